@@ -21,6 +21,7 @@ use self::choose::{Choice, MOST_BLOCKS, best, extent, is_near_best, of_both_side
 use self::frames::{Frames, filled};
 pub(super) use self::material::Material;
 use self::places::place;
+pub(super) use self::quote::without_citations;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::language_of;
@@ -64,15 +65,21 @@ pub(super) struct Composed {
     pub(super) quoted: Vec<Quotation>,
 }
 
+impl Composed {
+    fn without_quotation(text: String, outcome: Outcome) -> Self {
+        Self {
+            text,
+            outcome,
+            confidence: None,
+            quoted: Vec::new(),
+        }
+    }
+}
+
 /// Composes the answer to a question.
 pub(super) fn compose(material: Material<'_>) -> Composed {
     if let Some(text) = listing::listing(&material) {
-        return Composed {
-            text,
-            outcome: Outcome::Answered,
-            confidence: None,
-            quoted: Vec::new(),
-        };
+        return Composed::without_quotation(text, Outcome::Answered);
     }
     let mut answer = Draft {
         material,
@@ -202,9 +209,8 @@ impl Draft<'_> {
         }
         let bold = bold_bytes(choice, passage);
         let quote = quote(passage, &lines, bold, choice.passage + 1, self.frames);
-        let heading = label
-            .map(|label| format!("**{label}**\n\n"))
-            .unwrap_or_default();
+        let heading = label.map(|label| format!("**{label}**\n\n"));
+        let heading = heading.unwrap_or_default();
         self.sections.push(format!("{heading}{}", quote.text));
         self.quoted.push((choice.passage, quote.lines));
     }
@@ -221,25 +227,16 @@ impl Draft<'_> {
         if self.quoted.is_empty() || confidence.value() < self.answer_from() || unknown.is_some() {
             return self.not_found();
         }
-        let is_chinese = |language: Language| language == Language::Zh;
         let quoted = language_of(&self.sections.join("\n"));
-        let is_foreign = is_chinese(quoted) != is_chinese(question.language);
-        if let Some(earlier) = question
-            .continues
-            .as_ref()
-            .filter(|earlier| !earlier.question.is_empty())
-        {
-            self.sections
-                .insert(0, filled(&self.frames.about, &earlier.question));
+        let is_foreign = (quoted == Language::Zh) != (question.language == Language::Zh);
+        let earlier = question.continues.as_ref().map(|it| it.question.as_str());
+        if let Some(earlier) = earlier.filter(|earlier| !earlier.is_empty()) {
+            self.sections.insert(0, filled(&self.frames.about, earlier));
         }
         if is_foreign {
             self.sections.push(self.frames.untranslated.clone());
         }
-        let places = self.places();
-        if !places.is_empty() {
-            self.sections
-                .push(format!("{}\n{}", self.frames.see_also, places.join("\n")));
-        }
+        self.add_places(&self.frames.see_also);
         let quotation = |(item, lines): &(usize, Range<usize>)| Quotation {
             n: item + 1,
             lines: LineRange {
@@ -258,24 +255,16 @@ impl Draft<'_> {
     /// That nothing answers, and where the nearest is.
     fn not_found(mut self) -> Composed {
         self.quoted.clear();
-        let mut text = match self.material.unknown {
+        self.sections = vec![match self.material.unknown {
             Some(word) => filled(&self.frames.never_said, format!("“{word}”")),
             None => self.frames.nothing.clone(),
-        };
-        let places = self.places();
-        if !places.is_empty() {
-            text = format!("{text}\n\n{}\n{}", self.frames.nearest, places.join("\n"));
-        }
-        Composed {
-            text,
-            outcome: Outcome::NotFound,
-            confidence: None,
-            quoted: Vec::new(),
-        }
+        }];
+        self.add_places(&self.frames.nearest);
+        Composed::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
     }
 
-    /// The best places that are not quoted, best first, one a document section.
-    fn places(&self) -> Vec<String> {
+    /// Names the best places that are not quoted below a heading, best first, one a document section.
+    fn add_places(&mut self, heading: &str) {
         let Material { items, verdict, .. } = self.material;
         let (passages, whole) = (&verdict.passages, &verdict.whole);
         let grades = whole.grades();
@@ -296,6 +285,9 @@ impl Draft<'_> {
         let mut seen = HashSet::new();
         lines.retain(|line| seen.insert(line.split_once("] ").map(|(_, name)| name.to_owned())));
         lines.truncate(MOST_PLACES);
-        lines
+        if !lines.is_empty() {
+            self.sections
+                .push(format!("{heading}\n{}", lines.join("\n")));
+        }
     }
 }

@@ -39,7 +39,9 @@ pub struct QuotedBlock {
 impl QuotedBlock {
     /// Whether all of a sentence is among what is quoted; marks that only lay it out and white space do not count.
     pub fn shows(&self, sentence: &str) -> bool {
-        without_marks(&self.text).contains(&without_marks(sentence))
+        let sentence = Given::Text(sentence).read().readable();
+        let sentence = without_marks(&answer::without_citations(&sentence));
+        without_marks(&self.text).contains(&sentence)
     }
 }
 

@@ -39,17 +39,14 @@ impl Passage {
     /// Cuts an item into blocks.
     pub(super) fn read(item: &Evidence) -> Self {
         let lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
-        let text: String = lines
-            .iter()
-            .flat_map(|line| [line.as_str(), "\n"])
-            .collect();
+        let text = joined(&lines);
         let above = item.topic.headings.as_slice();
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let ending = ending.to_ascii_lowercase();
         let bare = |blocks| (blocks, Markup::default());
         let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
-            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, above)),
+            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, BlockKind::Slide, above)),
             Some(PlaceUnit::Row) => bare(plain::rows(&lines, above)),
             _ if plain::is_code(&ending) => {
                 let markup = Markup::of_code(&text, &ending);
@@ -79,23 +76,26 @@ impl Passage {
 
     /// One paragraph of sentences that were split before, a line each.
     pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let lines: Vec<String> = sentences
-            .iter()
-            .map(|sentence| sentence.replace('\n', " "))
-            .collect();
+        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
+        let lines: Vec<String> = lines.collect();
         Self {
             source: String::new(),
             title: title.to_owned(),
             aliases: Vec::new(),
             start: 1,
-            text: lines
-                .iter()
-                .flat_map(|line| [line.as_str(), "\n"])
-                .collect(),
-            blocks: plain::sentences(&lines).into_iter().collect(),
+            text: joined(&lines),
+            blocks: plain::whole(&lines, BlockKind::Paragraph, &[]),
             markup: Markup::default(),
         }
     }
+}
+
+/// Some lines, each ended by a newline.
+fn joined(lines: &[String]) -> String {
+    lines
+        .iter()
+        .flat_map(|line| [line.as_str(), "\n"])
+        .collect()
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

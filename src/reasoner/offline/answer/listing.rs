@@ -4,6 +4,7 @@
 use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
 
 use super::super::language::{table, terms, tokens};
+use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
 use super::frames::{Frames, filled};
@@ -37,38 +38,37 @@ fn documents(material: &Material<'_>) -> Option<String> {
         count if count <= MOST_LISTED => filled(&frames.documents, count),
         _ => filled(&frames.first_documents, MOST_LISTED),
     };
-    let listed = items
-        .iter()
-        .zip(&material.verdict.passages)
-        .take(MOST_LISTED)
-        .enumerate();
-    let lines = listed.map(|(at, (item, passage))| place(item, passage, None, at + 1));
-    Some(format!(
-        "{heading}\n{}",
-        lines.collect::<Vec<_>>().join("\n")
-    ))
+    let listed = (1..=MOST_LISTED).zip(items.iter().zip(&material.verdict.passages));
+    let lines = listed.map(|(n, (item, passage))| place(item, passage, None, n));
+    let lines: Vec<String> = lines.collect();
+    Some(format!("{heading}\n{}", lines.join("\n")))
 }
 
 /// The fields, rows and tasks with the value that is asked for, a line each.
 fn in_state(material: &Material<'_>) -> Option<String> {
     let values = state_values(material.question);
+    listed(material, |item, passage| {
+        let readable = passage.readable();
+        let lines = passage.text.lines().zip(readable.lines());
+        let is_listed = item.tool == ToolName::LocalFileQa;
+        let said = lines.filter(|(line, _)| is_listed && has_value(line, &values));
+        let said = said.map(|(_, shown)| shown.trim_start_matches(['-', '*', '+', '#', ' ']));
+        said.map(|said| said.chars().take(LONGEST_LINE).collect())
+            .collect()
+    })
+}
+
+/// What each document says, a line each, with its title and number.
+fn listed(
+    material: &Material<'_>,
+    said_in: impl Fn(&Evidence, &Passage) -> Vec<String>,
+) -> Option<String> {
     let mut listed: Vec<String> = Vec::new();
-    for (at, (item, passage)) in material
-        .items
-        .iter()
-        .zip(&material.verdict.passages)
-        .enumerate()
-    {
-        if item.tool != ToolName::LocalFileQa {
-            continue;
-        }
-        for (line, shown) in passage.text.lines().zip(passage.readable().lines()) {
-            if has_value(line, &values) {
-                let said = shown.trim_start_matches(['-', '*', '+', '#', ' ']);
-                let said: String = said.chars().take(LONGEST_LINE).collect();
-                let said = without_citations(said.trim());
-                listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
-            }
+    let passages = &material.verdict.passages;
+    for (n, (item, passage)) in (1..).zip(material.items.iter().zip(passages)) {
+        for said in said_in(item, passage) {
+            let said = without_citations(said.trim());
+            listed.push(format!("- {} – {said} [{n}]", passage.title));
         }
     }
     listed.dedup();
@@ -90,31 +90,28 @@ fn related(material: &Material<'_>) -> Option<String> {
     let (before, behind) = asked.split_once(id.as_str())?;
     let [before, behind] = [before, behind].map(|text| terms(text, question.language));
     let is_passive = |text: &str| tokens(text).iter().any(|it| PASSIVE.contains(&&*it.word));
-    let mut listed: Vec<String> = Vec::new();
-    for (at, passage) in material.verdict.passages.iter().enumerate() {
+    listed(material, |_, passage| {
         let is_own = names(&passage.source, id);
+        let is_asked = |(label, value): &(&str, &str)| {
+            let spaced = label.replace('_', " ");
+            let label_terms = label_terms(label, question);
+            let is_in = |said: &[String]| label_terms.iter().any(|term| said.contains(term));
+            let is_turned = is_passive(&asked) != is_passive(&spaced);
+            relations.is_in(&tokens(&spaced))
+                && (is_in(&before) || is_in(&behind))
+                && is_own == (is_in(&behind) != is_turned)
+                && (is_own || names(value, id))
+        };
         // A field may hold a list.
         let text = passage
             .readable()
             .replace("\n  - ", " ")
             .replace("\n- ", " ");
-        for (label, value) in text.lines().filter_map(|line| line.split_once([':', '：'])) {
-            let spaced = label.replace('_', " ");
-            let label_terms = label_terms(label, question);
-            let is_in = |said: &[String]| label_terms.iter().any(|term| said.contains(term));
-            let is_turned = is_passive(&asked) != is_passive(&spaced);
-            let is_asked = relations.is_in(&tokens(&spaced))
-                && (is_in(&before) || is_in(&behind))
-                && is_own == (is_in(&behind) != is_turned);
-            if is_asked && (is_own || names(value, id)) {
-                let field = format!("{label}:{value}").replace('*', "");
-                let said = without_citations(field.trim());
-                listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
-            }
-        }
-    }
-    listed.dedup();
-    (!listed.is_empty()).then(|| listed.join("\n"))
+        let fields = text.lines().filter_map(|line| line.split_once([':', '：']));
+        let said = fields.filter(is_asked);
+        said.map(|(label, value)| format!("{label}:{value}").replace('*', ""))
+            .collect()
+    })
 }
 
 /// Whether a text holds an id, as a word or in front of a hyphen.
@@ -128,22 +125,17 @@ fn names(text: &str, id: &str) -> bool {
 /// Whether a line is a task with such a box, or has a field or cell with such a value.
 fn has_value(line: &str, values: &[String]) -> bool {
     let line = line.to_lowercase();
-    let is_box = |value: &&String| value.starts_with('[');
-    let boxes = values.iter().filter(is_box);
     let task = line.trim_start_matches(['-', '*', '+', ' ']);
-    let is_value = |text: &str| {
-        let bare = text
-            .trim_matches(|c: char| !c.is_alphanumeric())
-            .replace(['_', '-'], " ");
-        values.contains(&bare)
+    let is_box = |value: &String| value.starts_with('[') && task.starts_with(value.as_str());
+    let is_value = |cell: &str| {
+        let value = cell
+            .split_once([':', '：'])
+            .map_or(cell, |(_, value)| value);
+        let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
+        values.contains(&bare.replace(['_', '-'], " "))
     };
-    let mut cells = line.split(['|', ';', '；']).filter_map(|cell| {
-        cell.split_once([':', '：'])
-            .map(|(_, value)| value)
-            .or(Some(cell))
-    });
-    boxes.clone().any(|mark| task.starts_with(mark.as_str()))
-        || (line.contains([':', '：', '|']) && cells.any(is_value))
+    let mut cells = line.split(['|', ';', '；']);
+    values.iter().any(is_box) || line.contains([':', '：', '|']) && cells.any(is_value)
 }
 
 #[cfg(test)]

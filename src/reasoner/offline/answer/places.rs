@@ -15,26 +15,18 @@ pub(super) fn place(
     block: Option<usize>,
     number: usize,
 ) -> String {
-    let block = block.and_then(|at| passage.blocks.get(at));
-    let heading = block.map_or("", |block| block.heading());
-    let name = if heading.is_empty() {
-        passage.title.as_str()
-    } else {
-        heading
+    let heading = block.map_or("", |at| passage.blocks[at].heading());
+    let name = match heading {
+        "" => passage.title.as_str(),
+        heading => heading,
     };
-    let name = unmarked(name);
+    // Without signs that would be taken for the answer's own.
+    let name = name.replace(['[', ']', '`', '|', '*', '<', '>'], " ");
+    let name = one_line(&name, LONGEST_HEADING);
     let source = &item.source;
     if name.is_empty() || source.ends_with(&name) {
         format!("- [{number}] {source}")
     } else {
         format!("- [{number}] {source} § {name}")
     }
-}
-
-/// A text on one line, without signs that would be taken for the answer's own.
-fn unmarked(text: &str) -> String {
-    one_line(
-        &text.replace(['[', ']', '`', '|', '*', '<', '>'], " "),
-        LONGEST_HEADING,
-    )
 }

@@ -21,8 +21,6 @@ pub(in super::super) struct Block {
     pub(in super::super) lines: Range<usize>,
     /// The headings above, outermost first.
     pub(in super::super) headings: Vec<String>,
-    /// Whether it is the first block below its heading.
-    pub(in super::super) opens_section: bool,
     /// What it says, without marks that only lay it out.
     pub(in super::super) text: String,
     /// Its sentences, list items and table rows in order. Lines of code are none.

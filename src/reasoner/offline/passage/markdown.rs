@@ -43,7 +43,6 @@ struct Reader<'a> {
     depth: usize,
     /// The headings above, each with its level.
     headings: Vec<(usize, String)>,
-    opens_section: bool,
     /// The block that is being read.
     open: Option<Block>,
     /// The inline text that is being read.
@@ -60,7 +59,6 @@ impl<'a> Reader<'a> {
             starts: std::iter::once(0).chain(ends).collect(),
             depth: 0,
             headings: (1..).zip(above.iter().cloned()).collect(),
-            opens_section: true,
             open: None,
             run: None,
             blocks: Vec::new(),
@@ -108,15 +106,11 @@ impl<'a> Reader<'a> {
             Tag::MetadataBlock(_) => BlockKind::Fields,
             _ => BlockKind::Paragraph,
         };
+        let headings = self.headings.iter().map(|(_, title)| title.clone());
         self.open = Some(Block {
             kind,
             lines: self.lines_of(range),
-            headings: self
-                .headings
-                .iter()
-                .map(|(_, title)| title.clone())
-                .collect(),
-            opens_section: self.opens_section,
+            headings: headings.collect(),
             text: String::new(),
             sentences: Vec::new(),
         });
@@ -129,34 +123,27 @@ impl<'a> Reader<'a> {
         let title = title.trim_matches(['#', ' ']).replace(['*', '`'], "");
         self.headings.retain(|(above, _)| *above < level);
         self.headings.push((level, title));
-        self.opens_section = true;
     }
 
     fn close_block(&mut self) {
         let Some(mut block) = self.open.take() else {
             return;
         };
-        let first = self.starts[block.lines.start];
         let end = self.starts.get(block.lines.end).copied();
-        let text = self
-            .markup
-            .readable(self.text, &(first..end.unwrap_or(self.text.len())));
+        let bytes = self.starts[block.lines.start]..end.unwrap_or(self.text.len());
+        let text = self.markup.readable(self.text, &bytes);
         block.text = match block.kind {
             BlockKind::Code => without_fences(&text),
             _ => text.trim_end().to_owned(),
         };
         if block.text.chars().any(char::is_alphanumeric) {
-            self.opens_section &= block.kind == BlockKind::Fields;
             self.blocks.push(block);
         }
     }
 
     fn extend_run(&mut self, range: Range<usize>) {
-        let is_prose = self
-            .open
-            .as_ref()
-            .is_some_and(|block| matches!(block.kind, BlockKind::Paragraph | BlockKind::List));
-        if is_prose {
+        let kind = self.open.as_ref().map(|block| block.kind);
+        if matches!(kind, Some(BlockKind::Paragraph | BlockKind::List)) {
             let run = self.run.get_or_insert(range.clone());
             run.start = run.start.min(range.start);
             run.end = run.end.max(range.end);
@@ -206,35 +193,31 @@ fn without_fences(code: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The blocks, each list, table and piece of code together with the paragraph that introduces it, and each caption with
-/// what it stands beside.
+/// The blocks, each list, table and piece of code of a section together with the paragraph that introduces it, and each
+/// caption with what it stands beside.
 fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
-    let introduced = joined(blocks, introduces);
-    joined(introduced, |before, block| {
-        is_caption(block) && !is_caption(before)
-    })
+    let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
+    // From the last one on: a caption goes with what is below it rather than with what is above.
+    for mut block in blocks.into_iter().rev() {
+        if let Some(next) = joined.pop_if(|next| belong_together(&block, next)) {
+            if next.kind != BlockKind::Paragraph {
+                block.kind = next.kind;
+            }
+            block.lines.end = next.lines.end;
+            block.text = format!("{}\n{}", block.text, next.text);
+            block.sentences.extend(next.sentences);
+        }
+        joined.push(block);
+    }
+    joined.reverse();
+    joined
 }
 
-/// The blocks, those of a section that follow each other and belong together as one.
-fn joined(blocks: Vec<Block>, belong_together: impl Fn(&Block, &Block) -> bool) -> Vec<Block> {
-    let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        let is_near =
-            |before: &Block| before.headings == block.headings && before.kind != BlockKind::Fields;
-        match joined.last_mut() {
-            Some(before) if is_near(before) && belong_together(before, &block) => {
-                if block.kind != BlockKind::Paragraph {
-                    before.kind = block.kind;
-                }
-                before.lines.end = block.lines.end;
-                before.text.push('\n');
-                before.text.push_str(&block.text);
-                before.sentences.extend(block.sentences);
-            }
-            _ => joined.push(block),
-        }
-    }
-    joined
+fn belong_together(before: &Block, block: &Block) -> bool {
+    let is_captioned = is_caption(block) && !is_caption(before);
+    before.headings == block.headings
+        && before.kind != BlockKind::Fields
+        && (introduces(before, block) || is_captioned)
 }
 
 fn introduces(before: &Block, block: &Block) -> bool {
@@ -284,10 +267,6 @@ mod tests {
         assert_eq!(kinds(text), expected);
         let (read, _) = blocks(text, &["Manual".to_owned()]);
         assert_eq!(read[0].headings, ["Pump"]);
-        assert_eq!(
-            (read[0].opens_section, read[1].opens_section),
-            (true, false)
-        );
         let said: Vec<&str> = read[1]
             .sentences
             .iter()

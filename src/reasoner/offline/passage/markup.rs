@@ -36,8 +36,6 @@ pub(in super::super) struct Layout {
     pub(in super::super) range: Range<usize>,
     /// The lines that stand above any part of it: a fence, or the header of a table.
     pub(in super::super) opening: String,
-    /// Whether the range begins with these lines.
-    pub(in super::super) is_written: bool,
 }
 
 impl Markup {
@@ -46,7 +44,6 @@ impl Markup {
         let layout = Layout {
             range: 0..text.len(),
             opening: format!("```{ending}"),
-            is_written: false,
         };
         Self {
             layouts: vec![layout],
@@ -93,7 +90,6 @@ impl Markup {
                 self.layouts.push(Layout {
                     range: range.clone(),
                     opening: "```yaml".to_owned(),
-                    is_written: false,
                 });
                 let written = text[range.clone()].trim_end();
                 let first = written.find('\n').unwrap_or_default();
@@ -110,7 +106,6 @@ impl Markup {
         self.layouts.push(Layout {
             range: range.clone(),
             opening: opening.join("\n"),
-            is_written: true,
         });
     }
 
@@ -120,10 +115,7 @@ impl Markup {
         for piece in text[range].split_inclusive('\n') {
             let end = start + piece.trim_end_matches('\n').len();
             let at = self.hidden.partition_point(|known| known.start <= start);
-            let is_known = at > 0 && end <= self.hidden[at - 1].end;
-            if start < end && !is_known {
-                self.hidden.insert(at, start..end);
-            }
+            self.hidden.insert(at, start..end);
             start += piece.len();
         }
     }
@@ -161,31 +153,28 @@ impl Markup {
         without(text, part, &self.hidden)
     }
 
-    /// A part of a passage as it is read, with a sentence in bold: of a table row each cell.
-    pub(in super::super) fn with_bold(
+    /// A part of a passage as it takes room on a screen: as it is read, without marks of emphasis.
+    pub(in super::super) fn plain(&self, text: &str, part: &Range<usize>) -> String {
+        without(text, part, &self.hidden_with_emphasis(|_, _| true))
+    }
+
+    /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
+    pub(in super::super) fn quoted(
         &self,
         text: &str,
         part: &Range<usize>,
-        sentence: &Range<usize>,
+        sentence: Option<&Range<usize>>,
     ) -> String {
-        let is_inside =
-            |range: &Range<usize>| sentence.start <= range.start && range.end <= sentence.end;
-        // Emphasis that begins inside and ends outside would swallow the marks, and bold in bold is none.
-        let is_in_the_way = |(range, length): &&(Range<usize>, usize)| {
-            let overlaps = range.start < sentence.end && sentence.start < range.end;
-            overlaps && (*length > 1 || !is_inside(range))
-        };
-        let marks = self.emphasised.iter().filter(is_in_the_way);
-        let marks = marks.flat_map(|(range, length)| {
-            [
-                range.start..range.start + length,
-                range.end - length..range.end,
-            ]
+        let sentence = sentence.map_or(part.end..part.end, |bold| {
+            bold.start.clamp(part.start, part.end)..bold.end.clamp(part.start, part.end)
         });
-        let mut hidden: Vec<Range<usize>> = self.hidden.iter().cloned().chain(marks).collect();
-        hidden.sort_by_key(|range| range.start);
+        // Emphasis that begins inside and ends outside would swallow the marks, and bold in bold is none.
+        let hidden = self.hidden_with_emphasis(|range, length| {
+            let overlaps = range.start < sentence.end && sentence.start < range.end;
+            !is_inside(range, part) || overlaps && (length > 1 || !is_inside(range, &sentence))
+        });
         let shown = |part: &Range<usize>| without(text, part, &hidden);
-        let cells = self.cells.iter().filter(|cell| is_inside(cell));
+        let cells = self.cells.iter().filter(|cell| is_inside(cell, &sentence));
         let mut bold: Vec<Range<usize>> = cells.cloned().collect();
         if bold.is_empty() {
             bold.push(sentence.clone());
@@ -194,26 +183,42 @@ impl Markup {
         let mut at = part.start;
         for range in bold {
             written.push_str(&shown(&(at..range.start)));
-            written.push_str(&in_bold(&shown(&range)));
+            let next = text[range.end..].chars().next();
+            written.push_str(&in_bold(&shown(&range), next));
             at = range.end;
         }
         written.push_str(&shown(&(at..part.end)));
         written
     }
+
+    /// What is not shown together with the marks of some emphases, in order.
+    fn hidden_with_emphasis(
+        &self,
+        is_hidden: impl Fn(&Range<usize>, usize) -> bool,
+    ) -> Vec<Range<usize>> {
+        let mut hidden = self.hidden.clone();
+        for (range, length) in &self.emphasised {
+            if is_hidden(range, *length) {
+                hidden.push(range.start..range.start + length);
+                hidden.push(range.end - length..range.end);
+            }
+        }
+        hidden.sort_by_key(|range| range.start);
+        hidden
+    }
+}
+
+fn is_inside(range: &Range<usize>, outer: &Range<usize>) -> bool {
+    outer.start <= range.start && range.end <= outer.end
 }
 
 /// A part of a text without some bytes, which are in order.
 fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
-    let first = hidden.partition_point(|range| range.end <= part.start);
     let mut shown = String::new();
     let mut at = part.start;
-    for range in hidden[first..]
-        .iter()
-        .take_while(|range| range.start < part.end)
-    {
-        if at < range.start {
-            shown.push_str(&text[at..range.start]);
-        }
+    let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
+    for range in hidden.iter().filter(is_within) {
+        shown.push_str(text.get(at..range.start).unwrap_or_default());
         at = at.max(range.end);
     }
     shown.push_str(text.get(at..part.end).unwrap_or_default());
@@ -221,12 +226,16 @@ fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
 }
 
 /// Signs that a bold sentence ends before: behind them Markdown knows no end of bold in scripts without spaces.
-const END_MARKS: [char; 12] = [
-    '.', '!', '?', ':', ';', '。', '！', '？', '：', '；', '”', '"',
-];
+const END_MARKS: [char; 10] = ['.', '!', '?', ':', ';', '。', '！', '？', '：', '；'];
+/// Signs that end a sentence within quotation marks. In front of a space, bold ends behind them.
+const QUOTATION_MARKS: [char; 6] = ['”', '"', '’', '»', '」', '』'];
 
-fn in_bold(text: &str) -> String {
-    let is_behind = |c: char| c.is_whitespace() || END_MARKS.contains(&c);
+fn in_bold(text: &str, next: Option<char>) -> String {
+    let is_quotation = next.is_none_or(char::is_whitespace) && text.ends_with(QUOTATION_MARKS);
+    let is_behind = |c: char| {
+        let is_mark = END_MARKS.contains(&c) || QUOTATION_MARKS.contains(&c);
+        c.is_whitespace() || is_mark && !is_quotation
+    };
     let (text, behind) = text.split_at(text.trim_end_matches(is_behind).len());
     let (before, text) = text.split_at(text.len() - text.trim_start().len());
     if text.is_empty() {
@@ -317,6 +326,8 @@ mod tests {
             ),
             ("*A. B.* C", "B.*", "A. **B**. C"),
             ("**A** is *b*. C", "**A** is *b*.", "**A is *b***. C"),
+            ("A “b?” C", "A “b?”", "**A “b?”** C"),
+            ("甲“乙？”丙", "甲“乙？”", "**甲“乙**？”丙"),
             (
                 "| a | b |\n|---|---|\n| `c\\|d` | **e** |",
                 "| `c\\|d` | **e** |",
@@ -325,7 +336,7 @@ mod tests {
         ] {
             let (_, markup) = blocks(text, &[]);
             let at = text.find(sentence).unwrap();
-            let bold = markup.with_bold(text, &(0..text.len()), &(at..at + sentence.len()));
+            let bold = markup.quoted(text, &(0..text.len()), Some(&(at..at + sentence.len())));
             assert_eq!(bold, shown);
         }
     }

@@ -16,15 +16,10 @@ pub(super) fn is_code(ending: &str) -> bool {
     CODE.contains(&ending)
 }
 
-/// One block of all lines.
-pub(super) fn whole(lines: &[String], above: &[String]) -> Vec<Block> {
-    let block = block(lines, 0..lines.len(), BlockKind::Slide, above);
+/// One block of all lines, with a sentence a line.
+pub(super) fn whole(lines: &[String], kind: BlockKind, above: &[String]) -> Vec<Block> {
+    let block = block(lines, 0..lines.len(), kind, above);
     block.into_iter().collect()
-}
-
-/// One paragraph of a sentence a line.
-pub(super) fn sentences(lines: &[String]) -> Option<Block> {
-    block(lines, 0..lines.len(), BlockKind::Paragraph, &[])
 }
 
 /// A block for each line.
@@ -62,24 +57,24 @@ fn block(
         line.chars()
             .any(|c| c.is_alphanumeric() || is_code && !c.is_whitespace())
     };
-    let first = lines[range.clone()].iter().position(is_filled)?;
-    let last = lines[range.clone()].iter().rposition(is_filled)?;
-    let range = range.start + first..range.start + last + 1;
-    let mut byte: usize = lines[..range.start].iter().map(|line| line.len() + 1).sum();
+    let first = range.start + lines[range.clone()].iter().position(is_filled)?;
+    let last = range.start + lines[range].iter().rposition(is_filled)?;
+    let range = first..last + 1;
+    let mut byte: usize = lines[..first].iter().map(|line| line.len() + 1).sum();
     let mut sentences = Vec::new();
     for line in &lines[range.clone()] {
-        if kind != BlockKind::Code && is_filled(line) {
-            let indent = line.len() - line.trim_start().len();
+        if !is_code && is_filled(line) {
+            let start = byte + line.len() - line.trim_start().len();
+            let text = line.trim().to_owned();
             sentences.push(Sentence {
-                range: byte + indent..byte + line.trim_end().len(),
-                text: line.trim().to_owned(),
+                range: start..start + text.len(),
+                text,
             });
         }
         byte += line.len() + 1;
     }
     Some(Block {
         kind,
-        opens_section: range.start == 0,
         headings: above.to_vec(),
         text: lines[range.clone()].join("\n"),
         lines: range,
@@ -103,7 +98,7 @@ mod tests {
             [0..1, 2..3]
         );
         assert_eq!(rows[1].sentences[0].range, 22..42);
-        let slide = whole(&lines("\nRisks\n  too late\n"), &[]);
+        let slide = whole(&lines("\nRisks\n  too late\n"), BlockKind::Slide, &[]);
         assert_eq!(
             (slide[0].lines.clone(), slide[0].sentences.len()),
             (1..3, 2)
@@ -113,6 +108,6 @@ mod tests {
             code.iter().map(|it| it.lines.clone()).collect::<Vec<_>>(),
             [0..1, 2..6, 7..8]
         );
-        assert!(whole(&lines("\n--\n"), &[]).is_empty());
+        assert!(whole(&lines("\n--\n"), BlockKind::Slide, &[]).is_empty());
     }
 }
