@@ -26,18 +26,16 @@ pub(super) struct Choice {
 }
 
 /// All blocks, the most likely first; of equal ones the first.
-pub(super) fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
+fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
     let mut all: Vec<(Choice, f64)> = Vec::new();
-    for (passage, chances) in judgement.chances.iter().enumerate() {
-        for (block, chance) in chances.iter().enumerate() {
-            let sentence = judgement.sentences[passage][block];
-            let choice = Choice {
-                passage,
-                block,
-                sentence,
-            };
-            all.push((choice, *chance));
-        }
+    for (passage, sentences) in judgement.sentences.iter().enumerate() {
+        let sentences = (0..).zip(sentences.iter().copied());
+        let choices = sentences.map(|(block, sentence)| Choice {
+            passage,
+            block,
+            sentence,
+        });
+        all.extend(choices.zip(judgement.chances[passage].iter().copied()));
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all

@@ -125,8 +125,6 @@ struct Line<'a> {
     layout: Option<&'a Layout>,
     /// Whether it only opens that.
     is_opening: bool,
-    /// Whether it goes on with what the line above says.
-    is_continued: bool,
 }
 
 fn read_lines<'a>(passage: &'a Passage, lines: &Range<usize>) -> Vec<Line<'a>> {
@@ -152,7 +150,6 @@ fn read_lines<'a>(passage: &'a Passage, lines: &Range<usize>) -> Vec<Line<'a>> {
         let before = read.last();
         // Where an image was, nothing is left, and one blank line parts as well as two.
         let is_parting = layout.is_some() || before.is_some_and(|line| !line.is_blank);
-        let goes_on = before.is_some_and(|line| !line.is_blank && line.layout.is_none());
         read.push(Line {
             number,
             bytes,
@@ -160,7 +157,6 @@ fn read_lines<'a>(passage: &'a Passage, lines: &Range<usize>) -> Vec<Line<'a>> {
             is_shown: !is_blank || was_blank && is_parting,
             layout,
             is_opening,
-            is_continued: goes_on && layout.is_none() && !begins_item(line),
         });
     }
     read
@@ -188,10 +184,14 @@ fn cut<'a>(passage: &Passage, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
         shown.width().max(shown.len() / BYTES_OF_COLUMN)
     };
     let mut pieces: Vec<Piece<'a>> = Vec::new();
+    let is_text = |line: &Line<'_>| !line.is_blank && line.layout.is_none();
+    let mut is_after_text = false;
     for line in lines {
         let Range { start, end } = line.bytes;
+        let is_continued = is_after_text && is_text(line) && !begins_item(&text[start..end]);
+        is_after_text = is_text(line);
         // Where pieces begin, and whether that is a border.
-        let mut begins = BTreeMap::from([(start, !line.is_continued)]);
+        let mut begins = BTreeMap::from([(start, !is_continued)]);
         for block in &passage.blocks {
             let is_prose = block.kind == BlockKind::Paragraph;
             let sentences = block.sentences.iter().map(|sentence| sentence.range.start);

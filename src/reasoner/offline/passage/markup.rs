@@ -41,14 +41,9 @@ pub(in super::super) struct Layout {
 impl Markup {
     /// The marks of a text that is code and has no fence.
     pub(super) fn of_code(text: &str, ending: &str) -> Self {
-        let layout = Layout {
-            range: 0..text.len(),
-            opening: format!("```{ending}"),
-        };
-        Self {
-            layouts: vec![layout],
-            ..Self::default()
-        }
+        let mut markup = Self::default();
+        markup.lay_out(&(0..text.len()), format!("```{ending}"));
+        markup
     }
 
     /// Takes in what a parser of the passage found, in its order.
@@ -82,15 +77,13 @@ impl Markup {
             Event::Start(Tag::Emphasis) => self.emphasised.push((range.clone(), 1)),
             Event::Start(Tag::Strong) => self.emphasised.push((range.clone(), 2)),
             Event::Start(Tag::TableCell) => self.cells.push(range.clone()),
-            Event::Start(Tag::Table(_)) => self.lay_out(text, range, 2),
+            Event::Start(Tag::Table(_)) => self.lay_out(range, first_lines(text, range, 2)),
             Event::Start(Tag::CodeBlock(kind)) => {
-                self.lay_out(text, range, usize::from(kind.is_fenced()));
+                let fence = first_lines(text, range, usize::from(kind.is_fenced()));
+                self.lay_out(range, fence);
             }
             Event::Start(Tag::MetadataBlock(_)) => {
-                self.layouts.push(Layout {
-                    range: range.clone(),
-                    opening: "```yaml".to_owned(),
-                });
+                self.lay_out(range, "```yaml".to_owned());
                 let written = text[range.clone()].trim_end();
                 let first = written.find('\n').unwrap_or_default();
                 let last = written.rfind('\n').unwrap_or_default();
@@ -101,12 +94,9 @@ impl Markup {
         }
     }
 
-    fn lay_out(&mut self, text: &str, range: &Range<usize>, opening: usize) {
-        let opening: Vec<&str> = text[range.clone()].lines().take(opening).collect();
-        self.layouts.push(Layout {
-            range: range.clone(),
-            opening: opening.join("\n"),
-        });
+    fn lay_out(&mut self, range: &Range<usize>, opening: String) {
+        let range = range.clone();
+        self.layouts.push(Layout { range, opening });
     }
 
     /// Hides some bytes, but no line break: lines are counted.
@@ -129,21 +119,22 @@ impl Markup {
     /// The sentences of a part of a passage.
     pub(super) fn sentences(&self, text: &str, part: &Range<usize>) -> Vec<Range<usize>> {
         let mut masked = text[part.clone()].to_owned();
-        let is_within = |range: &&Range<usize>| part.start <= range.start && range.end <= part.end;
-        for range in self.unbroken.iter().rev().take_while(is_within) {
-            let sign = |c: char| {
-                if c.is_alphanumeric() || c.is_whitespace() {
-                    c.to_string()
-                } else {
-                    "_".repeat(c.len_utf8())
-                }
+        let within = self
+            .unbroken
+            .iter()
+            .rev()
+            .take_while(|it| is_inside(it, part));
+        for range in within {
+            let sign = |c: char| match c {
+                c if c.is_alphanumeric() || c.is_whitespace() => c.to_string(),
+                c => "_".repeat(c.len_utf8()),
             };
             let plain: String = text[range.clone()].chars().map(sign).collect();
             masked.replace_range(range.start - part.start..range.end - part.start, &plain);
         }
         let found = sentences(&masked).into_iter();
         found
-            .map(|range| part.start + range.start..part.start + range.end)
+            .map(|it| part.start + it.start..part.start + it.end)
             .collect()
     }
 
@@ -208,6 +199,11 @@ impl Markup {
     }
 }
 
+fn first_lines(text: &str, range: &Range<usize>, count: usize) -> String {
+    let lines: Vec<&str> = text[range.clone()].lines().take(count).collect();
+    lines.join("\n")
+}
+
 fn is_inside(range: &Range<usize>, outer: &Range<usize>) -> bool {
     outer.start <= range.start && range.end <= outer.end
 }
@@ -227,16 +223,18 @@ fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
 
 /// Signs that a bold sentence ends before: behind them Markdown knows no end of bold in scripts without spaces.
 const END_MARKS: [char; 10] = ['.', '!', '?', ':', ';', '。', '！', '？', '：', '；'];
-/// Signs that end a sentence within quotation marks. In front of a space, bold ends behind them.
+/// Signs that bold ends behind, unless a letter follows, for the same reason.
 const QUOTATION_MARKS: [char; 6] = ['”', '"', '’', '»', '」', '』'];
 
 fn in_bold(text: &str, next: Option<char>) -> String {
-    let is_quotation = next.is_none_or(char::is_whitespace) && text.ends_with(QUOTATION_MARKS);
-    let is_behind = |c: char| {
-        let is_mark = END_MARKS.contains(&c) || QUOTATION_MARKS.contains(&c);
-        c.is_whitespace() || is_mark && !is_quotation
-    };
-    let (text, behind) = text.split_at(text.trim_end_matches(is_behind).len());
+    let is_end = |c: char| c.is_whitespace() || END_MARKS.contains(&c);
+    let mut length = text.trim_end_matches(is_end).len();
+    let next = text[length..].chars().next().or(next);
+    if next.is_some_and(char::is_alphanumeric) {
+        let is_behind = |c: char| is_end(c) || QUOTATION_MARKS.contains(&c);
+        length = text.trim_end_matches(is_behind).len();
+    }
+    let (text, behind) = text.split_at(length);
     let (before, text) = text.split_at(text.len() - text.trim_start().len());
     if text.is_empty() {
         return format!("{before}{behind}");
@@ -327,6 +325,7 @@ mod tests {
             ("*A. B.* C", "B.*", "A. **B**. C"),
             ("**A** is *b*. C", "**A** is *b*.", "**A is *b***. C"),
             ("A “b?” C", "A “b?”", "**A “b?”** C"),
+            ("A “b”. C", "A “b”.", "**A “b”**. C"),
             ("甲“乙？”丙", "甲“乙？”", "**甲“乙**？”丙"),
             (
                 "| a | b |\n|---|---|\n| `c\\|d` | **e** |",
