@@ -31,10 +31,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
         "What is corrective grading, and what is the fast path?",
     ),
     ("refine", "How does vector_search differ from grep_search?"),
-    (
-        "re-retrieve",
-        "How do PROJ-103 and PROJ-104 hang together?",
-    ),
+    ("re-retrieve", "How do PROJ-103 and PROJ-104 hang together?"),
     (
         "not found",
         "How do I bake bread, and how long does it rise?",

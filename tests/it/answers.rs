@@ -47,7 +47,7 @@ const DEMO: Bounds = Bounds {
 const HOME: Bounds = Bounds {
     right: 0.83,
     invented: 0.18,
-    right_after: 0.78,
+    right_after: 0.76,
     invented_after: 0.18,
 };
 const OFFICE: Bounds = Bounds {

@@ -37,8 +37,7 @@ fn assert_plain(said: &str) {
 #[test]
 fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
     let demo = Workplace::with_demo();
-    let lines =
-        "hello\n\nWhat is corrective grading, and what is the fast path?\n/sources\n/sources 1\n/runs\n";
+    let lines = "hello\n\nWhat is corrective grading, and what is the fast path?\n/sources\n/sources 1\n/runs\n";
     for args in [&["--plain"][..], &[]] {
         let output = piped(&demo, args, lines);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

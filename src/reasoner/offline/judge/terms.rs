@@ -53,10 +53,10 @@ impl PassageTerms {
                 .flat_map(|block| block.with_topic.iter().cloned()),
         );
         Self {
+            language,
             blocks,
             names,
             all,
-            language,
         }
     }
 
