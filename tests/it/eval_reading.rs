@@ -154,8 +154,8 @@ fn r23_the_quoted_block_holds_what_it_shows_and_is_as_long_as_it_is_shown() {
         let lines = records.iter().map(|record| format!("{record}\n"));
         lines.collect::<String>()
     };
-    place.file("reading/passages.jsonl", &lines(passages));
-    place.file("reading/questions.jsonl", &lines(questions));
+    place.file("reading/passages.jsonl", lines(&passages));
+    place.file("reading/questions.jsonl", lines(&questions));
     let found = report(&place.run(&["eval", "reading", "reading", "--json"]));
     // Only the third question has its answer in lines that are cut off. The last lines are shown where the best
     // sentence is among them.
