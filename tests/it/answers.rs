@@ -45,9 +45,9 @@ const DEMO: Bounds = Bounds {
     invented_after: 0.37,
 };
 const HOME: Bounds = Bounds {
-    right: 0.83,
+    right: 0.79,
     invented: 0.18,
-    right_after: 0.76,
+    right_after: 0.74,
     invented_after: 0.18,
 };
 const OFFICE: Bounds = Bounds {

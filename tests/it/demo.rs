@@ -85,9 +85,9 @@ const EXPECTED: &[(&str, Expected)] = &[
     (
         "refine",
         (
-            "aptgptgs",
+            "aptgptgptgs",
             "answered",
-            6,
+            8,
             None,
             &[
                 "vector_search compares meaning",
