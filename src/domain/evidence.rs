@@ -106,8 +106,8 @@ pub fn is_same_passage(a: (&str, LineRange), b: (&str, LineRange)) -> bool {
 /// Adds `found` to `context`, merging what has the same source and overlapping lines (R14).
 ///
 /// A merged item keeps the id, tool and place of the first; its lines and text grow to hold both,
-/// and its score is the better of the two when the same tool found both. New items get the next
-/// id counted by `next_id`. Returns the ids that were added or changed, in order of appearance.
+/// and its score is the better of the two when the same tool found both. What a search measured stays
+/// where the other tool measured nothing. New items get the next id counted by `next_id`. Returns the ids that were added or changed, in order of appearance.
 pub fn add_evidence(
     context: &mut Vec<Evidence>,
     found: Vec<Evidence>,
@@ -247,6 +247,30 @@ mod tests {
         let lines: Vec<_> = bridged.text.lines().collect();
         assert_eq!(lines.len(), 12);
         assert_eq!((lines[0], lines[11]), ("line 1", "line 12"));
+    }
+
+    #[test]
+    fn r14_what_a_search_measured_is_kept_where_another_tool_found_the_passage_first() {
+        let measured = Measured {
+            cosine: Some(0.4),
+            vector_rank: Some(1),
+            ..Measured::default()
+        };
+        let searched = Evidence {
+            tool: ToolName::HybridSearch,
+            score: Score::clamped(0.9),
+            measured,
+            ..found("a.md", 2, 3)
+        };
+        let mut context = Vec::new();
+        add_evidence(&mut context, vec![found("a.md", 1, 4), searched], &mut 0);
+        assert_eq!(context.len(), 1);
+        assert_eq!(context[0].measured, measured);
+        assert_eq!(
+            (context[0].tool, context[0].score),
+            (ToolName::GrepSearch, Score::clamped(0.5)),
+            "scores of two tools are not compared"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use kb_agent::protocol::{KnowledgeContents, Update};
 
 use crate::engine::engine;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, ended, events, text};
+use crate::workplace::{Workplace, ended, events, json_lines, text};
 
 const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -304,4 +304,24 @@ fn ui_samples_come_though_the_index_is_stopped_before_they_are_made() {
     let said = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(are_listed(&said), "{said}");
+}
+
+#[test]
+fn r11_a_file_that_the_documents_only_speak_of_is_searched_for() {
+    let place = Workplace::empty();
+    place.file(
+        "kb/build.md",
+        "# Building\n\n## What is written\n\nThe file manifest.json records where each asset lies after a build.\n",
+    );
+    place.file(
+        "kb/other.md",
+        "# Paint\n\nThe gate is painted green every spring.\n",
+    );
+    let question = "What does manifest.json record after a build?";
+    let output = place.run(&["ask", "--json", "--kb", "kb", question]);
+    let lines = json_lines(&output.stdout);
+    let event = |name: &str| lines.iter().find(|line| line["event"] == name).unwrap();
+    assert_eq!(event("run_finished")["outcome"], "answered");
+    let answer = event("answer_finished")["text"].as_str().unwrap();
+    assert!(answer.contains("where each asset lies"), "{answer}");
 }

@@ -89,3 +89,17 @@ pub(super) fn stem(text: String, doc_freq: u64) -> NearTerm {
         doc_freq,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_in_a_long_ending_leaves_the_stem() {
+        // What the stemmer makes of "automaticaly".
+        let found: Vec<String> = beginnings("automaticali").collect();
+        assert_eq!(found.first().map(String::as_str), Some("automatical"));
+        assert_eq!(found.last().map(String::as_str), Some("automat"));
+        assert_eq!(beginnings("gates").count(), 0, "a short word has no ending");
+    }
+}

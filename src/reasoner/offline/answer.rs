@@ -229,9 +229,9 @@ impl Draft<'_> {
         }
         let quoted = language_of(&self.sections.join("\n"));
         let is_foreign = (quoted == Language::Zh) != (question.language == Language::Zh);
-        let earlier = question.continues.as_ref().map(|it| it.question.as_str());
-        if let Some(earlier) = earlier.filter(|earlier| !earlier.is_empty()) {
-            self.sections.insert(0, filled(&self.frames.about, earlier));
+        if let Some(earlier) = &question.continues {
+            let about = filled(&self.frames.about, &earlier.question);
+            self.sections.insert(0, about);
         }
         if is_foreign {
             self.sections.push(self.frames.untranslated.clone());

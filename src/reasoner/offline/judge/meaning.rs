@@ -22,6 +22,8 @@ const MOST_TOKENS: usize = 96;
 const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
 const SENTENCE_SHARE: f64 = 0.3;
+/// Marks at both ends of a text.
+const MARKS: usize = 2;
 
 /// How near each block of each passage is to the question, -1 to 1. A block that is not looked at is as far as the
 /// farthest of the others.
@@ -109,9 +111,6 @@ fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
     }
     weights
 }
-
-/// The marks at both ends of a text.
-const MARKS: usize = 2;
 
 /// The mean cosine of the tokens of a question, each with the nearest token of a block.
 fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVectors) -> f64 {
