@@ -38,8 +38,8 @@ pub const MODEL_ID: &str = "all-MiniLM-L6-v2-int8-256-gloss";
 pub const DIMENSIONS: usize = 384;
 /// How many tokens of a text are read, both marks included; the rest is not seen.
 pub const MAX_TOKENS: usize = 256;
-/// What the asset calls the output of the last layer.
-const STATES: &str = "o464_0";
+/// What the asset calls the output whose states are compared token by token.
+const TOKENS: &str = "tokens";
 
 /// The embedded model. Nothing is loaded before the first text; then it stays.
 ///
@@ -203,7 +203,7 @@ impl Loaded {
             ids: node("ids")?,
             mask: node("mask")?,
             out: node("out")?,
-            states: node(STATES)?,
+            states: node(TOKENS)?,
             tokens: WordPiece::bert_uncased(),
             pools: (0..workers).map(|_| pool_of_one()).collect(),
             behind: OnceLock::new(),
@@ -298,11 +298,12 @@ impl Loaded {
             self.tokens.encode(&gloss::in_english(text), most)
         };
         let states = self.run(tokens.clone(), self.states, tokens.len() * DIMENSIONS, pool)?;
-        let vectors = states.chunks(DIMENSIONS);
-        Ok(TokenVectors {
-            vectors: vectors.map(|state| normalised(state.to_vec())).collect(),
-            tokens,
-        })
+        let known = tokens.iter().zip(states.chunks(DIMENSIONS));
+        let known = known.filter(|(token, _)| self.tokens.is_known(**token));
+        let (tokens, vectors) = known
+            .map(|(token, state)| (*token, normalised(state.to_vec())))
+            .unzip();
+        Ok(TokenVectors { tokens, vectors })
     }
 
     /// The numbers of one node for one text, which must be so many.

@@ -12,7 +12,7 @@ Two things are fitted for each language:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
-  grade       how likely a passage answers by the chance of its best block (Platt 1999), see fit_grade
+  grade       how likely a passage answers, see fit_grade
   answer      how likely an answer is right by the chance of its best block and how near the nearest block is in
               meaning: logistic, on the sets that are real documentation, each predicted by weights that saw the other
               sets only
@@ -26,7 +26,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = {"en": 0.5, "zh": 0.5}  # an answer that is more likely wrong than right is not given
-KEPT, PRECISE = 0.08, 0.85
+KEPT, PRECISE, LEAST_GAP = 0.078, 0.85, 1.3
+GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
@@ -77,6 +78,12 @@ class Set:
     def nearest(self):
         """How near the nearest block of each question is in meaning."""
         return np.maximum.reduceat(self.x[:, self.names.index("nearness")], self.starts)
+
+
+    def best_of_passages(self, name):
+        """The greatest value of a signal in each passage."""
+        starts = np.flatnonzero(np.r_[True, self.passage[1:] != self.passage[:-1]])
+        return np.maximum.reduceat(self.x[:, self.names.index(name)], starts)
 
 
 def logistic(s):
@@ -178,21 +185,34 @@ def fit_answers(x, right):
 
 
 def fit_grade(sets, lefts):
-    """Slope and offset of grades: of passages that do not answer a share of KEPT stays above 0.3, and from 0.7 on
-    PRECISE of them answer, each set weighing the same. Real documentation is left out: there more passages answer than
-    are marked; and so is SQuAD, half of whose passages only seem to answer."""
-    odds, y, w = [], [], []
+    """Bias and weights of the grade of a passage: how likely it answers by the chance of its best block and by how far it
+    is behind the best passage in words and in meaning. Scaled so that of passages that do not answer a share of KEPT stays
+    above 0.3, and from 0.7 on PRECISE of them answer, each set weighing the same. Real documentation is left out: there
+    more passages answer than are marked; and so is SQuAD, half of whose passages only seem to answer."""
+    x, y, w = [], [], []
     for s, left in ((s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"):
         grade, answers = passages(left, s)
-        odds.append(log_odds(grade)), y.append(answers), w.append(np.full(len(answers), 1 / len(answers)))
-    odds, y, w = map(np.concatenate, (odds, y, w))
-    low = np.quantile(odds[y == 0], 1 - KEPT)
-    order = np.argsort(-odds)
+        x.append(np.c_[log_odds(grade), *(s.best_of_passages(name) for name in GRADED_BY)])
+        y.append(answers), w.append(np.full(len(answers), 1 / len(answers)))
+    x, y, w = map(np.concatenate, (x, y, w))
+    mean, spread = x.mean(0), x.std(0)
+    z = (x - mean) / spread
+
+    def objective(b):
+        sums = b[0] + z @ b[1:]
+        return (w * (np.logaddexp(0, sums) - y * sums)).sum() / w.sum() + 0.003 * (b[1:] @ b[1:]) / 2
+
+    bounds = [(None, None)] + [(0, None)] * x.shape[1]
+    found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
+    weights = found[1:] / spread
+    score = x @ weights
+    low = np.quantile(score[y == 0], 1 - KEPT)
+    order = np.argsort(-score)
     precision = np.cumsum((w * y)[order]) / np.cumsum(w[order])
-    high = max(odds[order][np.flatnonzero(precision >= PRECISE)[-1]], low + 1.0)
-    print(f"  grades: 0.3 at {low:.2f}, 0.7 at {high:.2f}")
+    high = max(score[order][np.flatnonzero(precision >= PRECISE)[-1]], low + LEAST_GAP)
     slope = (log_odds(0.7) - log_odds(0.3)) / (high - low)
-    return slope, log_odds(0.3) - slope * low
+    print(f"  grades: 0.3 at {low:.2f}, 0.7 at {high:.2f}, slope {slope:.2f}")
+    return np.r_[log_odds(0.3) - slope * low, slope * weights]
 
 
 def report(name, s, b):
@@ -254,7 +274,7 @@ def main():
             print(f"    confidence {low:.1f}-{high:.1f}: {of.sum():4} answers, {share:.2f} right, {(~asked[of]).sum()} of them cannot be answered")
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
-        text += f"answer_from = {ANSWER_FROM[language]}\ngrade = {{ slope = {digits(grade[0])}, offset = {digits(grade[1])} }}\n"
+        text += f"answer_from = {ANSWER_FROM[language]}\ngrade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
         text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)

@@ -343,8 +343,9 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).map(Some)
     }
 
-    /// The vectors of the tokens of each text, in its order; `None` soon after the caller wants no
-    /// more. Where the embedding has one vector for a whole text, that counts as one token.
+    /// The vectors of the tokens of each text that the embedding knows, in its order; `None` soon
+    /// after the caller wants no more. Where the embedding has one vector for a whole text, that
+    /// counts as one token.
     fn embed_tokens(
         &self,
         texts: &[&str],
@@ -382,12 +383,12 @@ pub struct TokensWanted {
     pub as_written: bool,
 }
 
-/// The tokens of a text, each with its vector of length 1 in the context of the others.
+/// The known tokens of a text, each with its vector of length 1 in the context of the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenVectors {
     /// Their numbers in the vocabulary.
     pub tokens: Vec<i32>,
-    /// As many, each as long as those of [`Embedder::embed`].
+    /// As many, all of one length.
     pub vectors: Vec<Vec<f32>>,
 }
 

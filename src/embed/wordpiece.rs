@@ -66,6 +66,11 @@ impl WordPiece {
         ids
     }
 
+    /// Whether a token is a word or a piece of one: neither a mark nor what stands for an unknown word.
+    pub fn is_known(&self, token: i32) -> bool {
+        ![self.unknown, self.first, self.last].contains(&token)
+    }
+
     /// The longest known piece first, and so on; one piece that is not known makes the word
     /// unknown.
     fn finish(&self, word: &mut String, ids: &mut Vec<i32>) {

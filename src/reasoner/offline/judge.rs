@@ -1,7 +1,8 @@
 //! How likely a block answers a question.
 //!
 //! One fitted model over the signals of `signals.rs` is asked for everything: the block to quote is the one with the
-//! highest chance, the grade of a passage is that of its best block, and how sure an answer is follows from the
+//! highest chance, the grade of a passage follows from that of
+//! its best block and from the passages beside it, and how sure an answer is follows from the
 //! chance of the block it quotes.
 
 mod meaning;
@@ -15,7 +16,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Confidence, Question};
 
 pub(super) use model::log_odds;
-use model::{Calibration, Model};
+use model::{Calibration, Model, PassageMeasure};
 pub(super) use pool::{Pool, SearchMeasure};
 use query::Query;
 pub use signals::signal_names;
@@ -28,6 +29,7 @@ pub(super) struct Judgement {
     pub(super) chances: Vec<Vec<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
+    passages: Vec<PassageMeasure>,
     /// How near the nearest block is in meaning.
     nearest: f64,
     calibration: Calibration,
@@ -36,15 +38,14 @@ pub(super) struct Judgement {
 impl Judgement {
     /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
     pub(super) fn grades(&self) -> Vec<f64> {
-        let grade = |chances: &Vec<f64>| {
-            let best = chances.iter().copied().fold(0.0, f64::max);
-            if best > 0.0 {
-                self.calibration.grade.scale(best)
+        let grade = |passage: &PassageMeasure| {
+            if passage.best > 0.0 {
+                self.calibration.grade.chance(*passage)
             } else {
                 0.0
             }
         };
-        self.chances.iter().map(grade).collect()
+        self.passages.iter().map(grade).collect()
     }
 
     /// The confidence from which on an answer is given.
@@ -81,12 +82,31 @@ pub(super) fn judge(
         };
         rows.iter().map(chance).collect()
     });
+    let chances: Vec<Vec<f64>> = chances.collect();
+    let terms = pool.terms.iter();
+    let terms: Vec<f64> = terms
+        .map(|passage| query.words.share(&[&passage.all]))
+        .collect();
+    let nearest = nearness.iter().map(|blocks| greatest(blocks));
+    let nearest: Vec<f64> = nearest.collect();
+    let (most_terms, nearest_of_all) = (greatest(&terms), greatest(&nearest));
+    let measure = |at: usize| PassageMeasure {
+        best: greatest(&chances[at]),
+        terms_to_best: terms[at] - most_terms,
+        nearness_to_best: nearest[at] - nearest_of_all,
+    };
     Ok(Judgement {
-        chances: chances.collect(),
+        passages: (0..chances.len()).map(measure).collect(),
+        chances,
         sentences: best_sentences(&query, pool),
-        nearest: nearness.iter().flatten().copied().fold(0.0, f64::max),
+        nearest: nearest_of_all,
         calibration: model.calibration(),
     })
+}
+
+/// The greatest of some measures, 0 of none.
+fn greatest(of: &[f64]) -> f64 {
+    of.iter().copied().fold(0.0, f64::max)
 }
 
 /// The signals of the blocks of a pool. Blocks while it embeds.

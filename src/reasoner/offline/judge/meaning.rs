@@ -15,15 +15,13 @@ use super::terms::BlockTerms;
 
 /// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
 /// measured of a block.
-const MOST_BLOCKS: usize = 12;
+const MOST_BLOCKS: usize = 8;
 /// Tokens of a block that are looked at, those of its headings included.
 const MOST_TOKENS: usize = 96;
 /// Headings that stand before the text of a block, the innermost ones.
 const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
 const SENTENCE_SHARE: f64 = 0.3;
-/// Marks at both ends of a text.
-const MARKS: usize = 2;
 
 /// How near each block of each passage is to the question, -1 to 1. A block that is not looked at is as far as the
 /// farthest of the others.
@@ -90,7 +88,7 @@ fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<(
 }
 
 /// The inverse document frequency of each token of a question (Robertson and Spärck Jones 1976), a block counting as
-/// a document; 0 of the marks at both ends.
+/// a document.
 fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
     let mut doc_freq: HashMap<i32, usize> = HashMap::new();
     for block in blocks {
@@ -104,27 +102,20 @@ fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
         let held = doc_freq.get(token).copied().unwrap_or_default() as f32;
         (1.0 + count / (1.0 + held)).ln()
     };
-    let mut weights: Vec<f32> = question.tokens.iter().map(weight).collect();
-    if weights.len() > MARKS {
-        weights[0] = 0.0;
-        *weights.last_mut().unwrap_or(&mut 0.0) = 0.0;
-    }
-    weights
+    question.tokens.iter().map(weight).collect()
 }
 
-/// The mean cosine of the tokens of a question, each with the nearest token of a block.
+/// The weighed mean cosine of the tokens of a question, each with the nearest token of a block; 0 where one of the two
+/// has no token that the embedding knows.
 fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVectors) -> f64 {
-    let first = usize::from(block.vectors.len() > MARKS);
     let nearest = |token: &Vec<f32>| {
-        let others = block.vectors[first..].iter();
+        let others = block.vectors.iter();
         let cosines = others.map(|other| token.iter().zip(other).map(|(a, b)| a * b).sum::<f32>());
-        cosines.fold(-1.0, f32::max)
+        cosines.reduce(f32::max).unwrap_or_default()
     };
     let tokens = question.vectors.iter().zip(weights);
-    let weighed = tokens.filter(|(_, weight)| **weight > 0.0);
-    let (sum, total) = weighed.fold((0.0, 0.0), |(sum, total), (token, weight)| {
-        (sum + weight * nearest(token), total + weight)
-    });
+    let sum: f32 = tokens.map(|(token, weight)| weight * nearest(token)).sum();
+    let total: f32 = weights.iter().sum();
     if total > 0.0 {
         f64::from(sum / total)
     } else {
@@ -157,12 +148,10 @@ mod tests {
 
     #[test]
     fn r17_a_token_that_few_blocks_hold_counts_more_than_one_that_all_hold() {
-        // 0 and 1 mark the ends.
-        let question = text(&[0, 2, 3, 1]);
-        let blocks = [text(&[0, 2, 1]), text(&[0, 2, 5, 1]), text(&[0, 2, 3, 1])];
+        let question = text(&[2, 3]);
+        let blocks = [text(&[2]), text(&[2, 5]), text(&[2, 3])];
         let weights = token_weights(&question, &blocks);
-        assert!(weights[2] > weights[1] && weights[1] > 0.0);
-        assert_eq!((weights[0], weights[3]), (0.0, 0.0));
+        assert!(weights[1] > weights[0] && weights[0] > 0.0);
         let near = blocks.map(|block| late_interaction(&question, &weights, &block));
         assert!((near[2] - 1.0).abs() < 1e-6);
         assert!(near[0] < 0.5 && near[0] > 0.0, "the common one alone");
@@ -174,5 +163,13 @@ mod tests {
         let weights = token_weights(&question, std::slice::from_ref(&same));
         assert!((late_interaction(&question, &weights, &same) - 1.0).abs() < 1e-6);
         assert!(late_interaction(&question, &weights, &other).abs() < 1e-6);
+    }
+
+    #[test]
+    fn r17_a_text_without_known_tokens_is_near_to_nothing() {
+        let (some, none) = (text(&[2]), text(&[]));
+        let weights = token_weights(&some, std::slice::from_ref(&none));
+        assert_eq!(late_interaction(&some, &weights, &none), 0.0);
+        assert_eq!(late_interaction(&none, &[], &some), 0.0);
     }
 }

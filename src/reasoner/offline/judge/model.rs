@@ -28,25 +28,44 @@ pub(super) struct Model {
 /// What the chance of a block means for the passage that holds it and for an answer that quotes it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 pub(super) struct Calibration {
-    /// How likely a passage answers by the chance of its best block.
-    pub(super) grade: PlattScaling,
+    /// How likely a passage answers.
+    pub(super) grade: GradeModel,
     /// How likely an answer is right.
     pub(super) answer: AnswerModel,
     /// From this confidence on an answer is given rather than "not found".
     pub(super) answer_from: f64,
 }
 
-/// A logistic map of log-odds (Platt, Probabilistic outputs for support vector machines, 1999).
+/// A logistic model of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PlattScaling {
-    slope: f64,
-    offset: f64,
+pub(super) struct GradeModel {
+    bias: f64,
+    /// The weight of the log-odds of the best block.
+    odds: f64,
+    terms_to_best: f64,
+    nearness_to_best: f64,
 }
 
-impl PlattScaling {
-    pub(super) fn scale(self, chance: f64) -> f64 {
-        logistic(self.slope * log_odds(chance) + self.offset)
+/// What a passage is graded by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PassageMeasure {
+    /// The chance of its best block, 0–1.
+    pub(super) best: f64,
+    /// How far it is behind the passage that shares most with the question in words, at most 0.
+    pub(super) terms_to_best: f64,
+    /// How far its nearest block is behind the nearest of all in meaning, at most 0.
+    pub(super) nearness_to_best: f64,
+}
+
+impl GradeModel {
+    pub(super) fn chance(self, passage: PassageMeasure) -> f64 {
+        logistic(
+            self.bias
+                + self.odds * log_odds(passage.best)
+                + self.terms_to_best * passage.terms_to_best
+                + self.nearness_to_best * passage.nearness_to_best,
+        )
     }
 }
 
@@ -139,7 +158,14 @@ mod tests {
                 answer,
                 answer_from,
             } = part.calibration;
-            assert!(grade.scale(0.2) < grade.scale(0.8) && grade.scale(0.0).is_finite());
+            let passage = |best, behind| PassageMeasure {
+                best,
+                terms_to_best: behind,
+                nearness_to_best: behind,
+            };
+            assert!(grade.chance(passage(0.2, 0.0)) < grade.chance(passage(0.8, 0.0)));
+            assert!(grade.chance(passage(0.8, -0.2)) < grade.chance(passage(0.8, 0.0)));
+            assert!(grade.chance(passage(0.0, 0.0)).is_finite());
             assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
             assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
             assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());

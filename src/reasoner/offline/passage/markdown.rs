@@ -193,13 +193,16 @@ fn without_fences(code: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The blocks, each list, table and piece of code of a section together with the paragraph that introduces it, and each
-/// caption with what it stands beside.
+/// The blocks, each list, table and piece of code of a section together with the one paragraph that introduces it, and
+/// each caption with what it stands beside.
 fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
-    let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
+    let mut joined: Vec<(Block, bool)> = Vec::with_capacity(blocks.len());
     // From the last one on: a caption goes with what is below it rather than with what is above.
     for mut block in blocks.into_iter().rev() {
-        if let Some(next) = joined.pop_if(|next| belong_together(&block, next)) {
+        let mut is_introduced = false;
+        if let Some((next, had)) = joined.pop_if(|(next, had)| belong_together(&block, next, *had))
+        {
+            is_introduced = had || introduces(&block, &next);
             if next.kind != BlockKind::Paragraph {
                 block.kind = next.kind;
             }
@@ -207,24 +210,23 @@ fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
             block.text = format!("{}\n{}", block.text, next.text);
             block.sentences.extend(next.sentences);
         }
-        joined.push(block);
+        joined.push((block, is_introduced));
     }
-    joined.reverse();
-    joined
+    joined.into_iter().rev().map(|(block, _)| block).collect()
 }
 
-fn belong_together(before: &Block, block: &Block) -> bool {
+fn belong_together(before: &Block, block: &Block, is_introduced: bool) -> bool {
+    let is_named = before.kind == BlockKind::Paragraph && is_caption(before) && !is_caption(block);
     let is_captioned = is_caption(block) && !is_caption(before);
     before.headings == block.headings
         && before.kind != BlockKind::Fields
-        && (introduces(before, block) || is_captioned)
+        && (is_named || is_captioned || !is_introduced && introduces(before, block))
 }
 
 fn introduces(before: &Block, block: &Block) -> bool {
     let text = before.text.trim_end_matches(['*', '_', ' ']);
     let announces = text.ends_with([':', '：', ',', '，']);
-    let is_named = is_caption(before) && !is_caption(block);
-    before.kind == BlockKind::Paragraph && (block.kind == BlockKind::Code || announces || is_named)
+    before.kind == BlockKind::Paragraph && (block.kind == BlockKind::Code || announces)
 }
 
 /// Characters of a caption.
@@ -307,6 +309,10 @@ mod tests {
                 vec![(Paragraph, 0..1), (Paragraph, 2..3), (Paragraph, 4..5)],
             ),
             ("To do it,\n\n1. try\n", vec![(List, 0..3)]),
+            (
+                "It is so.\n\nDo this:\n\n```\na\n```\n",
+                vec![(Paragraph, 0..1), (Code, 2..7)],
+            ),
             (
                 "---\nid: A-1\n---\nText\n",
                 vec![(Fields, 0..3), (Paragraph, 3..4)],
