@@ -36,6 +36,7 @@ fn main() {
         .map(|text| tokens.encode(text, 256))
         .collect();
     let job = serde_json::json!({
+        // See assets/embedding/NOTICE: the file is not part of the repository.
         "model": Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("assets/embedding/all-minilm-l6-v2-int8.onnx"),
         "threads": threads,

@@ -41,6 +41,14 @@ pub const MAX_TOKENS: usize = 256;
 /// What the asset calls the output whose states are compared token by token.
 const TOKENS: &str = "tokens";
 
+/// Bytes that stand where numbers of the processor's widest kind may stand, so that the weights are read in place.
+#[repr(align(64))]
+struct Aligned<const N: usize>([u8; N]);
+
+const GRAPH_BYTES: &[u8] = include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten");
+static GRAPH: Aligned<{ GRAPH_BYTES.len() }> =
+    Aligned(*include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten"));
+
 /// The embedded model. Nothing is loaded before the first text; then it stays.
 ///
 /// Deterministic: the same text gives the same vector, whatever else is embedded with it.
@@ -193,9 +201,7 @@ impl Loaded {
         );
         let model = ModelOptions::with_ops(operators)
             .prepack_weights(true)
-            .load_static_slice(include_bytes!(
-                "../assets/embedding/all-minilm-l6-v2-int8.onnx"
-            ))
+            .load_static_slice(&GRAPH.0)
             .map_err(failed)?;
         let node = |name| model.node_id(name).map_err(failed);
         let workers = thread::available_parallelism().map_or(1, usize::from);

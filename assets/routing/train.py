@@ -50,7 +50,8 @@ SMALL_TALK_FROM, COMPLEX_FROM = 0.8, 0.5
 
 
 class Embedding:
-    """all-MiniLM-L6-v2 as the program has it: the vector of a sentence, of length 1."""
+    """all-MiniLM-L6-v2 as the program has it: the vector of a sentence, of length 1. ../embedding/NOTICE says how its ONNX
+    file is made."""
 
     def __init__(self):
         folder = os.path.join(HERE, "..", "embedding")
