@@ -14,6 +14,7 @@ pub(super) use tokens::{Sign, Token, tokens};
 
 use std::ops::Range;
 
+use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Language;
@@ -54,15 +55,14 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
         let line = paragraph.replace(['\n', '\r'], " ");
         let mut goes_on = false;
         for (at, piece) in line.split_sentence_bound_indices() {
-            let sentence = piece.trim();
-            let from = start + at + piece.len() - piece.trim_start().len();
-            let end = from + sentence.len();
+            let at = start + at;
+            let sentence = trimmed(text, at..at + piece.len());
             match found.last_mut().filter(|_| goes_on) {
-                Some(last) => last.end = end,
+                Some(last) => last.end = sentence.end,
                 None if sentence.is_empty() => {}
-                None => found.push(from..end),
+                None => found.push(sentence),
             }
-            goes_on = ends_short(sentence);
+            goes_on = ends_short(piece.trim());
         }
         start += paragraph.len();
     }
@@ -76,6 +76,22 @@ fn ends_short(text: &str) -> bool {
     let word = word.unwrap_or_default();
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
     !word.is_empty() && word.chars().count() <= 1 + usize::from(is_number)
+}
+
+/// Some bytes of a text without white space at their ends.
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let written = &text[range.clone()];
+    let start = range.end - written.trim_start().len();
+    start..start + written.trim().len()
+}
+
+/// Compiles a pattern that is part of the program.
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and tests use each"
+)]
+pub(super) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of the program")
 }
 
 #[cfg(test)]

@@ -9,15 +9,16 @@ mod markdown;
 mod markup;
 mod plain;
 
+use std::ops::Range;
+
 use crate::domain::{Evidence, PlaceUnit};
 use crate::text::stem;
 
-pub(super) use block::{Block, BlockKind};
-pub(super) use markup::Layout;
+pub(super) use block::{Block, BlockKind, line_ranges};
 use markup::Markup;
 
 /// An evidence item, read once for all questions.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Passage {
     /// The file's path.
     pub(super) source: String,
@@ -38,19 +39,18 @@ pub(super) struct Passage {
 impl Passage {
     /// Cuts an item into blocks.
     pub(super) fn read(item: &Evidence) -> Self {
-        let lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
-        let text = joined(&lines);
+        let text = ended(item.text.lines());
         let above = item.topic.headings.as_slice();
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let ending = ending.to_ascii_lowercase();
         let bare = |blocks| (blocks, Markup::default());
         let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
-            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, BlockKind::Slide, above)),
-            Some(PlaceUnit::Row) => bare(plain::rows(&lines, above)),
+            Some(PlaceUnit::Slide) => bare(plain::whole(&text, BlockKind::Slide, above)),
+            Some(PlaceUnit::Row) => bare(plain::rows(&text, above)),
             _ if plain::is_code(&ending) => {
                 let markup = Markup::of_code(&text, &ending);
-                (plain::code(&lines, above), markup)
+                (plain::code(&text, above), markup)
             }
             _ => markdown::blocks(&text, above),
         };
@@ -69,33 +69,39 @@ impl Passage {
         }
     }
 
+    /// One paragraph of sentences that were split before, a line each.
+    pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
+        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
+        let text = ended(lines);
+        Self {
+            title: title.to_owned(),
+            start: 1,
+            blocks: plain::whole(&text, BlockKind::Paragraph, &[]),
+            text,
+            ..Self::default()
+        }
+    }
+
     /// Its lines as they are read.
     pub(super) fn readable(&self) -> String {
         self.markup.readable(&self.text, &(0..self.text.len()))
     }
 
-    /// One paragraph of sentences that were split before, a line each.
-    pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
-        let lines: Vec<String> = lines.collect();
-        Self {
-            source: String::new(),
-            title: title.to_owned(),
-            aliases: Vec::new(),
-            start: 1,
-            text: joined(&lines),
-            blocks: plain::whole(&lines, BlockKind::Paragraph, &[]),
-            markup: Markup::default(),
+    /// The bytes of some of its lines.
+    pub(super) fn bytes_of(&self, lines: &Range<usize>) -> Range<usize> {
+        let all = line_ranges(&self.text);
+        match all.get(lines.clone()) {
+            Some([first, .., last]) => first.start..last.end,
+            Some([line]) => line.clone(),
+            _ => 0..0,
         }
     }
 }
 
-/// Some lines, each ended by a newline.
-fn joined(lines: &[String]) -> String {
-    lines
-        .iter()
-        .flat_map(|line| [line.as_str(), "\n"])
-        .collect()
+/// Lines, each ended by a newline.
+fn ended(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let lines = lines.into_iter();
+    lines.map(|line| format!("{}\n", line.as_ref())).collect()
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

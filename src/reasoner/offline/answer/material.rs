@@ -7,11 +7,11 @@ use super::super::verdict::Verdict;
 
 /// What is answered from.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Material<'a> {
-    pub(in super::super) question: &'a Question,
-    pub(in super::super) parts: &'a [Part],
-    pub(in super::super) items: &'a [Evidence],
-    pub(in super::super) verdict: &'a Verdict,
+pub struct Material<'a> {
+    pub question: &'a Question,
+    pub parts: &'a [Part],
+    pub items: &'a [Evidence],
+    pub verdict: &'a Verdict,
     /// A name in the question that occurs nowhere in the base.
-    pub(in super::super) unknown: Option<&'a str>,
+    pub unknown: Option<&'a str>,
 }
