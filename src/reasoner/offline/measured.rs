@@ -4,6 +4,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, LineRange};
 
 use super::answer;
+pub use super::answer::QuotedBlock;
 use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
 use super::passage::Passage;
 use super::read;
@@ -26,14 +27,6 @@ pub struct Signals {
     pub lines: LineRange,
     /// In the order of [`super::signal_names`].
     pub row: Vec<f64>,
-}
-
-/// The best block of a passage as an answer quotes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuotedBlock {
-    text: String,
-    /// Lines that it takes on a screen of 100 columns.
-    pub shown_lines: usize,
 }
 
 impl QuotedBlock {
@@ -63,9 +56,8 @@ pub fn measure_signals(
         Given::Text(_) | Given::Sentences(..) => SearchMeasure::default(),
     });
     let pool = Pool {
-        terms: PassageTerms::read_all(&passages),
         found: found.collect(),
-        passages: &passages,
+        ..pool_of(&passages)
     };
     let rows = measure(&read(question, &[]), &pool, passages.len(), embedder)?;
     let all = passages.iter().zip(rows).map(|(passage, rows)| {
@@ -104,11 +96,7 @@ pub fn quote_best_block(
     let question = read(question, &[]);
     let passages = [Given::Text(text).read()];
     let judged = judge(&question, &pool_of(&passages), 1, embedder)?;
-    let quote = answer::quote_best_block(&question, &passages, &judged);
-    Ok(quote.map(|quote| QuotedBlock {
-        text: quote.text,
-        shown_lines: quote.shown_lines,
-    }))
+    Ok(answer::quote_best_block(&question, &passages, &judged))
 }
 
 fn pool_of(passages: &[Passage]) -> Pool<'_> {
@@ -138,6 +126,7 @@ mod tests {
         let block = QuotedBlock {
             text: "It pumps\nwater. **See the guide (1) of `pump`.** Of the rest\n\n… 3 more lines [1]"
                 .to_owned(),
+            lines: 0..3,
             shown_lines: 2,
         };
         for (sentence, is_shown) in [

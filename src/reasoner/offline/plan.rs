@@ -41,14 +41,12 @@ pub(super) fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Pl
     } else {
         round.add_suggested_calls();
     }
-    let wider = WIDER.iter().flat_map(|k| {
-        let search = |question: &&Question| vector_search(&question.search_text(), Some(*k));
-        round.asked.iter().map(search)
-    });
-    for call in wider.collect::<Vec<_>>() {
-        if round.calls.is_empty() {
-            round.add(call);
-        }
+    if round.calls.is_empty() {
+        let search = |question: &&Question, k| vector_search(&question.search_text(), Some(k));
+        let wider = WIDER.into_iter();
+        let mut wider = wider.flat_map(|k| round.asked.iter().map(move |it| search(it, k)));
+        let call = wider.find(|call| round.is_new(call));
+        round.calls.extend(call);
     }
     round.calls.truncate(MOST_CALLS);
     Planned {
@@ -83,8 +81,7 @@ impl Round<'_> {
                 ToolName::LocalFileQa => self.add_file_search(),
                 ToolName::HybridSearch => {
                     for question in &asked {
-                        let keywords = question.literals.keywords();
-                        self.add(hybrid_search(&text(question), keywords));
+                        self.add(hybrid_search(text(question), question));
                     }
                 }
                 ToolName::VectorSearch => {
@@ -103,9 +100,8 @@ impl Round<'_> {
             tools.insert(0, ToolName::LocalFileQa);
         }
         // Fields and named files answer by themselves; where none does, another round searches.
-        let by_itself = [ToolName::LocalFileQa, ToolName::ReadFile];
         let is_complex = self.job.routing.complexity == Complexity::Complex;
-        if is_complex && tools.first().is_some_and(|tool| by_itself.contains(tool)) {
+        if is_complex && let [ToolName::LocalFileQa | ToolName::ReadFile, ..] = tools[..] {
             tools.truncate(1);
         }
         tools
@@ -116,8 +112,8 @@ impl Round<'_> {
         let graded = self.job.context.iter().zip(self.job.scores);
         let good = graded.filter(|(_, score)| score.value() >= SUFFICIENT_FROM);
         let good: Vec<&str> = good.map(|(item, _)| item.text.as_str()).collect();
-        let is_missing = |question: &&Question| !is_covered(question, &good);
-        let mut missing: Vec<&Question> = self.asked.iter().copied().filter(is_missing).collect();
+        let mut missing = self.asked.clone();
+        missing.retain(|question| !is_covered(question, &good));
         if missing.is_empty() {
             // All are covered, and that was not enough.
             missing.clone_from(&self.asked);
@@ -126,7 +122,7 @@ impl Round<'_> {
         for question in &missing {
             self.add(vector_search(&question.search_text(), None));
             let text = format!("{} {words}", plain_words(question));
-            self.add(hybrid_search(text.trim(), question.literals.keywords()));
+            self.add(hybrid_search(text.trim().to_owned(), question));
         }
         self.add_grep(&missing);
     }
@@ -138,17 +134,17 @@ impl Round<'_> {
     fn words_of(&self, good: &[&str]) -> String {
         let known: HashSet<&String> = self.asked.iter().flat_map(|it| &it.terms).collect();
         let terms_of = |text: &str| terms(text, self.question.language);
-        let shared = |text: &&str| {
-            terms_of(text)
-                .iter()
-                .filter(|it| known.contains(it))
-                .count()
+        let shared = |text: &str| {
+            let terms = terms_of(text);
+            terms.iter().filter(|it| known.contains(it)).count()
         };
         let good = good.iter().take(MOST_PASSAGES);
         let all = good.flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
-        let sentence = all.filter(|text| shared(text) > 0).max_by_key(shared);
-        let words = sentence.unwrap_or_default();
-        let words = words.split(|c: char| !c.is_alphanumeric());
+        let nearest = all.max_by_key(|text| shared(text)).unwrap_or_default();
+        if shared(nearest) == 0 {
+            return String::new();
+        }
+        let words = nearest.split(|c: char| !c.is_alphanumeric());
         let is_new = |word: &&str| !terms_of(word).is_empty() && shared(word) == 0;
         let words: Vec<&str> = words.filter(is_new).take(MOST_WORDS).collect();
         words.join(" ")
@@ -201,13 +197,16 @@ impl Round<'_> {
         }
     }
 
-    /// Adds a call that was not made before and says what it looks for.
     fn add(&mut self, call: ToolCall) {
-        let mut history = self.job.tool_history.iter();
-        let is_new = !self.calls.contains(&call) && !history.any(|record| record.call == call);
-        if is_new && !call.subject().trim().is_empty() {
+        if self.is_new(&call) && !self.calls.contains(&call) {
             self.calls.push(call);
         }
+    }
+
+    /// Whether a call was not made before and says what it looks for.
+    fn is_new(&self, call: &ToolCall) -> bool {
+        let mut history = self.job.tool_history.iter();
+        !history.any(|record| record.call == *call) && !call.subject().trim().is_empty()
     }
 }
 
@@ -243,10 +242,10 @@ fn escape(word: &str) -> String {
     word.chars().flat_map(escape).collect()
 }
 
-fn hybrid_search(text: &str, exact_keywords: Vec<String>) -> ToolCall {
+fn hybrid_search(semantic_query: String, question: &Question) -> ToolCall {
     ToolCall::HybridSearch {
-        semantic_query: text.to_owned(),
-        exact_keywords,
+        semantic_query,
+        exact_keywords: question.literals.keywords(),
     }
 }
 
@@ -401,7 +400,7 @@ mod tests {
             [
                 related,
                 grep,
-                hybrid_search("What blocks PROJ-7?", vec!["PROJ-7".to_owned()])
+                hybrid_search("What blocks PROJ-7?".to_owned(), &question)
             ]
         );
     }

@@ -11,18 +11,18 @@ use super::super::passage::{Block, BlockKind, Passage};
 use super::quote::shown_height;
 
 /// Blocks of an answer.
-pub(super) const MOST_BLOCKS: usize = 3;
+pub const MOST_BLOCKS: usize = 3;
 /// A block whose log-odds lie further below those of the best block adds nothing to it: of the questions over the
 /// manuals of `assets/judge/NOTICE` that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
 const WITHIN: f64 = 2.0;
 
 /// A block, by the place of its passage and its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) passage: usize,
-    pub(super) block: usize,
+pub struct Choice {
+    pub passage: usize,
+    pub block: usize,
     /// The sentence to be set in bold, by its place in the block.
-    pub(super) sentence: Option<usize>,
+    pub sentence: Option<usize>,
 }
 
 /// All blocks, the most likely first; of equal ones the first.
@@ -43,7 +43,7 @@ fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
 /// needs the others too.
-pub(super) fn best(
+pub fn best(
     question: &Question,
     judgement: &Judgement,
     passages: &[Passage],
@@ -78,21 +78,21 @@ pub(super) fn best(
 }
 
 /// Whether a block is about as likely to answer as the first of these.
-pub(super) fn is_near_best(chance: f64, chosen: &[(Choice, f64)]) -> bool {
+pub fn is_near_best(chance: f64, chosen: &[(Choice, f64)]) -> bool {
     let best = chosen.first();
     best.is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN)
 }
 
 /// The most likely block that names both sides of a comparison, itself or by its heading.
-pub(super) fn of_both_sides(
-    sides: (&str, &str),
+pub fn of_both_sides(
+    sides: [&str; 2],
     question: &Question,
     judgement: &Judgement,
     passages: &[Passage],
 ) -> Option<(Choice, f64)> {
     let words =
         |text: &str| -> HashSet<String> { terms(text, question.language).into_iter().collect() };
-    let (left, right) = (words(sides.0), words(sides.1));
+    let [left, right] = sides.map(words);
     let (only_left, only_right) = (&left - &right, &right - &left);
     let names = |block: &Block, side: &HashSet<String>| {
         let held = words(&format!("{}\n{}", block.heading(), block.text));
@@ -107,7 +107,7 @@ pub(super) fn of_both_sides(
 
 /// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
 /// of that is short.
-pub(super) fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
+pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
     let is_text = |block: &Block| block.kind != BlockKind::Fields;
     let lines_of = |first: usize, last: usize| {
@@ -134,6 +134,6 @@ pub(super) fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Ra
 }
 
 /// The words of the label of a field: `depends_on`, `**Depends on**`.
-pub(super) fn label_terms(label: &str, question: &Question) -> Vec<String> {
+pub fn label_terms(label: &str, question: &Question) -> Vec<String> {
     terms(&label.replace(['_', '-', '*'], " "), question.language)
 }

@@ -16,28 +16,28 @@ static NONE: LazyLock<Frames> = LazyLock::new(Frames::default);
 /// The sentences of one language. In those with `{}` a name or a number takes its place.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Frames {
-    pub(super) nothing: String,
-    pub(super) never_said: String,
-    pub(super) nearest: String,
-    pub(super) see_also: String,
-    pub(super) about: String,
-    pub(super) missing: String,
-    pub(super) more_lines: String,
-    pub(super) one_more_line: String,
-    pub(super) untranslated: String,
-    pub(super) one_document: String,
-    pub(super) documents: String,
-    pub(super) first_documents: String,
+pub struct Frames {
+    pub nothing: String,
+    pub never_said: String,
+    pub nearest: String,
+    pub see_also: String,
+    pub about: String,
+    pub missing: String,
+    pub more_lines: String,
+    pub one_more_line: String,
+    pub untranslated: String,
+    pub one_document: String,
+    pub documents: String,
+    pub first_documents: String,
 }
 
 impl Frames {
-    pub(super) fn for_language(language: Language) -> &'static Self {
+    pub fn for_language(language: Language) -> &'static Self {
         FRAMES.get(&language).unwrap_or(&NONE)
     }
 
     /// The line that says how many lines are left out.
-    pub(super) fn more_lines(&self, count: usize) -> String {
+    pub fn more_lines(&self, count: usize) -> String {
         match count {
             1 => self.one_more_line.clone(),
             _ => filled(&self.more_lines, count),
@@ -46,7 +46,7 @@ impl Frames {
 }
 
 /// A sentence with what takes the place of its gap.
-pub(super) fn filled(frame: &str, with: impl Display) -> String {
+pub fn filled(frame: &str, with: impl Display) -> String {
     frame.replacen("{}", &with.to_string(), 1)
 }
 

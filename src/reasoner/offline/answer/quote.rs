@@ -25,14 +25,14 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]"));
 /// More than one blank line, as images leave behind.
 static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| regex(r"\n(?:[ \t]*\n){2,}"));
 
-/// A quotation in an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Quote {
+/// A block as an answer quotes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotedBlock {
     /// Markdown with its citation.
     pub text: String,
     /// The lines of the passage that it shows, from 0.
     pub lines: Range<usize>,
-    /// What it takes on a screen.
+    /// Lines that it takes on a screen of 100 columns.
     pub shown_lines: usize,
 }
 
@@ -43,7 +43,7 @@ pub fn quote(
     bold: Option<&Range<usize>>,
     number: usize,
     frames: &Frames,
-) -> Quote {
+) -> QuotedBlock {
     let all = passage.bytes_of(lines);
     let shown = window(passage, &all, bold);
     let is_cut_above = says_something(passage, all.start..shown.start);
@@ -59,7 +59,7 @@ pub fn quote(
         text.push_str(&format!("\n\n[{number}]"));
     }
     let line = |byte: usize| passage.text[..byte].matches('\n').count();
-    Quote {
+    QuotedBlock {
         text,
         lines: line(shown.start)..line(shown.end) + 1,
         shown_lines: height(passage, &shown),
@@ -297,7 +297,7 @@ mod tests {
         );
     }
 
-    fn window_of(text: &str, bold: &str) -> Quote {
+    fn window_of(text: &str, bold: &str) -> QuotedBlock {
         let passage = Passage::read(&Evidence::without_file(1, text));
         let at = text.find(bold).unwrap();
         let frames = Frames::for_language(Language::En);
