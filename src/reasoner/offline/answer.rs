@@ -15,11 +15,11 @@ use crate::domain::{
     Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation, ToolName,
 };
 
-use self::choose::{Choice, MOST_BLOCKS, best, extent, is_near_best, of_both_sides};
+use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
 use self::listing::{listing, place};
 pub use self::quote::QuotedBlock;
-pub(super) use self::quote::without_citations;
+pub(super) use self::quote::cleaned;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::language_of;
@@ -89,7 +89,7 @@ pub(super) fn quote_best_block(
     passages: &[Passage],
     judgement: &Judgement,
 ) -> Option<QuotedBlock> {
-    let (choice, _) = best(question, judgement, passages).first().copied()?;
+    let choice = *best(question, judgement, passages).first()?;
     let frames = Frames::for_language(question.language);
     Some(quote_choice(choice, passages, MOST_LINES, frames))
 }
@@ -102,7 +102,7 @@ fn quote_choice(
     frames: &Frames,
 ) -> QuotedBlock {
     let passage = &passages[choice.passage];
-    let sentences = &passage.blocks[choice.block].sentences;
+    let sentences = &choice.block(passages).sentences;
     let bold = choice.sentence.filter(|_| sentences.len() > 1);
     let bold = bold.map(|at| &sentences[at].range);
     let lines = extent(choice, most_lines, passage);
@@ -127,21 +127,21 @@ impl Draft<'_> {
             &self.material.verdict.whole,
         );
         let mut chosen = best(question, whole, passages);
-        let best = chosen.first().map_or(0.0, |(_, chance)| *chance);
+        let best = chosen.first().map_or(0.0, |best| best.chance);
         let of_both = match &question.parts {
             Parts::Sides { left, right } => of_both_sides([left, right], question, whole, passages),
             Parts::One | Parts::Several { .. } => None,
         };
-        match of_both.filter(|(_, chance)| is_near_best(*chance, &chosen)) {
+        match of_both.filter(|it| it.is_near(&chosen)) {
             Some(of_both) => {
-                chosen.retain(|(choice, _)| *choice != of_both.0);
+                chosen.retain(|choice| *choice != of_both);
                 chosen.insert(0, of_both);
             }
             None if self.quote_parts() => return,
             None => {}
         }
         self.confidence = whole.confidence(best);
-        for (choice, _) in chosen {
+        for choice in chosen {
             self.add(None, choice);
         }
     }
@@ -156,10 +156,9 @@ impl Draft<'_> {
         for (part, judgement) in parts.iter().zip(&verdict.of_parts) {
             let best = best(&part.question, judgement, &verdict.passages);
             let best = best.first().copied();
-            let confidence = best.map_or(0.0, |(_, chance)| judgement.confidence(chance).value());
+            let confidence = best.map_or(0.0, |it| judgement.confidence(it.chance).value());
             least = confidence.min(least);
-            let is_answered = confidence >= answer_from;
-            found.push(best.filter(|_| is_answered).map(|(choice, _)| choice));
+            found.push(best.filter(|_| confidence >= answer_from));
         }
         if found.iter().all(Option::is_none) {
             return false;

@@ -33,7 +33,7 @@ impl QuotedBlock {
     /// Whether all of a sentence is among what is quoted; marks that only lay it out and white space do not count.
     pub fn shows(&self, sentence: &str) -> bool {
         let sentence = Given::Text(sentence).read().readable();
-        let sentence = without_marks(&answer::without_citations(&sentence));
+        let sentence = without_marks(&answer::cleaned(&sentence));
         without_marks(&self.text).contains(&sentence)
     }
 }

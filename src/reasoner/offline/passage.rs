@@ -24,7 +24,6 @@ pub(super) struct Passage {
     pub(super) source: String,
     /// The document's title, or else its file's name.
     pub(super) title: String,
-    /// Other names of the document.
     pub(super) aliases: Vec<String>,
     /// The number of the first line in the file, from 1.
     pub(super) start: usize,
@@ -37,7 +36,6 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    /// Cuts an item into blocks.
     pub(super) fn read(item: &Evidence) -> Self {
         let text = ended(item.text.lines());
         let above = item.topic.headings.as_slice();

@@ -16,71 +16,72 @@ pub const MOST_BLOCKS: usize = 3;
 /// manuals of `assets/judge/NOTICE` that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
 const WITHIN: f64 = 2.0;
 
-/// A block, by the place of its passage and its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A block that may be quoted.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
+    /// The place of its passage, and its own in there.
     pub passage: usize,
     pub block: usize,
     /// The sentence to be set in bold, by its place in the block.
     pub sentence: Option<usize>,
+    /// How likely it answers.
+    pub chance: f64,
+}
+
+impl Choice {
+    pub fn block(self, passages: &[Passage]) -> &Block {
+        &passages[self.passage].blocks[self.block]
+    }
+
+    /// Whether it is about as likely to answer as the first of these.
+    pub fn is_near(&self, chosen: &[Self]) -> bool {
+        let best = chosen.first();
+        best.is_none_or(|best| log_odds(best.chance) - log_odds(self.chance) <= WITHIN)
+    }
 }
 
 /// All blocks, the most likely first; of equal ones the first.
-fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
-    let mut all: Vec<(Choice, f64)> = Vec::new();
-    for (passage, sentences) in judgement.sentences.iter().enumerate() {
-        let sentences = (0..).zip(sentences.iter().copied());
-        let choices = sentences.map(|(block, sentence)| Choice {
+fn ranked(judgement: &Judgement) -> Vec<Choice> {
+    let mut all: Vec<Choice> = Vec::new();
+    for (passage, chances) in judgement.chances.iter().enumerate() {
+        let blocks = (0..).zip(chances.iter().zip(&judgement.sentences[passage]));
+        all.extend(blocks.map(|(block, (chance, sentence))| Choice {
             passage,
             block,
-            sentence,
-        });
-        all.extend(choices.zip(judgement.chances[passage].iter().copied()));
+            sentence: *sentence,
+            chance: *chance,
+        }));
     }
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_by(|a, b| b.chance.total_cmp(&a.chance));
     all
 }
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
 /// needs the others too.
-pub fn best(
-    question: &Question,
-    judgement: &Judgement,
-    passages: &[Passage],
-) -> Vec<(Choice, f64)> {
-    let mut chosen: Vec<(Choice, f64)> = Vec::new();
-    let block = |choice: &Choice| &passages[choice.passage].blocks[choice.block];
-    let asked = terms(&question.asked, question.language);
-    let has_asked_field = |block: &Block| {
-        let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
-        labels.any(|(label, _)| {
-            label_terms(label, question)
-                .iter()
-                .any(|term| asked.contains(term))
-        })
-    };
-    for (choice, chance) in ranked(judgement) {
-        // What metadata say is no answer to anything but a question for a field.
-        if block(&choice).kind == BlockKind::Fields && !has_asked_field(block(&choice)) {
-            continue;
-        }
-        if chosen.len() == MOST_BLOCKS || chance == 0.0 || !is_near_best(chance, &chosen) {
+pub fn best(question: &Question, judgement: &Judgement, passages: &[Passage]) -> Vec<Choice> {
+    let mut chosen: Vec<Choice> = Vec::new();
+    for choice in ranked(judgement) {
+        if chosen.len() == MOST_BLOCKS || choice.chance == 0.0 || !choice.is_near(&chosen) {
             break;
         }
-        if !chosen
-            .iter()
-            .any(|(other, _)| block(other).text == block(&choice).text)
-        {
-            chosen.push((choice, chance));
+        let block = choice.block(passages);
+        let is_repeated = |other: &Choice| other.block(passages).text == block.text;
+        if may_answer(block, question) && !chosen.iter().any(is_repeated) {
+            chosen.push(choice);
         }
     }
     chosen
 }
 
-/// Whether a block is about as likely to answer as the first of these.
-pub fn is_near_best(chance: f64, chosen: &[(Choice, f64)]) -> bool {
-    let best = chosen.first();
-    best.is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN)
+/// What metadata say is no answer to anything but a question for a field.
+fn may_answer(block: &Block, question: &Question) -> bool {
+    let asked = terms(&question.asked, question.language);
+    let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
+    let is_asked = |(label, _)| {
+        let label = label_terms(label, question);
+        label.iter().any(|term| asked.contains(term))
+    };
+    block.kind != BlockKind::Fields || labels.any(is_asked)
 }
 
 /// The most likely block that names both sides of a comparison, itself or by its heading.
@@ -89,18 +90,16 @@ pub fn of_both_sides(
     question: &Question,
     judgement: &Judgement,
     passages: &[Passage],
-) -> Option<(Choice, f64)> {
+) -> Option<Choice> {
     let words =
         |text: &str| -> HashSet<String> { terms(text, question.language).into_iter().collect() };
     let [left, right] = sides.map(words);
-    let (only_left, only_right) = (&left - &right, &right - &left);
-    let names = |block: &Block, side: &HashSet<String>| {
+    let names_both = |choice: &Choice| {
+        let block = choice.block(passages);
         let held = words(&format!("{}\n{}", block.heading(), block.text));
-        !side.is_empty() && 2 * side.intersection(&held).count() > side.len()
-    };
-    let names_both = |(choice, _): &(Choice, f64)| {
-        let block = &passages[choice.passage].blocks[choice.block];
-        names(block, &only_left) && names(block, &only_right)
+        [&left - &right, &right - &left]
+            .iter()
+            .all(|side| 2 * side.intersection(&held).count() > side.len())
     };
     ranked(judgement).into_iter().find(names_both)
 }

@@ -9,7 +9,7 @@ use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
 use super::frames::{Frames, filled};
-use super::quote::without_citations;
+use super::quote::cleaned;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;
@@ -86,7 +86,7 @@ fn listed(
     let mut listed: Vec<String> = Vec::new();
     for (at, passage) in passages.iter().enumerate() {
         for said in said_in(at, passage) {
-            let said = without_citations(said.trim());
+            let said = cleaned(said.trim());
             listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
         }
     }

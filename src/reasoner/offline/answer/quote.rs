@@ -21,9 +21,8 @@ const WRAPPED_AT: usize = 100;
 /// Bytes of a character that is two columns wide. Of others more stand in a column, and a line may hold such only.
 const BYTES_OF_COLUMN: usize = 3;
 
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]"));
-/// More than one blank line, as images leave behind.
-static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| regex(r"\n(?:[ \t]*\n){2,}"));
+/// A number in brackets, or more than one blank line.
+static UNCLEAN: LazyLock<Regex> = LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]|\n(?:[ \t]*\n){2,}"));
 
 /// A block as an answer quotes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,12 +77,11 @@ pub fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
 
 fn height(passage: &Passage, part: &Range<usize>) -> usize {
     let plain = passage.markup.plain(&passage.text, part);
-    let shown = BLANK_LINES.replace_all(plain.trim(), "\n\n");
     let height = |line: &str| {
         let columns = line.width().max(line.len() / BYTES_OF_COLUMN);
         columns.div_ceil(WRAPPED_AT).max(1)
     };
-    shown.lines().map(height).sum()
+    cleaned(plain.trim()).lines().map(height).sum()
 }
 
 /// The bytes that are shown: as much as fits around the bold sentence, from the beginning on where that holds it.
@@ -165,11 +163,9 @@ fn marked_up(
     is_cut_above: bool,
 ) -> String {
     let text = passage.text.as_str();
+    let layout_at = |end: usize| passage.markup.layout_at(end.saturating_sub(1));
     let first_line = text[shown.clone()].lines().next().unwrap_or_default();
-    let above = match passage
-        .markup
-        .layout_at(shown.start + first_line.len().saturating_sub(1))
-    {
+    let above = match layout_at(shown.start + first_line.len()) {
         Some(layout) if !layout.is_opened_in(text, shown) => format!("{}\n", layout.opening),
         _ if !is_cut_above => String::new(),
         _ if text[..shown.start].ends_with('\n') => "…\n\n".to_owned(),
@@ -181,19 +177,13 @@ fn marked_up(
     if !rest_of_line.trim().is_empty() {
         written.push_str(" …");
     }
-    let layout = passage.markup.layout_at(shown.end.saturating_sub(1));
-    if let Some(layout) = layout
-        && !ends_all_blocks(&written)
-    {
-        let fence = layout
-            .opening
-            .chars()
-            .take_while(|c| matches!(c, '`' | '~'));
+    let layout = layout_at(shown.end).filter(|_| !ends_all_blocks(&written));
+    if let Some(layout) = layout {
+        let marks = layout.opening.chars();
         written.push('\n');
-        written.extend(fence);
+        written.extend(marks.take_while(|c| matches!(c, '`' | '~')));
     }
-    let written = replace_outside_code(&written, &BLANK_LINES, |_| "\n\n".to_owned());
-    without_citations(&written).into_owned()
+    cleaned(&written).into_owned()
 }
 
 /// Where the last line ends that is neither code nor a table.
@@ -213,24 +203,16 @@ fn end_of_prose(text: &str) -> Option<usize> {
     Some(last + rest.trim_end().len())
 }
 
-/// A text without numbers in brackets, which would be taken for citations of the answer; code stays as it is.
-pub fn without_citations(text: &str) -> Cow<'_, str> {
-    replace_outside_code(text, &NUMBER, |found| format!("({})", &found[1]))
-}
-
-fn replace_outside_code<'a>(
-    text: &'a str,
-    pattern: &Regex,
-    replacement: impl Fn(&Captures<'_>) -> String,
-) -> Cow<'a, str> {
+/// A text without numbers in brackets, which would be taken for citations of the answer, and without the blank lines
+/// that images leave behind; code stays as it is.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
     let code = code_ranges(text);
-    pattern.replace_all(text, |found: &Captures<'_>| {
-        let is_code =
-            |range: &Range<usize>| found.get(0).is_some_and(|it| range.contains(&it.start()));
-        if code.iter().any(is_code) {
-            found[0].to_owned()
-        } else {
-            replacement(found)
+    UNCLEAN.replace_all(text, |found: &Captures<'_>| {
+        let at = found.get(0).map_or(0, |found| found.start());
+        match found.get(1) {
+            _ if code.iter().any(|range| range.contains(&at)) => found[0].to_owned(),
+            Some(number) => format!("({})", number.as_str()),
+            None => "\n\n".to_owned(),
         }
     })
 }

@@ -1,6 +1,5 @@
 use std::ops::Range;
 
-/// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     Paragraph,
@@ -30,9 +29,8 @@ pub struct Block {
 /// A sentence, list item or table row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// Its bytes in the text of the passage.
+    /// Its bytes in the passage.
     pub range: Range<usize>,
-    /// What it says, without marks that only lay it out.
     pub text: String,
 }
 

@@ -22,16 +22,16 @@ const MOST_WORDS: usize = 12;
 ///
 /// It is the last that stands alone: one that continues another says little of the topic itself.
 pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) -> Option<Earlier> {
-    let mut found = None;
     if !leans(asked, literals) {
-        return found;
+        return None;
     }
+    let mut found = None;
     for turn in history.iter().rev().take(TURNS) {
         let text = &turn.question[..turn.question.floor_char_boundary(READ)];
         let tokens = tokens(text);
         let previous = Span::new(text, &tokens).without_frames();
-        let table = previous.table;
-        let said = table.uncovered(&table.social(), previous.tokens);
+        let social = previous.table.social();
+        let said = previous.table.uncovered(&social, previous.tokens);
         if said.is_empty() || !previous.has_terms() {
             continue;
         }

@@ -6,7 +6,6 @@ use std::slice::SliceIndex;
 use super::super::language::{Phrases, Sign, Table, Token, language_of, table, terms};
 use crate::domain::Language;
 
-/// Tokens of a text that follow each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Span<'a> {
     text: &'a str,

@@ -5,30 +5,29 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::language::regex;
+
 /// More words than this say nothing new about the kind of a message.
 const MOST_WORDS: usize = 80;
 /// Runs of letters of these lengths are read.
 const LETTERS: [usize; 2] = [3, 4];
 
 /// A Han character, or a run of letters of any other script and figures.
-static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static WORD: LazyLock<Regex> = LazyLock::new(|| {
     let han = r"\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{f900}-\u{faff}";
     let signs = concat!(
         r"\x00-/:-@\[-`{-\u{bf}\u{d7}\u{f7}\u{2000}-\u{2bff}\u{2e00}-\u{2e7f}\u{3000}-\u{303f}",
         r"\u{e000}-\u{f8ff}\u{fe00}-\u{fe4f}\u{ff00}-\u{ffef}\u{1f000}-\u{1ffff}",
     );
-    Regex::new(&format!("[{han}]|[^{han}{signs}]+")).ok()
+    regex(&format!("[{han}]|[^{han}{signs}]+"))
 });
-static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[0-9]+").ok());
+static DIGITS: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]+"));
 
 /// Lower-case words without apostrophes; a Han character is a word. A run of digits becomes `0`.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let text = text.replace(['\'', '’', '‘'], "");
-    let (Some(word), Some(digits)) = (&*WORD, &*DIGITS) else {
-        return Vec::new();
-    };
-    let text = digits.replace_all(&text, "0");
-    let words = word.find_iter(&text).take(MOST_WORDS);
+    let text = DIGITS.replace_all(&text, "0");
+    let words = WORD.find_iter(&text).take(MOST_WORDS);
     words.map(|word| word.as_str().to_lowercase()).collect()
 }
 
