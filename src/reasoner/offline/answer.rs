@@ -4,7 +4,6 @@
 //! for another part of the question or from another document.
 
 mod choose;
-mod frames;
 mod listing;
 mod quote;
 
@@ -16,13 +15,12 @@ use crate::domain::{
 };
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
-use self::frames::{Frames, filled};
 use self::listing::{listing, place};
 pub use self::quote::QuotedBlock;
 pub(super) use self::quote::cleaned;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
-use super::language::language_of;
+use super::language::{Frames, filled, language_of, table};
 use super::passage::Passage;
 use super::question::Part;
 use super::verdict::Verdict;
@@ -74,7 +72,7 @@ pub(super) fn compose(material: Material<'_>) -> Composed {
     }
     let mut answer = Draft {
         material,
-        frames: Frames::for_language(question.language),
+        frames: &table(question.language).frames,
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
@@ -90,7 +88,7 @@ pub(super) fn quote_best_block(
     judgement: &Judgement,
 ) -> Option<QuotedBlock> {
     let choice = *best(question, judgement, passages).first()?;
-    let frames = Frames::for_language(question.language);
+    let frames = &table(question.language).frames;
     Some(quote_choice(choice, passages, MOST_LINES, frames))
 }
 

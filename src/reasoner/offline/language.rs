@@ -8,7 +8,7 @@ mod terms;
 mod tokens;
 
 pub(super) use phrases::Phrases;
-pub(super) use table::{Table, table};
+pub(super) use table::{Frames, Table, filled, table};
 pub(super) use terms::terms;
 pub(super) use tokens::{Sign, Token, tokens};
 

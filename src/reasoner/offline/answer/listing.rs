@@ -4,11 +4,10 @@
 use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
 use crate::text::one_line;
 
-use super::super::language::{table, terms, tokens};
+use super::super::language::{filled, table, terms, tokens};
 use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
-use super::frames::{Frames, filled};
 use super::quote::cleaned;
 
 /// Characters of a line.
@@ -50,7 +49,7 @@ fn documents(question: &Question, items: &[Evidence], passages: &[Passage]) -> O
     if items.is_empty() || !items.iter().all(begins) {
         return None;
     }
-    let frames = Frames::for_language(question.language);
+    let frames = &table(question.language).frames;
     let heading = match items.len() {
         1 => frames.one_document.clone(),
         count if count <= MOST_LISTED => filled(&frames.documents, count),

@@ -9,9 +9,8 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::language::{regex, trimmed};
+use super::super::language::{Frames, regex, trimmed};
 use super::super::passage::{BlockKind, Passage, line_ranges};
-use super::frames::Frames;
 use crate::text::{code_ranges, ends_all_blocks, markup};
 
 /// Lines that are shown of a block.
@@ -219,6 +218,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::language::table;
     use super::*;
     use crate::domain::{Evidence, Language};
 
@@ -229,7 +229,7 @@ mod tests {
         });
         let at = text.find(bold).unwrap();
         let bold = Some(at..at + bold.len()).filter(|bold| !bold.is_empty());
-        let frames = Frames::for_language(Language::En);
+        let frames = &table(Language::En).frames;
         quote(
             &passage,
             &(0..text.lines().count()),
@@ -282,7 +282,7 @@ mod tests {
     fn window_of(text: &str, bold: &str) -> QuotedBlock {
         let passage = Passage::read(&Evidence::without_file(1, text));
         let at = text.find(bold).unwrap();
-        let frames = Frames::for_language(Language::En);
+        let frames = &table(Language::En).frames;
         let lines = 0..text.lines().count();
         quote(&passage, &lines, Some(&(at..at + bold.len())), 1, frames)
     }
