@@ -132,7 +132,7 @@ pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usi
     }
 }
 
-/// The words of the label of a field: `depends_on`, `**Depends on**`.
+/// The words of the label of a field, such as `depends_on`.
 pub fn label_terms(label: &str, question: &Question) -> Vec<String> {
-    terms(&label.replace(['_', '-', '*'], " "), question.language)
+    terms(&label.replace(['_', '-'], " "), question.language)
 }

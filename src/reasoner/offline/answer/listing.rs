@@ -126,7 +126,7 @@ fn related(question: &Question, passages: &[Passage]) -> Option<String> {
             .replace("\n- ", " ");
         let fields = text.lines().filter_map(|line| line.split_once([':', '：']));
         let said = fields.filter(is_asked);
-        said.map(|(label, value)| format!("{label}:{value}").replace('*', ""))
+        said.map(|(label, value)| format!("{label}:{value}"))
             .collect()
     })
 }

@@ -75,12 +75,12 @@ pub fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
 }
 
 fn height(passage: &Passage, part: &Range<usize>) -> usize {
-    let plain = passage.markup.plain(&passage.text, part);
+    let shown = passage.markup.readable(&passage.text, part);
     let height = |line: &str| {
         let columns = line.width().max(line.len() / BYTES_OF_COLUMN);
         columns.div_ceil(WRAPPED_AT).max(1)
     };
-    cleaned(plain.trim()).lines().map(height).sum()
+    cleaned(shown.trim()).lines().map(height).sum()
 }
 
 /// The bytes that are shown: as much as fits around the bold sentence, from the beginning on where that holds it.

@@ -115,7 +115,7 @@ impl Reader<'_> {
     fn enter(&mut self, level: usize, range: &Range<usize>) {
         let title = self.markup.readable(self.text, range);
         let title = title.lines().next().unwrap_or_default();
-        let title = title.trim_matches(['#', ' ']).replace(['*', '`'], "");
+        let title = title.trim_matches(['#', ' ']).replace('`', "");
         self.headings.retain(|(above, _)| *above < level);
         self.headings.push((level, title));
     }
@@ -207,8 +207,7 @@ fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
 }
 
 fn belong_together(before: &Block, block: &Block) -> bool {
-    let text = without_emphasis(&before.text);
-    let announces = block.kind == BlockKind::Code || text.ends_with([':', '：', ',', '，']);
+    let announces = block.kind == BlockKind::Code || before.text.ends_with([':', '：', ',', '，']);
     before.headings == block.headings
         && before.kind != BlockKind::Fields
         && (before.kind == BlockKind::Paragraph && announces
@@ -220,16 +219,11 @@ const LONGEST_CAPTION: usize = 100;
 
 /// Whether a block is one line that is no sentence: it names what stands beside it and says nothing alone.
 fn is_caption(block: &Block) -> bool {
-    let text = without_emphasis(&block.text);
     let ends = |c: char| ".!?:;,。！？：；，…".contains(c);
     block.kind == BlockKind::Paragraph
-        && !text.contains('\n')
-        && !text.ends_with(ends)
-        && text.chars().count() <= LONGEST_CAPTION
-}
-
-fn without_emphasis(text: &str) -> &str {
-    text.trim_end_matches(['*', '_', ' '])
+        && !block.text.contains('\n')
+        && !block.text.ends_with(ends)
+        && block.text.chars().count() <= LONGEST_CAPTION
 }
 
 #[cfg(test)]

@@ -13,10 +13,8 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>\n]*>"));
 /// The marks of a passage, by their bytes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Markup {
-    /// What is not shown: images, tags, and of links all but their text.
+    /// What is not shown, in order: images, tags, marks of emphasis, and of links all but their text.
     hidden: Vec<Range<usize>>,
-    /// Each emphasis with its marks, and the length of a mark.
-    emphasised: Vec<(Range<usize>, usize)>,
     cells: Vec<Range<usize>>,
     layouts: Vec<Layout>,
     /// Inline code, links, images and tags: no sentence ends within.
@@ -77,8 +75,9 @@ impl Markup {
                 }
             }
             Event::Code(_) => self.unbroken.push(range.clone()),
-            Event::Start(Tag::Emphasis) => self.emphasised.push((range.clone(), 1)),
-            Event::Start(Tag::Strong) => self.emphasised.push((range.clone(), 2)),
+            // Bold is for the sentence that answers.
+            Event::Start(Tag::Emphasis) => self.hide_ends(text, range, 1),
+            Event::Start(Tag::Strong) => self.hide_ends(text, range, 2),
             Event::Start(Tag::TableCell) => self.cells.push(range.clone()),
             Event::Start(Tag::Table(_)) => self.lay_out(range, first_lines(text, range, 2)),
             Event::Start(Tag::CodeBlock(kind)) => {
@@ -113,6 +112,11 @@ impl Markup {
         }
     }
 
+    fn hide_ends(&mut self, text: &str, range: &Range<usize>, length: usize) {
+        self.hide(text, range.start..range.start + length);
+        self.hide(text, range.end - length..range.end);
+    }
+
     /// The bytes of each opening with the line break behind it.
     pub fn openings(&self) -> impl Iterator<Item = Range<usize>> {
         let openings = self.layouts.iter();
@@ -139,15 +143,10 @@ impl Markup {
         found
     }
 
-    /// A part of a passage as it is read: links reduced to their text, images and tags left out, each line in its
-    /// place.
+    /// A part of a passage as it is read: links reduced to their text, images, tags and emphasis left out, each line
+    /// in its place.
     pub fn readable(&self, text: &str, part: &Range<usize>) -> String {
         without(text, part, &self.hidden)
-    }
-
-    /// A part of a passage as it takes room on a screen: as it is read, without marks of emphasis.
-    pub fn plain(&self, text: &str, part: &Range<usize>) -> String {
-        without(text, part, &self.hidden_with_emphasis(|_, _| true))
     }
 
     /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
@@ -160,12 +159,7 @@ impl Markup {
         let sentence = sentence.map_or(part.end..part.end, |bold| {
             bold.start.clamp(part.start, part.end)..bold.end.clamp(part.start, part.end)
         });
-        // Emphasis that begins inside and ends outside would swallow the marks, and bold in bold is none.
-        let hidden = self.hidden_with_emphasis(|range, length| {
-            let overlaps = range.start < sentence.end && sentence.start < range.end;
-            !is_inside(range, part) || overlaps && (length > 1 || !is_inside(range, &sentence))
-        });
-        let shown = |part: &Range<usize>| without(text, part, &hidden);
+        let shown = |part: &Range<usize>| self.readable(text, part);
         let cells = self.cells.iter().filter(|cell| is_inside(cell, &sentence));
         let mut bold: Vec<Range<usize>> = cells.cloned().collect();
         if bold.is_empty() {
@@ -181,22 +175,6 @@ impl Markup {
         }
         written.push_str(&shown(&(at..part.end)));
         written
-    }
-
-    /// What is not shown together with the marks of some emphases, in order.
-    fn hidden_with_emphasis(
-        &self,
-        is_hidden: impl Fn(&Range<usize>, usize) -> bool,
-    ) -> Vec<Range<usize>> {
-        let mut hidden = self.hidden.clone();
-        for (range, length) in &self.emphasised {
-            if is_hidden(range, *length) {
-                hidden.push(range.start..range.start + length);
-                hidden.push(range.end - length..range.end);
-            }
-        }
-        hidden.sort_by_key(|range| range.start);
-        hidden
     }
 }
 
@@ -324,7 +302,7 @@ mod tests {
                 "A. **If\n`b!` so\nelse**. C.",
             ),
             ("*A. B.* C", "B.*", "A. **B**. C"),
-            ("**A** is *b*. C", "**A** is *b*.", "**A is *b***. C"),
+            ("**A** is *b*. C", "**A** is *b*.", "**A is b**. C"),
             ("A “b?” C", "A “b?”", "**A “b?”** C"),
             ("A “b”. C", "A “b”.", "**A “b”**. C"),
             ("甲“乙？”丙", "甲“乙？”", "**甲“乙**？”丙"),
