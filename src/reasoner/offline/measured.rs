@@ -8,6 +8,7 @@ pub use super::answer::QuotedBlock;
 use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
 use super::passage::Passage;
 use super::read;
+use super::verdict::Verdict;
 
 /// A passage to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -94,9 +95,11 @@ pub fn quote_best_block(
     embedder: &dyn Embedder,
 ) -> Result<Option<QuotedBlock>, EmbedError> {
     let question = read(question, &[]);
-    let passages = [Given::Text(text).read()];
-    let judged = judge(&question, &pool_of(&passages), 1, embedder)?;
-    Ok(answer::quote_best_block(&question, &passages, &judged))
+    let items = [Evidence::without_file(1, text)];
+    let Verdict {
+        passages, whole, ..
+    } = Verdict::reach(&question, &[], &items, embedder)?;
+    Ok(answer::quote_best_block(&question, &passages, &whole))
 }
 
 fn pool_of(passages: &[Passage]) -> Pool<'_> {

@@ -108,28 +108,23 @@ pub fn of_both_sides(
 /// of that is short.
 pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let is_text = |block: &Block| block.kind != BlockKind::Fields;
+    let belongs = |at: usize| {
+        let other = passage.blocks.get(at);
+        let is_field = |block: &Block| block.kind == BlockKind::Fields;
+        other.is_some_and(|it| it.headings == block.headings && is_field(it) == is_field(block))
+    };
     let lines_of = |first: usize, last: usize| {
         passage.blocks[first].lines.start..passage.blocks[last].lines.end
     };
-    let is_added = |at: usize, first: usize, last: usize| {
-        let other = passage.blocks.get(at);
-        other.is_some_and(|other| {
-            other.headings == block.headings
-                && is_text(other) == is_text(block)
-                && shown_height(passage, &lines_of(first, last)) <= most_lines
-        })
-    };
+    let fits = |first, last| shown_height(passage, &lines_of(first, last)) <= most_lines;
     let (mut first, mut last) = (choice.block, choice.block);
-    loop {
-        if is_added(last + 1, first, last + 1) {
-            last += 1;
-        } else if first > 0 && is_added(first - 1, first - 1, last) {
-            first -= 1;
-        } else {
-            return lines_of(first, last);
-        }
+    while belongs(last + 1) && fits(first, last + 1) {
+        last += 1;
     }
+    while first > 0 && belongs(first - 1) && fits(first - 1, last) {
+        first -= 1;
+    }
+    lines_of(first, last)
 }
 
 /// The words of the label of a field, such as `depends_on`.

@@ -72,8 +72,7 @@ fn in_state(question: &Question, items: &[Evidence], passages: &[Passage]) -> Op
         let is_listed = items[at].tool == ToolName::LocalFileQa;
         let said = lines.filter(|(line, _)| is_listed && has_value(line, &values));
         let said = said.map(|(_, shown)| shown.trim_start_matches(['-', '*', '+', '#', ' ']));
-        said.map(|said| said.chars().take(LONGEST_LINE).collect())
-            .collect()
+        said.map(|said| one_line(said, LONGEST_LINE)).collect()
     })
 }
 
