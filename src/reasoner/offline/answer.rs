@@ -17,7 +17,7 @@ use crate::domain::{
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::listing::{listing, place};
 pub use self::quote::QuotedBlock;
-pub(super) use self::quote::cleaned;
+pub use self::quote::cleaned;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::{Frames, filled, language_of, table};
@@ -34,22 +34,22 @@ const NEAR_BEST: f64 = 0.25;
 
 /// What is answered from.
 #[derive(Clone, Copy)]
-pub(super) struct Material<'a> {
-    pub(super) question: &'a Question,
-    pub(super) parts: &'a [Part],
-    pub(super) items: &'a [Evidence],
-    pub(super) verdict: &'a Verdict,
+pub struct Material<'a> {
+    pub question: &'a Question,
+    pub parts: &'a [Part],
+    pub items: &'a [Evidence],
+    pub verdict: &'a Verdict,
     /// A name in the question that occurs nowhere in the base.
-    pub(super) unknown: Option<&'a str>,
+    pub unknown: Option<&'a str>,
 }
 
 /// An answer as the engine gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Composed {
-    pub(super) text: String,
-    pub(super) outcome: Outcome,
-    pub(super) confidence: Option<Confidence>,
-    pub(super) quoted: Vec<Quotation>,
+pub struct Composed {
+    pub text: String,
+    pub outcome: Outcome,
+    pub confidence: Option<Confidence>,
+    pub quoted: Vec<Quotation>,
 }
 
 impl Composed {
@@ -65,7 +65,7 @@ impl Composed {
 }
 
 /// Composes the answer to a question.
-pub(super) fn compose(material: Material<'_>) -> Composed {
+pub fn compose(material: Material<'_>) -> Composed {
     let (question, passages) = (material.question, &material.verdict.passages);
     if let Some(text) = listing(question, material.items, passages) {
         return Composed::without_quotation(text, Outcome::Answered);
@@ -82,7 +82,7 @@ pub(super) fn compose(material: Material<'_>) -> Composed {
 }
 
 /// The best block of all passages as an answer that quotes no other one shows it; `None` where there is none.
-pub(super) fn quote_best_block(
+pub fn quote_best_block(
     question: &Question,
     passages: &[Passage],
     judgement: &Judgement,

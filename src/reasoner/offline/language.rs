@@ -7,10 +7,10 @@ mod table;
 mod terms;
 mod tokens;
 
-pub(super) use phrases::Phrases;
-pub(super) use table::{Frames, Table, filled, table};
-pub(super) use terms::terms;
-pub(super) use tokens::{Sign, Token, tokens};
+pub use phrases::Phrases;
+pub use table::{Frames, Table, filled, table};
+pub use terms::terms;
+pub use tokens::{Sign, Token, tokens};
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::domain::Language;
 ///
 /// A Han character counts as a word does, and each form word counts twice: names in other letters change
 /// nothing.
-pub(super) fn language_of(text: &str) -> Language {
+pub fn language_of(text: &str) -> Language {
     let tokens = tokens(text);
     let [han, kana, words] = [Sign::Han, Sign::Kana, Sign::Word]
         .map(|sign| tokens.iter().filter(|token| token.sign == sign).count());
@@ -47,7 +47,7 @@ pub(super) fn language_of(text: &str) -> Language {
 }
 
 /// The sentences of a text, as byte ranges in order (Unicode UAX 29); only a blank line ends one without a mark.
-pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for paragraph in text.split_inclusive("\n\n") {
@@ -79,7 +79,7 @@ fn ends_short(text: &str) -> bool {
 }
 
 /// Some bytes of a text without white space at their ends.
-pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+pub fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let written = &text[range.clone()];
     let start = range.end - written.trim_start().len();
     start..start + written.trim().len()
@@ -90,7 +90,7 @@ pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     clippy::expect_used,
     reason = "the patterns are constants, and tests use each"
 )]
-pub(super) fn regex(pattern: &str) -> Regex {
+pub fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of the program")
 }
 

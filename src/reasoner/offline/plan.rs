@@ -28,7 +28,7 @@ const MOST_WORDS: usize = 4;
 const MOST_PASSAGES: usize = 3;
 
 /// The calls of this round, most promising first.
-pub(super) fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
+pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
     let parts = parts.iter().map(|part| &part.question);
     let mut round = Round {
         job,

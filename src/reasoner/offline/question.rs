@@ -10,8 +10,8 @@ mod span;
 mod spelling;
 mod states;
 
-pub(super) use spelling::correct_spelling;
-pub(super) use states::state_values;
+pub use spelling::correct_spelling;
+pub use states::state_values;
 
 use crate::domain::{Parts, Question, Turn};
 
@@ -47,21 +47,21 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
 }
 
 /// The stems of what a question is about, without the words that ask, in order.
-pub(super) fn subject_terms(question: &Question) -> Vec<String> {
+pub fn subject_terms(question: &Question) -> Vec<String> {
     let tokens = tokens(&question.asked);
     Span::new(&question.asked, &tokens).subject().terms()
 }
 
 /// A part of a question, as a question of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
-    pub(super) question: Question,
+pub struct Part {
+    pub question: Question,
     /// The heading of its piece of an answer.
-    pub(super) label: String,
+    pub label: String,
 }
 
 /// The parts that a route was planned with; without any, the question is one.
-pub(super) fn parts(question: &Question, planned: &[String]) -> Vec<Part> {
+pub fn parts(question: &Question, planned: &[String]) -> Vec<Part> {
     let names = match &question.parts {
         Parts::Sides { left, right } => vec![left, right],
         Parts::One | Parts::Several { .. } => planned.iter().collect(),

@@ -24,18 +24,18 @@ const LONGEST_TALK: usize = 160;
 
 /// A route with its reasons.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Routed {
-    pub(super) plan: RoutingPlan,
+pub struct Routed {
+    pub plan: RoutingPlan,
     /// The reply to small talk.
-    pub(super) reply: Option<String>,
+    pub reply: Option<String>,
     /// What decided the route, the most important first; nothing where the user did.
-    pub(super) because: Vec<Cue>,
+    pub because: Vec<Cue>,
     /// How likely small talk, 0–1.
-    pub(super) small_talk: f64,
+    pub small_talk: f64,
 }
 
 /// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
-pub(super) fn route(
+pub fn route(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],

@@ -17,33 +17,22 @@ pub fn is_code(ending: &str) -> bool {
     CODE.contains(&ending)
 }
 
-/// One block of all lines, with a sentence a line.
-pub fn whole(text: &str, kind: BlockKind, above: &[String]) -> Vec<Block> {
+/// The blocks of a text that is code, rows or one slide: a block for each row, and in code for each run of lines between
+/// an empty line and the next line at the margin that follows one.
+pub fn blocks(text: &str, kind: BlockKind, above: &[String]) -> Vec<Block> {
     let lines = line_ranges(text);
-    let block = block(text, &lines, 0, kind, above);
-    block.into_iter().collect()
-}
-
-/// A block for each line.
-pub fn rows(text: &str, above: &[String]) -> Vec<Block> {
-    let lines = line_ranges(text);
-    let lines = lines.chunks(1).enumerate();
-    lines
-        .filter_map(|(at, line)| block(text, line, at, BlockKind::Row, above))
-        .collect()
-}
-
-/// A block for each run of lines between an empty line and the next line at the margin that follows one.
-pub fn code(text: &str, above: &[String]) -> Vec<Block> {
-    let lines = line_ranges(text);
-    let goes_on = |line: &Range<usize>, next: &Range<usize>| {
-        let is_outside = |c: char| !c.is_whitespace() && !"})]".contains(c);
-        !text[line.clone()].trim().is_empty() || !text[next.clone()].starts_with(is_outside)
+    let is_outside = |c: char| !c.is_whitespace() && !"})]".contains(c);
+    let goes_on = |line: &Range<usize>, next: &Range<usize>| match kind {
+        BlockKind::Row => false,
+        BlockKind::Code => {
+            !text[line.clone()].trim().is_empty() || !text[next.clone()].starts_with(is_outside)
+        }
+        _ => true,
     };
     let mut at = 0;
     let mut blocks = Vec::new();
     for run in lines.chunk_by(goes_on) {
-        blocks.extend(block(text, run, at, BlockKind::Code, above));
+        blocks.extend(block(text, run, at, kind, above));
         at += run.len();
     }
     blocks
@@ -84,22 +73,30 @@ mod tests {
 
     #[test]
     fn r23_rows_slides_and_code_are_blocks_of_their_own() {
-        let rows = rows("item: hose; price: 3\n\nitem: seed; price: 1", &[]);
+        let rows = blocks(
+            "item: hose; price: 3\n\nitem: seed; price: 1",
+            BlockKind::Row,
+            &[],
+        );
         assert_eq!(
             rows.iter().map(|row| row.lines.clone()).collect::<Vec<_>>(),
             [0..1, 2..3]
         );
         assert_eq!(rows[1].sentences[0].range, 22..42);
-        let slide = whole("\nRisks\n  too late\n", BlockKind::Slide, &[]);
+        let slide = blocks("\nRisks\n  too late\n", BlockKind::Slide, &[]);
         assert_eq!(
             (slide[0].lines.clone(), slide[0].sentences.len()),
             (1..3, 2)
         );
-        let code = code("use a;\n\nfn b() {\n\n    c\n}\n\nfn d() {}", &[]);
+        let code = blocks(
+            "use a;\n\nfn b() {\n\n    c\n}\n\nfn d() {}",
+            BlockKind::Code,
+            &[],
+        );
         assert_eq!(
             code.iter().map(|it| it.lines.clone()).collect::<Vec<_>>(),
             [0..1, 2..6, 7..8]
         );
-        assert!(whole("\n--\n", BlockKind::Slide, &[]).is_empty());
+        assert!(blocks("\n--\n", BlockKind::Slide, &[]).is_empty());
     }
 }

@@ -12,13 +12,13 @@ const DECIDING_FROM: f64 = 0.05;
 const MOST_WORDS: usize = 40;
 
 /// A reason as a sentence.
-pub(super) fn sentence(reason: &str) -> Cue {
+pub fn sentence(reason: &str) -> Cue {
     let cue = reason.to_owned();
     Cue { cue, weight: None }
 }
 
 /// Why a question needs one look-up only.
-pub(super) fn reason_of_simple(kind: QuestionKind) -> String {
+pub fn reason_of_simple(kind: QuestionKind) -> String {
     let asked = match kind {
         QuestionKind::Definition => "meaning",
         QuestionKind::How => "way to do something",
