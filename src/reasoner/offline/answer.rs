@@ -165,12 +165,11 @@ impl Draft<'_> {
         let block = |found: &Option<Choice>| found.map(|choice| (choice.passage, choice.block));
         let is_one = found.iter().all(|it| block(it) == block(&found[0]));
         for (part, choice) in parts.iter().zip(found).take(MOST_BLOCKS) {
-            match choice {
-                Some(choice) => self.add(Some(&part.label).filter(|_| !is_one), choice),
-                None => {
-                    let missing = format!("**{}**\n\n{}", part.label, self.frames.missing);
-                    self.sections.push(missing);
-                }
+            if let Some(choice) = choice {
+                self.add(Some(&part.label).filter(|_| !is_one), choice);
+            } else {
+                let missing = format!("**{}**\n\n{}", part.label, self.frames.missing);
+                self.sections.push(missing);
             }
         }
         // What answers one part is worth showing, however little is known of the others.

@@ -97,8 +97,12 @@ impl Passage {
 
 /// Lines, each ended by a newline.
 fn ended(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let lines = lines.into_iter();
-    lines.map(|line| format!("{}\n", line.as_ref())).collect()
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    text
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

@@ -10,7 +10,7 @@ use crate::domain::{
     Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,
 };
 
-use super::language::{sentences, terms};
+use super::language::terms;
 use super::question::{Part, state_values};
 
 /// At most this many calls a round.
@@ -22,10 +22,6 @@ const WIDER: [usize; 2] = [20, 40];
 /// A part is covered when good evidence holds this share of its terms: of four words one is often said in
 /// another way.
 const COVERED_FROM: f64 = 0.75;
-/// Words of good evidence that join a search; more would only be more noise.
-const MOST_WORDS: usize = 4;
-/// So many good passages are read for them.
-const MOST_PASSAGES: usize = 3;
 
 /// The calls of this round, most promising first.
 pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
@@ -107,7 +103,7 @@ impl Round<'_> {
         tools
     }
 
-    /// Adds searches for what no good evidence covers yet, with words of good evidence about the rest.
+    /// Adds searches for what no good evidence covers yet.
     fn add_refined_calls(&mut self) {
         let graded = self.job.context.iter().zip(self.job.scores);
         let good = graded.filter(|(_, score)| score.value() >= SUFFICIENT_FROM);
@@ -118,36 +114,11 @@ impl Round<'_> {
             // All are covered, and that was not enough.
             missing.clone_from(&self.asked);
         }
-        let words = self.words_of(&good);
         for question in &missing {
             self.add(vector_search(&question.search_text(), None));
-            let text = format!("{} {words}", plain_words(question));
-            self.add(hybrid_search(text.trim().to_owned(), question));
+            self.add(hybrid_search(plain_words(question), question));
         }
         self.add_grep(&missing);
-    }
-
-    /// New words of the good sentence that holds most of the question's terms, to search with for what is missing.
-    ///
-    /// "Which queue does Kestrel use and how often does it try again?" The first part's evidence says that the
-    /// queue is Ibis, and only with that name is the second part found.
-    fn words_of(&self, good: &[&str]) -> String {
-        let known: HashSet<&String> = self.asked.iter().flat_map(|it| &it.terms).collect();
-        let terms_of = |text: &str| terms(text, self.question.language);
-        let shared = |text: &str| {
-            let terms = terms_of(text);
-            terms.iter().filter(|it| known.contains(it)).count()
-        };
-        let good = good.iter().take(MOST_PASSAGES);
-        let all = good.flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
-        let nearest = all.max_by_key(|text| shared(text)).unwrap_or_default();
-        if shared(nearest) == 0 {
-            return String::new();
-        }
-        let words = nearest.split(|c: char| !c.is_alphanumeric());
-        let is_new = |word: &&str| !terms_of(word).is_empty() && shared(word) == 0;
-        let words: Vec<&str> = words.filter(is_new).take(MOST_WORDS).collect();
-        words.join(" ")
     }
 
     /// Adds one call for all keywords; without keywords, for the words that carry the meaning.
@@ -406,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn r21_what_is_missing_is_asked_with_what_good_evidence_says() {
+    fn r21_only_what_is_missing_is_asked_again() {
         let question = asks("Which queue does Kestrel use and how often does it try again?");
         let texts = [
             "Which queue does Kestrel use?",
@@ -425,13 +396,7 @@ mod tests {
             "{subjects:?}"
         );
         assert!(
-            subjects
-                .iter()
-                .any(|subject| subject.contains("attempts") && subject.contains("Ibis")),
-            "{subjects:?}"
-        );
-        assert!(
-            subjects.iter().all(|subject| !subject.contains("Rome")),
+            subjects.iter().any(|subject| subject.contains("attempts")),
             "{subjects:?}"
         );
     }
