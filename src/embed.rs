@@ -46,8 +46,9 @@ const TOKENS: &str = "tokens";
 struct Aligned<const N: usize>([u8; N]);
 
 const GRAPH_BYTES: &[u8] = include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten");
-static GRAPH: Aligned<{ GRAPH_BYTES.len() }> =
-    Aligned(*include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten"));
+static GRAPH: Aligned<{ GRAPH_BYTES.len() }> = Aligned(*include_bytes!(
+    "../assets/embedding/all-minilm-l6-v2-int8.rten"
+));
 
 /// The embedded model. Nothing is loaded before the first text; then it stays.
 ///

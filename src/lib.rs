@@ -145,7 +145,7 @@
 //! `reasoner/offline/question.rs`.
 //!
 //! Where the answer is not a quotation that the judge chooses: `reasoner/offline/answer/listing.rs`, with
-//! `assets/language/frames.toml` for what it says of its own. Evidence is exactly the lines that it names: a tool that
+//! `[frames]` of each language for what it says of its own. Evidence is exactly the lines that it names: a tool that
 //! counts returns the lines it counted. A fact that stands in no line, such as a date, is a field of `Measured` in
 //! `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
 //! `reasoner/llm/prompt/synthesize.rs`, readers of exports by `report/wording.rs`.

@@ -4,10 +4,7 @@
 //! for another part of the question or from another document.
 
 mod choose;
-mod frames;
 mod listing;
-mod material;
-mod places;
 mod quote;
 
 use std::collections::HashSet;
@@ -17,37 +14,16 @@ use crate::domain::{
     Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation, ToolName,
 };
 
-use self::choose::{Choice, MOST_BLOCKS, best, extent, is_near_best, of_both_sides};
-use self::frames::{Frames, filled};
-pub(super) use self::material::Material;
-use self::places::place;
-pub(super) use self::quote::without_citations;
+use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
+use self::listing::{listing, place};
+pub use self::quote::QuotedBlock;
+pub use self::quote::cleaned;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
-use super::language::language_of;
+use super::language::{Frames, filled, language_of, table};
 use super::passage::Passage;
 use super::question::Part;
-
-/// The best block of all passages as an answer that quotes no other one shows it; `None` where there is none.
-pub(super) fn quote_best_block(
-    question: &Question,
-    passages: &[Passage],
-    judgement: &Judgement,
-) -> Option<quote::Quote> {
-    let (choice, _) = best(question, judgement, passages).first().copied()?;
-    let passage = &passages[choice.passage];
-    let lines = extent(choice, MOST_LINES, passage);
-    let bold = bold_bytes(choice, passage);
-    let frames = Frames::for_language(question.language);
-    Some(quote(passage, &lines, bold, choice.passage + 1, frames))
-}
-
-/// The bytes of a passage that are set in bold for a choice: those of its sentence, unless the block has no other one.
-fn bold_bytes(choice: Choice, passage: &Passage) -> Option<&Range<usize>> {
-    let sentences = &passage.blocks[choice.block].sentences;
-    let sentence = choice.sentence.filter(|_| sentences.len() > 1);
-    sentence.map(|at| &sentences[at].range)
-}
+use super::verdict::Verdict;
 
 /// Lines of the blocks behind the first one, as long as these are shorter.
 const MOST_LINES_OF_OTHERS: usize = 6;
@@ -56,16 +32,28 @@ const MOST_PLACES: usize = 3;
 /// Passages below this share of the best grade are no place to look.
 const NEAR_BEST: f64 = 0.25;
 
+/// What is answered from.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    pub question: &'a Question,
+    pub parts: &'a [Part],
+    pub items: &'a [Evidence],
+    pub verdict: &'a Verdict,
+    /// A name in the question that occurs nowhere in the base.
+    pub unknown: Option<&'a str>,
+}
+
 /// An answer as the engine gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Composed {
-    pub(super) text: String,
-    pub(super) outcome: Outcome,
-    pub(super) confidence: Option<Confidence>,
-    pub(super) quoted: Vec<Quotation>,
+pub struct Composed {
+    pub text: String,
+    pub outcome: Outcome,
+    pub confidence: Option<Confidence>,
+    pub quoted: Vec<Quotation>,
 }
 
 impl Composed {
+    /// An answer that quotes nothing.
     fn without_quotation(text: String, outcome: Outcome) -> Self {
         Self {
             text,
@@ -77,19 +65,46 @@ impl Composed {
 }
 
 /// Composes the answer to a question.
-pub(super) fn compose(material: Material<'_>) -> Composed {
-    if let Some(text) = listing::listing(&material) {
+pub fn compose(material: Material<'_>) -> Composed {
+    let (question, passages) = (material.question, &material.verdict.passages);
+    if let Some(text) = listing(question, material.items, passages) {
         return Composed::without_quotation(text, Outcome::Answered);
     }
     let mut answer = Draft {
         material,
-        frames: Frames::for_language(material.question.language),
+        frames: &table(question.language).frames,
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
     };
     answer.quote_blocks();
     answer.finish()
+}
+
+/// The best block of all passages as an answer that quotes no other one shows it; `None` where there is none.
+pub fn quote_best_block(
+    question: &Question,
+    passages: &[Passage],
+    judgement: &Judgement,
+) -> Option<QuotedBlock> {
+    let choice = *best(question, judgement, passages).first()?;
+    let frames = &table(question.language).frames;
+    Some(quote_choice(choice, passages, MOST_LINES, frames))
+}
+
+/// Quotes a block with its neighbours; its best sentence is in bold unless it is the only one.
+fn quote_choice(
+    choice: Choice,
+    passages: &[Passage],
+    most_lines: usize,
+    frames: &Frames,
+) -> QuotedBlock {
+    let passage = &passages[choice.passage];
+    let sentences = &choice.block(passages).sentences;
+    let bold = choice.sentence.filter(|_| sentences.len() > 1);
+    let bold = bold.map(|at| &sentences[at].range);
+    let lines = extent(choice, most_lines, passage);
+    quote(passage, &lines, bold, choice.passage + 1, frames)
 }
 
 /// An answer in the making.
@@ -104,81 +119,61 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn quote_blocks(&mut self) {
-        let Material {
-            question,
-            parts,
-            verdict,
-            ..
-        } = self.material;
-        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let question = self.material.question;
+        let (passages, whole) = (
+            &self.material.verdict.passages,
+            &self.material.verdict.whole,
+        );
         let mut chosen = best(question, whole, passages);
-        // A side of which nothing is found is told of only where the whole is not answered either.
-        let of_whole = chosen
-            .first()
-            .map_or(0.0, |(_, chance)| whole.confidence(*chance).value());
-        let at_least = if of_whole < self.answer_from() {
-            0.0
-        } else {
-            self.answer_from()
+        let best = chosen.first().map_or(0.0, |best| best.chance);
+        let of_both = match &question.parts {
+            Parts::Sides { left, right } => of_both_sides([left, right], question, whole, passages),
+            Parts::One | Parts::Several { .. } => None,
         };
-        if let Parts::Sides { left, right } = &question.parts {
-            let both = of_both_sides((left, right), question, whole, passages);
-            match both.filter(|(_, chance)| is_near_best(*chance, &chosen)) {
-                Some(both) => {
-                    chosen.retain(|(choice, _)| *choice != both.0);
-                    chosen.insert(0, both);
-                }
-                None if self.quote_parts(parts, &verdict.of_parts, at_least) => return,
-                None => {}
+        match of_both.filter(|it| it.is_near(&chosen)) {
+            Some(of_both) => {
+                chosen.retain(|choice| *choice != of_both);
+                chosen.insert(0, of_both);
             }
-        } else if self.quote_parts(parts, &verdict.of_parts, 0.0) {
-            return;
+            None if self.quote_parts() => return,
+            None => {}
         }
-        chosen.truncate(MOST_BLOCKS);
-        let best = chosen.iter().map(|(_, chance)| *chance).fold(0.0, f64::max);
         self.confidence = whole.confidence(best);
-        for (choice, _) in chosen {
+        for choice in chosen {
             self.add(None, choice);
         }
     }
 
     /// Quotes a block for each part, and says of which parts nothing is found. Quotes nothing and returns `false` where
-    /// no part is answered, or one with less than this confidence.
-    fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement], at_least: f64) -> bool {
-        let passages = &self.material.verdict.passages;
-        let first = |(part, judgement): (&Part, &Judgement)| {
-            let (choice, chance) = best(&part.question, judgement, passages).first().copied()?;
-            Some((choice, judgement.confidence(chance)))
-        };
-        let found: Vec<Option<(Choice, Confidence)>> =
-            parts.iter().zip(of_parts).map(first).collect();
+    /// no part is answered.
+    fn quote_parts(&mut self) -> bool {
+        let Material { parts, verdict, .. } = self.material;
         let answer_from = self.answer_from();
-        let is_answered = |found: &Option<(Choice, Confidence)>| {
-            found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)
-        };
-        let confidence = |found: &Option<(Choice, Confidence)>| {
-            found.map_or(0.0, |(_, confidence)| confidence.value())
-        };
-        let least = found.iter().map(confidence).fold(1.0, f64::min);
-        if !found.iter().any(is_answered) || least < at_least {
+        let mut least = 1.0;
+        let mut found: Vec<Option<Choice>> = Vec::new();
+        for (part, judgement) in parts.iter().zip(&verdict.of_parts) {
+            let best = best(&part.question, judgement, &verdict.passages);
+            let best = best.first().copied();
+            let confidence = best.map_or(0.0, |it| judgement.confidence(it.chance).value());
+            least = confidence.min(least);
+            found.push(best.filter(|_| confidence >= answer_from));
+        }
+        if found.iter().all(Option::is_none) {
             return false;
         }
-        let block = |found: &Option<(Choice, Confidence)>| {
-            found.map(|(choice, _)| (choice.passage, choice.block))
-        };
         // One block for all parts speaks of none of them alone.
+        let block = |found: &Option<Choice>| found.map(|choice| (choice.passage, choice.block));
         let is_one = found.iter().all(|it| block(it) == block(&found[0]));
-        for (part, found) in parts.iter().zip(&found).take(MOST_BLOCKS) {
-            match found.filter(|_| is_answered(found)) {
-                Some((choice, _)) if is_one => self.add(None, choice),
-                Some((choice, _)) => self.add(Some(&part.label), choice),
-                None => self
-                    .sections
-                    .push(format!("**{}**\n\n{}", part.label, self.frames.missing)),
+        for (part, choice) in parts.iter().zip(found).take(MOST_BLOCKS) {
+            if let Some(choice) = choice {
+                self.add(Some(&part.label).filter(|_| !is_one), choice);
+            } else {
+                let missing = format!("**{}**\n\n{}", part.label, self.frames.missing);
+                self.sections.push(missing);
             }
         }
         // What answers one part is worth showing, however little is known of the others.
-        self.confidence = Confidence::clamped(least.max(answer_from));
+        self.confidence = Confidence::clamped(answer_from.max(least));
         true
     }
 
@@ -193,26 +188,23 @@ impl Draft<'_> {
     }
 
     /// Quotes a block below a label; one that is quoted already is not quoted again.
-    fn add(&mut self, label: Option<&str>, choice: Choice) {
-        let passage = &self.material.verdict.passages[choice.passage];
+    fn add(&mut self, label: Option<&String>, choice: Choice) {
         let most_lines = if self.quoted.is_empty() {
             MOST_LINES
         } else {
             MOST_LINES_OF_OTHERS
         };
-        let lines = extent(choice, most_lines, passage);
+        let passages = &self.material.verdict.passages;
+        let QuotedBlock { text, lines, .. } =
+            quote_choice(choice, passages, most_lines, self.frames);
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };
-        if self.quoted.iter().any(overlaps) || self.quoted.len() == MOST_BLOCKS {
-            return;
+        if self.quoted.len() < MOST_BLOCKS && !self.quoted.iter().any(overlaps) {
+            let heading = label.map(|label| format!("**{label}**\n\n"));
+            self.sections.push(heading.unwrap_or_default() + &text);
+            self.quoted.push((choice.passage, lines));
         }
-        let bold = bold_bytes(choice, passage);
-        let quote = quote(passage, &lines, bold, choice.passage + 1, self.frames);
-        let heading = label.map(|label| format!("**{label}**\n\n"));
-        let heading = heading.unwrap_or_default();
-        self.sections.push(format!("{heading}{}", quote.text));
-        self.quoted.push((choice.passage, quote.lines));
     }
 
     fn finish(mut self) -> Composed {
@@ -222,32 +214,33 @@ impl Draft<'_> {
             unknown,
             ..
         } = self.material;
-        let passages = &verdict.passages;
-        let confidence = self.confidence;
-        if self.quoted.is_empty() || confidence.value() < self.answer_from() || unknown.is_some() {
+        let is_answered = self.confidence.value() >= self.answer_from() && unknown.is_none();
+        if self.quoted.is_empty() || !is_answered {
             return self.not_found();
         }
-        let quoted = language_of(&self.sections.join("\n"));
-        let is_foreign = (quoted == Language::Zh) != (question.language == Language::Zh);
+        let language = language_of(&self.sections.join("\n"));
         if let Some(earlier) = &question.continues {
             let about = filled(&self.frames.about, &earlier.question);
             self.sections.insert(0, about);
         }
-        if is_foreign {
+        if (language == Language::Zh) != (question.language == Language::Zh) {
             self.sections.push(self.frames.untranslated.clone());
         }
         self.add_places(&self.frames.see_also);
-        let quotation = |(item, lines): &(usize, Range<usize>)| Quotation {
-            n: item + 1,
-            lines: LineRange {
-                start: passages[*item].start + lines.start,
-                end: passages[*item].start + lines.end - 1,
-            },
+        let quotation = |(item, lines): &(usize, Range<usize>)| {
+            let first = verdict.passages[*item].start;
+            Quotation {
+                n: item + 1,
+                lines: LineRange {
+                    start: first + lines.start,
+                    end: first + lines.end - 1,
+                },
+            }
         };
         Composed {
             text: self.sections.join("\n\n"),
             outcome: Outcome::Answered,
-            confidence: Some(confidence),
+            confidence: Some(self.confidence),
             quoted: self.quoted.iter().map(quotation).collect(),
         }
     }
@@ -265,25 +258,26 @@ impl Draft<'_> {
 
     /// Names the best places that are not quoted below a heading, best first, one a document section.
     fn add_places(&mut self, heading: &str) {
-        let Material { items, verdict, .. } = self.material;
-        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let Verdict {
+            passages, whole, ..
+        } = self.material.verdict;
         let grades = whole.grades();
         let best = grades.iter().copied().fold(0.0, f64::max);
-        let mut order: Vec<usize> = (0..items.len()).collect();
-        order.retain(|at| {
-            grades[*at] >= NEAR_BEST * best && !self.quoted.iter().any(|(item, _)| item == at)
-        });
-        order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]).then(a.cmp(b)));
-        let line = |at: usize| {
-            let chances = &whole.chances[at];
-            let block = (0..chances.len())
-                .rev()
-                .max_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-            place(&items[at], &passages[at], block, at + 1)
-        };
-        let mut lines: Vec<String> = order.into_iter().map(line).collect();
-        let mut seen = HashSet::new();
-        lines.retain(|line| seen.insert(line.split_once("] ").map(|(_, name)| name.to_owned())));
+        let is_quoted = |at: &usize| self.quoted.iter().any(|(item, _)| item == at);
+        let mut order: Vec<usize> = (0..passages.len()).collect();
+        order.retain(|at| grades[*at] >= NEAR_BEST * best && !is_quoted(at));
+        order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]));
+        let mut named = HashSet::new();
+        let mut lines = Vec::new();
+        for at in order {
+            let passage = &passages[at];
+            let blocks = passage.blocks.iter().zip(&whole.chances[at]);
+            let best = blocks.rev().max_by(|a, b| a.1.total_cmp(b.1));
+            let heading = best.map_or("", |(block, _)| block.heading());
+            if named.insert((&passage.source, heading)) {
+                lines.push(place(passage, heading, at + 1));
+            }
+        }
         lines.truncate(MOST_PLACES);
         if !lines.is_empty() {
             self.sections

@@ -7,13 +7,14 @@ mod table;
 mod terms;
 mod tokens;
 
-pub(super) use phrases::Phrases;
-pub(super) use table::{Table, table};
-pub(super) use terms::terms;
-pub(super) use tokens::{Sign, Token, tokens};
+pub use phrases::Phrases;
+pub use table::{Frames, Table, filled, table};
+pub use terms::terms;
+pub use tokens::{Sign, Token, tokens};
 
 use std::ops::Range;
 
+use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Language;
@@ -22,7 +23,7 @@ use crate::domain::Language;
 ///
 /// A Han character counts as a word does, and each form word counts twice: names in other letters change
 /// nothing.
-pub(super) fn language_of(text: &str) -> Language {
+pub fn language_of(text: &str) -> Language {
     let tokens = tokens(text);
     let [han, kana, words] = [Sign::Han, Sign::Kana, Sign::Word]
         .map(|sign| tokens.iter().filter(|token| token.sign == sign).count());
@@ -46,7 +47,7 @@ pub(super) fn language_of(text: &str) -> Language {
 }
 
 /// The sentences of a text, as byte ranges in order (Unicode UAX 29); only a blank line ends one without a mark.
-pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     for paragraph in text.split_inclusive("\n\n") {
@@ -54,15 +55,14 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
         let line = paragraph.replace(['\n', '\r'], " ");
         let mut goes_on = false;
         for (at, piece) in line.split_sentence_bound_indices() {
-            let sentence = piece.trim();
-            let from = start + at + piece.len() - piece.trim_start().len();
-            let end = from + sentence.len();
+            let at = start + at;
+            let sentence = trimmed(text, at..at + piece.len());
             match found.last_mut().filter(|_| goes_on) {
-                Some(last) => last.end = end,
+                Some(last) => last.end = sentence.end,
                 None if sentence.is_empty() => {}
-                None => found.push(from..end),
+                None => found.push(sentence),
             }
-            goes_on = ends_short(sentence);
+            goes_on = ends_short(piece.trim());
         }
         start += paragraph.len();
     }
@@ -76,6 +76,22 @@ fn ends_short(text: &str) -> bool {
     let word = word.unwrap_or_default();
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
     !word.is_empty() && word.chars().count() <= 1 + usize::from(is_number)
+}
+
+/// Some bytes of a text without white space at their ends.
+pub fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let written = &text[range.clone()];
+    let start = range.end - written.trim_start().len();
+    start..start + written.trim().len()
+}
+
+/// Compiles a pattern that is part of the program.
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and tests use each"
+)]
+pub fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of the program")
 }
 
 #[cfg(test)]

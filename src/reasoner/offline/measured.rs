@@ -4,9 +4,11 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, LineRange};
 
 use super::answer;
+pub use super::answer::QuotedBlock;
 use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
 use super::passage::Passage;
 use super::read;
+use super::verdict::Verdict;
 
 /// A passage to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -28,19 +30,11 @@ pub struct Signals {
     pub row: Vec<f64>,
 }
 
-/// The best block of a passage as an answer quotes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuotedBlock {
-    text: String,
-    /// Lines that it takes on a screen of 100 columns.
-    pub shown_lines: usize,
-}
-
 impl QuotedBlock {
     /// Whether all of a sentence is among what is quoted; marks that only lay it out and white space do not count.
     pub fn shows(&self, sentence: &str) -> bool {
         let sentence = Given::Text(sentence).read().readable();
-        let sentence = without_marks(&answer::without_citations(&sentence));
+        let sentence = without_marks(&answer::cleaned(&sentence));
         without_marks(&self.text).contains(&sentence)
     }
 }
@@ -63,9 +57,8 @@ pub fn measure_signals(
         Given::Text(_) | Given::Sentences(..) => SearchMeasure::default(),
     });
     let pool = Pool {
-        terms: PassageTerms::read_all(&passages),
         found: found.collect(),
-        passages: &passages,
+        ..pool_of(&passages)
     };
     let rows = measure(&read(question, &[]), &pool, passages.len(), embedder)?;
     let all = passages.iter().zip(rows).map(|(passage, rows)| {
@@ -102,13 +95,11 @@ pub fn quote_best_block(
     embedder: &dyn Embedder,
 ) -> Result<Option<QuotedBlock>, EmbedError> {
     let question = read(question, &[]);
-    let passages = [Given::Text(text).read()];
-    let judged = judge(&question, &pool_of(&passages), 1, embedder)?;
-    let quote = answer::quote_best_block(&question, &passages, &judged);
-    Ok(quote.map(|quote| QuotedBlock {
-        text: quote.text,
-        shown_lines: quote.shown_lines,
-    }))
+    let items = [Evidence::without_file(1, text)];
+    let Verdict {
+        passages, whole, ..
+    } = Verdict::reach(&question, &[], &items, embedder)?;
+    Ok(answer::quote_best_block(&question, &passages, &whole))
 }
 
 fn pool_of(passages: &[Passage]) -> Pool<'_> {
@@ -138,6 +129,7 @@ mod tests {
         let block = QuotedBlock {
             text: "It pumps\nwater. **See the guide (1) of `pump`.** Of the rest\n\n… 3 more lines [1]"
                 .to_owned(),
+            lines: 0..3,
             shown_lines: 2,
         };
         for (sentence, is_shown) in [

@@ -9,48 +9,45 @@ mod markdown;
 mod markup;
 mod plain;
 
+use std::ops::Range;
+
 use crate::domain::{Evidence, PlaceUnit};
 use crate::text::stem;
 
-pub(super) use block::{Block, BlockKind};
-pub(super) use markup::Layout;
+pub use block::{Block, BlockKind, line_ranges};
 use markup::Markup;
 
 /// An evidence item, read once for all questions.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Passage {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passage {
     /// The file's path.
-    pub(super) source: String,
+    pub source: String,
     /// The document's title, or else its file's name.
-    pub(super) title: String,
-    /// Other names of the document.
-    pub(super) aliases: Vec<String>,
+    pub title: String,
+    pub aliases: Vec<String>,
     /// The number of the first line in the file, from 1.
-    pub(super) start: usize,
+    pub start: usize,
     /// The lines of the item, each ended by a newline.
-    pub(super) text: String,
+    pub text: String,
     /// In order; none overlaps another.
-    pub(super) blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// What in the text is not shown.
-    pub(super) markup: Markup,
+    pub markup: Markup,
 }
 
 impl Passage {
-    /// Cuts an item into blocks.
-    pub(super) fn read(item: &Evidence) -> Self {
-        let lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
-        let text = joined(&lines);
+    pub fn read(item: &Evidence) -> Self {
+        let text = ended(item.text.lines());
         let above = item.topic.headings.as_slice();
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let ending = ending.to_ascii_lowercase();
-        let bare = |blocks| (blocks, Markup::default());
+        let plain = |kind| plain::blocks(&text, kind, above);
         let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
-            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, BlockKind::Slide, above)),
-            Some(PlaceUnit::Row) => bare(plain::rows(&lines, above)),
+            Some(PlaceUnit::Slide) => (plain(BlockKind::Slide), Markup::default()),
+            Some(PlaceUnit::Row) => (plain(BlockKind::Row), Markup::default()),
             _ if plain::is_code(&ending) => {
-                let markup = Markup::of_code(&text, &ending);
-                (plain::code(&lines, above), markup)
+                (plain(BlockKind::Code), Markup::of_code(&text, &ending))
             }
             _ => markdown::blocks(&text, above),
         };
@@ -69,33 +66,43 @@ impl Passage {
         }
     }
 
+    /// One paragraph of sentences that were split before, a line each.
+    pub fn of_sentences(title: &str, sentences: &[&str]) -> Self {
+        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
+        let text = ended(lines);
+        Self {
+            title: title.to_owned(),
+            start: 1,
+            blocks: plain::blocks(&text, BlockKind::Paragraph, &[]),
+            text,
+            ..Self::default()
+        }
+    }
+
     /// Its lines as they are read.
-    pub(super) fn readable(&self) -> String {
+    pub fn readable(&self) -> String {
         self.markup.readable(&self.text, &(0..self.text.len()))
     }
 
-    /// One paragraph of sentences that were split before, a line each.
-    pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
-        let lines: Vec<String> = lines.collect();
-        Self {
-            source: String::new(),
-            title: title.to_owned(),
-            aliases: Vec::new(),
-            start: 1,
-            text: joined(&lines),
-            blocks: plain::whole(&lines, BlockKind::Paragraph, &[]),
-            markup: Markup::default(),
+    /// The bytes of some of its lines.
+    pub fn bytes_of(&self, lines: &Range<usize>) -> Range<usize> {
+        let all = line_ranges(&self.text);
+        match all.get(lines.clone()) {
+            Some([first, .., last]) => first.start..last.end,
+            Some([line]) => line.clone(),
+            _ => 0..0,
         }
     }
 }
 
-/// Some lines, each ended by a newline.
-fn joined(lines: &[String]) -> String {
-    lines
-        .iter()
-        .flat_map(|line| [line.as_str(), "\n"])
-        .collect()
+/// Lines, each ended by a newline.
+fn ended(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    text
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

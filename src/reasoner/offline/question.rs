@@ -4,18 +4,16 @@
 mod earlier;
 mod kind;
 mod literals;
-mod part;
 mod parts;
 mod sides;
 mod span;
 mod spelling;
 mod states;
 
-pub(super) use part::{Part, parts};
-pub(super) use spelling::correct_spelling;
-pub(super) use states::state_values;
+pub use spelling::correct_spelling;
+pub use states::state_values;
 
-use crate::domain::{Question, Turn};
+use crate::domain::{Parts, Question, Turn};
 
 use self::earlier::earlier_question;
 use self::kind::kind_of;
@@ -49,15 +47,37 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
 }
 
 /// The stems of what a question is about, without the words that ask, in order.
-pub(super) fn subject_terms(question: &Question) -> Vec<String> {
+pub fn subject_terms(question: &Question) -> Vec<String> {
     let tokens = tokens(&question.asked);
     Span::new(&question.asked, &tokens).subject().terms()
+}
+
+/// A part of a question, as a question of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    pub question: Question,
+    /// The heading of its piece of an answer.
+    pub label: String,
+}
+
+/// The parts that a route was planned with; without any, the question is one.
+pub fn parts(question: &Question, planned: &[String]) -> Vec<Part> {
+    let names = match &question.parts {
+        Parts::Sides { left, right } => vec![left, right],
+        Parts::One | Parts::Several { .. } => planned.iter().collect(),
+    };
+    let part = |(text, name): (&String, &String)| Part {
+        question: read(text, &[]),
+        label: name
+            .trim_end_matches(['?', '？', '.', '。', ' '])
+            .to_owned(),
+    };
+    planned.iter().zip(names).map(part).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Parts;
 
     /// Each step reads a text once or a bounded piece of it: what these hold most of is what would be read
     /// again and again.

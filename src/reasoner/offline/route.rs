@@ -7,7 +7,6 @@
 mod features;
 mod learned;
 mod reasons;
-mod replies;
 mod tools;
 mod weights;
 
@@ -16,36 +15,27 @@ use crate::domain::{
     Complexity, Cue, Language, Parts, QueryType, Question, QuestionKind, RoutingPlan, ToolRecord,
 };
 
-use self::reasons::{measured, reason_of_simple, sentence};
-use self::replies::{is_all_social, reply};
+use self::reasons::{reason_of_simple, reasons, sentence};
 use self::tools::{query_type, tools_for};
-use super::language::table;
+use super::language::{Token, filled, table, tokens};
 
-/// From this probability on a message is small talk: by cross-validation .980 of those taken are, and of
-/// all small talk .88 is taken.
-const SMALL_TALK_FROM: f64 = 0.8;
-/// The same in Chinese, where nothing but the words is weighed: .981, and .71 is taken.
-const SMALL_TALK_ZH_FROM: f64 = 0.9;
-/// From this probability on a question is complex; of ten Chinese ones so taken one is not.
-const COMPLEX_FROM: f64 = 0.5;
-const COMPLEX_ZH_FROM: f64 = 0.6;
 /// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
 
 /// A route with its reasons.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Routed {
-    pub(super) plan: RoutingPlan,
+pub struct Routed {
+    pub plan: RoutingPlan,
     /// The reply to small talk.
-    pub(super) reply: Option<String>,
+    pub reply: Option<String>,
     /// What decided the route, the most important first; nothing where the user did.
-    pub(super) because: Vec<Cue>,
+    pub because: Vec<Cue>,
     /// How likely small talk, 0–1.
-    pub(super) small_talk: f64,
+    pub small_talk: f64,
 }
 
 /// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
-pub(super) fn route(
+pub fn route(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],
@@ -55,28 +45,22 @@ pub(super) fn route(
     let vector = vector_of_talk(question, embedder);
     let talk = |text: &str| match (&vector, language) {
         (None, _) => 0.0,
-        // Nothing was learned: a message is small talk where nothing else is said.
-        (_, Language::De) => f64::from(u8::from(is_all_social(text, language))),
+        (Some(_), Language::De) => f64::from(u8::from(is_all_social(text, language))),
         (Some(vector), _) => learned::small_talk(text, language, vector),
     };
     let small_talk = talk(text);
-    let from = match language {
-        Language::Zh => SMALL_TALK_ZH_FROM,
-        Language::En | Language::De => SMALL_TALK_FROM,
-    };
-    let is_talk = match forced {
-        Some(forced) => forced == Complexity::Chitchat,
-        None => failed.is_empty() && !wants_knowledge(question) && small_talk >= from,
-    };
+    let seems_talk = small_talk >= table(language).small_talk_from && !wants_knowledge(question);
+    let is_talk = forced.map_or(failed.is_empty() && seems_talk, |it| {
+        it == Complexity::Chitchat
+    });
     let (plan, mut because) = if is_talk {
         let plan = RoutingPlan {
             query_type: QueryType::Chitchat,
             complexity: Complexity::Chitchat,
             ..RoutingPlan::default()
         };
-        let mut because = vec![sentence("small talk; nothing to look up")];
-        because.extend(measured("chitchat", text, talk));
-        (plan, because)
+        let reason = "small talk; nothing to look up";
+        (plan, reasons(reason, "chitchat", text, talk))
     } else {
         plan_knowledge(question, forced, failed)
     };
@@ -140,28 +124,29 @@ fn plan_knowledge(
 
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
 fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
-    let (text, language) = (question.text.as_str(), question.language);
-    let complex = match &question.parts {
-        Parts::Sides { .. } => "two things are compared",
-        Parts::Several { .. } => "several questions are asked at once",
-        Parts::One => "the question ties several facts together",
-    };
-    let mut complex = vec![sentence(complex)];
-    let mut simple = vec![sentence(&reason_of_simple(question.kind))];
-    let from = match (&question.parts, language) {
-        (Parts::Sides { .. } | Parts::Several { .. }, _) => return (Complexity::Complex, complex),
-        // Nothing was learned: what has no parts is one look-up.
-        (Parts::One, Language::De) => return (Complexity::Simple, simple),
-        (Parts::One, Language::En) => COMPLEX_FROM,
-        (Parts::One, Language::Zh) => COMPLEX_ZH_FROM,
-    };
-    let judge = |text: &str| learned::complexity(text, language);
-    if judge(text) >= from {
-        complex.extend(measured("complex", text, judge));
-        (Complexity::Complex, complex)
-    } else {
-        simple.extend(measured("simple", text, |text| 1.0 - judge(text)));
-        (Complexity::Simple, simple)
+    let text = question.text.as_str();
+    let judge = |text: &str| learned::complexity(text, question.language);
+    let simple = reason_of_simple(question.kind);
+    match &question.parts {
+        Parts::Sides { .. } => {
+            let because = vec![sentence("two things are compared")];
+            (Complexity::Complex, because)
+        }
+        Parts::Several { .. } => {
+            let because = vec![sentence("several questions are asked at once")];
+            (Complexity::Complex, because)
+        }
+        Parts::One if question.language == Language::De => {
+            (Complexity::Simple, vec![sentence(&simple)])
+        }
+        Parts::One if judge(text) >= table(question.language).complex_from => {
+            let reason = "the question ties several facts together";
+            (Complexity::Complex, reasons(reason, "complex", text, judge))
+        }
+        Parts::One => {
+            let because = reasons(&simple, "simple", text, |text| 1.0 - judge(text));
+            (Complexity::Simple, because)
+        }
     }
 }
 
@@ -171,10 +156,25 @@ fn sub_questions(question: &Question) -> Vec<String> {
         Parts::One => Vec::new(),
         Parts::Sides { left, right } => {
             let table = table(question.language);
-            vec![table.question_about(left), table.question_about(right)]
+            vec![filled(&table.about, left), filled(&table.about, right)]
         }
         Parts::Several { questions } => questions.clone(),
     }
+}
+
+/// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said.
+fn reply(message: &str, language: Language) -> String {
+    let talk = &table(language).small_talk;
+    let tokens = tokens(message);
+    let said = talk.iter().find(|talk| talk.said.is_in(&tokens));
+    let reply = said.or(talk.last()).map(|talk| talk.reply.clone());
+    reply.unwrap_or_default()
+}
+
+/// Whether a message is nothing but what the table has a reply to.
+fn is_all_social(message: &str, language: Language) -> bool {
+    let (table, tokens) = (table(language), tokens(message));
+    !tokens.iter().all(Token::is_mark) && table.uncovered(&table.social(), &tokens).is_empty()
 }
 
 #[cfg(test)]
@@ -311,5 +311,41 @@ mod tests {
             routed("Who works on proj-12?").plan.grep_keywords,
             ["PROJ-12"]
         );
+    }
+
+    #[test]
+    fn r24_the_reply_fits_what_was_said() {
+        for (message, language, kind) in [
+            ("Hello there!", Language::En, "greeting"),
+            ("hi, thanks a lot", Language::En, "thanks"),
+            ("Thank you, bye", Language::En, "goodbye"),
+            ("hey, who are you?", Language::En, "identity"),
+            ("do you like jazz", Language::En, "other"),
+            ("你好！", Language::Zh, "greeting"),
+            ("谢谢你", Language::Zh, "thanks"),
+            ("你是谁？", Language::Zh, "identity"),
+            ("Guten Morgen", Language::De, "greeting"),
+            ("Vielen Dank und tschüss", Language::De, "goodbye"),
+        ] {
+            let kinds = ["identity", "goodbye", "thanks", "greeting", "other"];
+            let expected = kinds.iter().position(|it| *it == kind).unwrap();
+            let replies = &table(language).small_talk;
+            assert_eq!(
+                reply(message, language),
+                replies[expected].reply,
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn r02_a_german_message_is_small_talk_only_as_a_whole() {
+        assert!(is_all_social("Hallo, guten Morgen!", Language::De));
+        assert!(!is_all_social(
+            "Hallo, wo ist die Hausordnung?",
+            Language::De
+        ));
+        assert!(!is_all_social("", Language::De));
+        assert!(!is_all_social("?!", Language::De));
     }
 }

@@ -13,16 +13,16 @@ const MOST_JUDGED: usize = 8;
 
 /// The judgements of a question.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub struct Verdict {
     /// The items as blocks, in their order.
-    pub(super) passages: Vec<Passage>,
-    pub(super) whole: Judgement,
-    pub(super) of_parts: Vec<Judgement>,
+    pub passages: Vec<Passage>,
+    pub whole: Judgement,
+    pub of_parts: Vec<Judgement>,
 }
 
 impl Verdict {
     /// Judges the items for a question and its parts. Blocks while it embeds.
-    pub(super) fn reach(
+    pub fn reach(
         question: &Question,
         parts: &[Part],
         items: &[Evidence],
@@ -47,7 +47,7 @@ impl Verdict {
     }
 
     /// The grade of each item, 0–1: the best that the whole question or a part gives it.
-    pub(super) fn grades(&self) -> Vec<f64> {
+    pub fn grades(&self) -> Vec<f64> {
         let mut grades = self.whole.grades();
         for part in &self.of_parts {
             for (grade, other) in grades.iter_mut().zip(part.grades()) {

@@ -11,129 +11,123 @@ use super::super::passage::{Block, BlockKind, Passage};
 use super::quote::shown_height;
 
 /// Blocks of an answer.
-pub(super) const MOST_BLOCKS: usize = 3;
+pub const MOST_BLOCKS: usize = 3;
 /// A block whose log-odds lie further below those of the best block adds nothing to it: of the questions over the
 /// manuals of `assets/judge/NOTICE` that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
 const WITHIN: f64 = 2.0;
 
-/// A block, by the place of its passage and its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) passage: usize,
-    pub(super) block: usize,
+/// A block that may be quoted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// The place of its passage, and its own in there.
+    pub passage: usize,
+    pub block: usize,
     /// The sentence to be set in bold, by its place in the block.
-    pub(super) sentence: Option<usize>,
+    pub sentence: Option<usize>,
+    /// How likely it answers.
+    pub chance: f64,
+}
+
+impl Choice {
+    pub fn block(self, passages: &[Passage]) -> &Block {
+        &passages[self.passage].blocks[self.block]
+    }
+
+    /// Whether it is about as likely to answer as the first of these.
+    pub fn is_near(&self, chosen: &[Self]) -> bool {
+        let best = chosen.first();
+        best.is_none_or(|best| log_odds(best.chance) - log_odds(self.chance) <= WITHIN)
+    }
 }
 
 /// All blocks, the most likely first; of equal ones the first.
-fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
-    let mut all: Vec<(Choice, f64)> = Vec::new();
-    for (passage, sentences) in judgement.sentences.iter().enumerate() {
-        let sentences = (0..).zip(sentences.iter().copied());
-        let choices = sentences.map(|(block, sentence)| Choice {
+fn ranked(judgement: &Judgement) -> Vec<Choice> {
+    let mut all: Vec<Choice> = Vec::new();
+    for (passage, chances) in judgement.chances.iter().enumerate() {
+        let blocks = (0..).zip(chances.iter().zip(&judgement.sentences[passage]));
+        all.extend(blocks.map(|(block, (chance, sentence))| Choice {
             passage,
             block,
-            sentence,
-        });
-        all.extend(choices.zip(judgement.chances[passage].iter().copied()));
+            sentence: *sentence,
+            chance: *chance,
+        }));
     }
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_by(|a, b| b.chance.total_cmp(&a.chance));
     all
 }
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
 /// needs the others too.
-pub(super) fn best(
-    question: &Question,
-    judgement: &Judgement,
-    passages: &[Passage],
-) -> Vec<(Choice, f64)> {
-    let mut chosen: Vec<(Choice, f64)> = Vec::new();
-    let block = |choice: &Choice| &passages[choice.passage].blocks[choice.block];
-    let asked = terms(&question.asked, question.language);
-    let has_asked_field = |block: &Block| {
-        let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
-        labels.any(|(label, _)| {
-            label_terms(label, question)
-                .iter()
-                .any(|term| asked.contains(term))
-        })
-    };
-    for (choice, chance) in ranked(judgement) {
-        // What metadata say is no answer to anything but a question for a field.
-        if block(&choice).kind == BlockKind::Fields && !has_asked_field(block(&choice)) {
-            continue;
-        }
-        if chosen.len() == MOST_BLOCKS || chance == 0.0 || !is_near_best(chance, &chosen) {
+pub fn best(question: &Question, judgement: &Judgement, passages: &[Passage]) -> Vec<Choice> {
+    let mut chosen: Vec<Choice> = Vec::new();
+    for choice in ranked(judgement) {
+        if chosen.len() == MOST_BLOCKS || choice.chance == 0.0 || !choice.is_near(&chosen) {
             break;
         }
-        if !chosen
-            .iter()
-            .any(|(other, _)| block(other).text == block(&choice).text)
-        {
-            chosen.push((choice, chance));
+        let block = choice.block(passages);
+        let is_repeated = |other: &Choice| other.block(passages).text == block.text;
+        if may_answer(block, question) && !chosen.iter().any(is_repeated) {
+            chosen.push(choice);
         }
     }
     chosen
 }
 
-/// Whether a block is about as likely to answer as the first of these.
-pub(super) fn is_near_best(chance: f64, chosen: &[(Choice, f64)]) -> bool {
-    let best = chosen.first();
-    best.is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN)
+/// What metadata say is no answer to anything but a question for a field.
+fn may_answer(block: &Block, question: &Question) -> bool {
+    let asked = terms(&question.asked, question.language);
+    let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
+    let is_asked = |(label, _)| {
+        let label = label_terms(label, question);
+        label.iter().any(|term| asked.contains(term))
+    };
+    block.kind != BlockKind::Fields || labels.any(is_asked)
 }
 
 /// The most likely block that names both sides of a comparison, itself or by its heading.
-pub(super) fn of_both_sides(
-    sides: (&str, &str),
+pub fn of_both_sides(
+    sides: [&str; 2],
     question: &Question,
     judgement: &Judgement,
     passages: &[Passage],
-) -> Option<(Choice, f64)> {
+) -> Option<Choice> {
     let words =
         |text: &str| -> HashSet<String> { terms(text, question.language).into_iter().collect() };
-    let (left, right) = (words(sides.0), words(sides.1));
-    let (only_left, only_right) = (&left - &right, &right - &left);
-    let names = |block: &Block, side: &HashSet<String>| {
+    let [left, right] = sides.map(words);
+    let names_both = |choice: &Choice| {
+        let block = choice.block(passages);
         let held = words(&format!("{}\n{}", block.heading(), block.text));
-        !side.is_empty() && 2 * side.intersection(&held).count() > side.len()
-    };
-    let names_both = |(choice, _): &(Choice, f64)| {
-        let block = &passages[choice.passage].blocks[choice.block];
-        names(block, &only_left) && names(block, &only_right)
+        [&left - &right, &right - &left]
+            .iter()
+            .all(|side| 2 * side.intersection(&held).count() > side.len())
     };
     ranked(judgement).into_iter().find(names_both)
 }
 
 /// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
 /// of that is short.
-pub(super) fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
+pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let is_text = |block: &Block| block.kind != BlockKind::Fields;
+    let belongs = |at: usize| {
+        let other = passage.blocks.get(at);
+        let is_field = |block: &Block| block.kind == BlockKind::Fields;
+        other.is_some_and(|it| it.headings == block.headings && is_field(it) == is_field(block))
+    };
     let lines_of = |first: usize, last: usize| {
         passage.blocks[first].lines.start..passage.blocks[last].lines.end
     };
-    let is_added = |at: usize, first: usize, last: usize| {
-        let other = passage.blocks.get(at);
-        other.is_some_and(|other| {
-            other.headings == block.headings
-                && is_text(other) == is_text(block)
-                && shown_height(passage, &lines_of(first, last)) <= most_lines
-        })
-    };
+    let fits = |first, last| shown_height(passage, &lines_of(first, last)) <= most_lines;
     let (mut first, mut last) = (choice.block, choice.block);
-    loop {
-        if is_added(last + 1, first, last + 1) {
-            last += 1;
-        } else if first > 0 && is_added(first - 1, first - 1, last) {
-            first -= 1;
-        } else {
-            return lines_of(first, last);
-        }
+    while belongs(last + 1) && fits(first, last + 1) {
+        last += 1;
     }
+    while first > 0 && belongs(first - 1) && fits(first - 1, last) {
+        first -= 1;
+    }
+    lines_of(first, last)
 }
 
-/// The words of the label of a field: `depends_on`, `**Depends on**`.
-pub(super) fn label_terms(label: &str, question: &Question) -> Vec<String> {
-    terms(&label.replace(['_', '-', '*'], " "), question.language)
+/// The words of the label of a field, such as `depends_on`.
+pub fn label_terms(label: &str, question: &Question) -> Vec<String> {
+    terms(&label.replace(['_', '-'], " "), question.language)
 }

@@ -1,74 +1,91 @@
 //! Answers that list documents rather than quote them: what the whole base holds, what is in some state, and what
 //! stands in some relation to a ticket.
 
-use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
+use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
+use crate::text::one_line;
 
-use super::super::language::{table, terms, tokens};
+use super::super::language::{filled, table, terms, tokens};
 use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
-use super::frames::{Frames, filled};
-use super::material::Material;
-use super::places::place;
-use super::quote::without_citations;
+use super::quote::cleaned;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;
+/// Characters of a heading.
+const LONGEST_HEADING: usize = 80;
 
 /// The list that a question for all documents, for a state or for a relation asks for; `None` for any other question.
-pub(super) fn listing(material: &Material<'_>) -> Option<String> {
-    match material.question.kind {
-        QuestionKind::Overview => documents(material),
-        QuestionKind::State => in_state(material),
-        QuestionKind::Relation => related(material),
+pub fn listing(question: &Question, items: &[Evidence], passages: &[Passage]) -> Option<String> {
+    match question.kind {
+        QuestionKind::Overview => documents(question, items, passages),
+        QuestionKind::State => in_state(question, items, passages),
+        QuestionKind::Relation => related(question, passages),
         _ => None,
     }
 }
 
+/// `[3] guide.md § Setup`: a passage by the heading of a section, or by its title where that is empty.
+pub fn place(passage: &Passage, heading: &str, number: usize) -> String {
+    let name = if heading.is_empty() {
+        &passage.title
+    } else {
+        heading
+    };
+    // Without signs that would be taken for the answer's own.
+    let name = name.replace(['[', ']', '`', '|', '*', '<', '>'], " ");
+    let name = one_line(&name, LONGEST_HEADING);
+    let source = &passage.source;
+    if name.is_empty() || source.ends_with(&name) {
+        format!("- [{number}] {source}")
+    } else {
+        format!("- [{number}] {source} § {name}")
+    }
+}
+
 /// The documents, a line each.
-fn documents(material: &Material<'_>) -> Option<String> {
-    let items = material.items;
+fn documents(question: &Question, items: &[Evidence], passages: &[Passage]) -> Option<String> {
     let begins = |item: &Evidence| item.tool == ToolName::LocalFileQa && item.score == Score::ZERO;
     if items.is_empty() || !items.iter().all(begins) {
         return None;
     }
-    let frames = Frames::for_language(material.question.language);
+    let frames = &table(question.language).frames;
     let heading = match items.len() {
         1 => frames.one_document.clone(),
         count if count <= MOST_LISTED => filled(&frames.documents, count),
         _ => filled(&frames.first_documents, MOST_LISTED),
     };
-    let listed = (1..=MOST_LISTED).zip(items.iter().zip(&material.verdict.passages));
-    let lines = listed.map(|(n, (item, passage))| place(item, passage, None, n));
-    let lines: Vec<String> = lines.collect();
-    Some(format!("{heading}\n{}", lines.join("\n")))
+    let lines = (1..=MOST_LISTED).zip(passages);
+    let lines = lines.map(|(n, passage)| place(passage, "", n));
+    Some(format!(
+        "{heading}\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    ))
 }
 
 /// The fields, rows and tasks with the value that is asked for, a line each.
-fn in_state(material: &Material<'_>) -> Option<String> {
-    let values = state_values(material.question);
-    listed(material, |item, passage| {
+fn in_state(question: &Question, items: &[Evidence], passages: &[Passage]) -> Option<String> {
+    let values = state_values(question);
+    listed(passages, |at, passage| {
         let readable = passage.readable();
         let lines = passage.text.lines().zip(readable.lines());
-        let is_listed = item.tool == ToolName::LocalFileQa;
+        let is_listed = items[at].tool == ToolName::LocalFileQa;
         let said = lines.filter(|(line, _)| is_listed && has_value(line, &values));
         let said = said.map(|(_, shown)| shown.trim_start_matches(['-', '*', '+', '#', ' ']));
-        said.map(|said| said.chars().take(LONGEST_LINE).collect())
-            .collect()
+        said.map(|said| one_line(said, LONGEST_LINE)).collect()
     })
 }
 
 /// What each document says, a line each, with its title and number.
 fn listed(
-    material: &Material<'_>,
-    said_in: impl Fn(&Evidence, &Passage) -> Vec<String>,
+    passages: &[Passage],
+    said_in: impl Fn(usize, &Passage) -> Vec<String>,
 ) -> Option<String> {
     let mut listed: Vec<String> = Vec::new();
-    let passages = &material.verdict.passages;
-    for (n, (item, passage)) in (1..).zip(material.items.iter().zip(passages)) {
-        for said in said_in(item, passage) {
-            let said = without_citations(said.trim());
-            listed.push(format!("- {} – {said} [{n}]", passage.title));
+    for (at, passage) in passages.iter().enumerate() {
+        for said in said_in(at, passage) {
+            let said = cleaned(said.trim());
+            listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
         }
     }
     listed.dedup();
@@ -80,8 +97,7 @@ const PASSIVE: [&str; 3] = ["by", "von", "被"];
 
 /// The fields that tell the relation that is asked for, a line each. A document tells its own relations, so who depends
 /// on a ticket is told by the fields of others, and on whom it depends by its own.
-fn related(material: &Material<'_>) -> Option<String> {
-    let question = material.question;
+fn related(question: &Question, passages: &[Passage]) -> Option<String> {
     let [id] = &question.literals.ids[..] else {
         return None;
     };
@@ -90,7 +106,7 @@ fn related(material: &Material<'_>) -> Option<String> {
     let (before, behind) = asked.split_once(id.as_str())?;
     let [before, behind] = [before, behind].map(|text| terms(text, question.language));
     let is_passive = |text: &str| tokens(text).iter().any(|it| PASSIVE.contains(&&*it.word));
-    listed(material, |_, passage| {
+    listed(passages, |_, passage| {
         let is_own = names(&passage.source, id);
         let is_asked = |(label, value): &(&str, &str)| {
             let spaced = label.replace('_', " ");
@@ -109,7 +125,7 @@ fn related(material: &Material<'_>) -> Option<String> {
             .replace("\n- ", " ");
         let fields = text.lines().filter_map(|line| line.split_once([':', '：']));
         let said = fields.filter(is_asked);
-        said.map(|(label, value)| format!("{label}:{value}").replace('*', ""))
+        said.map(|(label, value)| format!("{label}:{value}"))
             .collect()
     })
 }
@@ -141,21 +157,7 @@ fn has_value(line: &str, values: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::ports::{EmbedError, Embedder};
-    use crate::domain::Question;
     use crate::reasoner::offline::question::read;
-    use crate::reasoner::offline::verdict::Verdict;
-
-    struct Alike;
-
-    impl Embedder for Alike {
-        fn model_id(&self) -> &'static str {
-            "alike"
-        }
-        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-            Ok(vec![vec![1.0]; texts.len()])
-        }
-    }
 
     #[test]
     fn r12_only_the_relation_that_is_asked_for_is_listed() {
@@ -174,28 +176,19 @@ mod tests {
                 "Blocks: KB-5\n\n- Depends on: KB-121\n- other\n",
             ),
         ];
-        let items: Vec<Evidence> = documents
-            .iter()
-            .enumerate()
-            .map(|(at, (source, text))| Evidence {
+        let read_passage = |(source, text): &(&str, &str)| {
+            Passage::read(&Evidence {
                 source: (*source).to_owned(),
-                ..Evidence::without_file(at + 1, text)
+                ..Evidence::without_file(1, text)
             })
-            .collect();
+        };
+        let passages: Vec<Passage> = documents.iter().map(read_passage).collect();
         let ask = |text: &str| {
             let question = Question {
                 kind: QuestionKind::Relation,
                 ..read(text, &[])
             };
-            let verdict = Verdict::reach(&question, &[], &items, &Alike).unwrap();
-            let material = Material {
-                question: &question,
-                parts: &[],
-                items: &items,
-                verdict: &verdict,
-                unknown: None,
-            };
-            listing(&material).unwrap_or_default()
+            listing(&question, &[], &passages).unwrap_or_default()
         };
         for (question, listed) in [
             (

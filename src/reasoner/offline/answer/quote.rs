@@ -1,311 +1,224 @@
-//! Lines of a passage as an answer shows them: whole, the best sentence in bold, cut with a visible count.
+//! Lines of a passage as an answer shows them: without links, the best sentence in bold, and of a long block only a
+//! window around that sentence, with the number of lines that are left out.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::passage::{BlockKind, Layout, Passage};
-use super::frames::Frames;
-use crate::text::{begins_item, code_ranges, ends_all_blocks};
+use super::super::language::{Frames, regex, trimmed};
+use super::super::passage::{BlockKind, Passage, line_ranges};
+use crate::text::{code_ranges, ends_all_blocks, markup};
 
 /// Lines that are shown of a block.
-pub(super) const MOST_LINES: usize = 12;
+pub const MOST_LINES: usize = 12;
 /// Columns after which a line counts as another one: an answer is about as wide.
 const WRAPPED_AT: usize = 100;
 /// Bytes of a character that is two columns wide. Of others more stand in a column, and a line may hold such only.
 const BYTES_OF_COLUMN: usize = 3;
 
-#[expect(
-    clippy::expect_used,
-    reason = "the pattern is part of the program, and a test uses it"
-)]
-static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\[(\d[\d,， ]*)\]").expect("a pattern of this file"));
+/// A number in brackets, or more than one blank line.
+static UNCLEAN: LazyLock<Regex> = LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]|\n(?:[ \t]*\n){2,}"));
 
-/// A quotation in an answer.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Quote {
+/// A block as an answer quotes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotedBlock {
     /// Markdown with its citation.
-    pub(in super::super) text: String,
+    pub text: String,
     /// The lines of the passage that it shows, from 0.
-    pub(in super::super) lines: Range<usize>,
-    /// What it takes on a screen.
-    pub(in super::super) shown_lines: usize,
+    pub lines: Range<usize>,
+    /// Lines that it takes on a screen of 100 columns.
+    pub shown_lines: usize,
 }
 
 /// Quotes lines of a passage as source `[number]`, with the bytes `bold` of the passage in bold.
-pub(super) fn quote(
+pub fn quote(
     passage: &Passage,
     lines: &Range<usize>,
     bold: Option<&Range<usize>>,
     number: usize,
     frames: &Frames,
-) -> Quote {
-    let all = read_lines(passage, lines);
-    let pieces = cut(passage, &all);
-    let window = window(&pieces, bold);
-    let (before, behind) = (&pieces[..window.start], &pieces[window.end..]);
-    let shown = &pieces[window];
-    let Some((first, last)) = shown.first().zip(shown.last()) else {
-        return Quote::default();
-    };
-    let part = first.bytes.start..last.bytes.end;
-    let body = passage.markup.quoted(&passage.text, &part, bold);
-    let above = above(before.last(), first);
-    let height_above = above.matches('\n').count();
-    let mut body = format!("{above}{body}");
-    if behind.first().is_some_and(|next| next.is_in_line_of(last)) {
-        body.truncate(body.trim_end().len());
-        body.push_str(" …");
-    }
-    if let Some(layout) = last.line.layout
-        && !ends_all_blocks(&body)
-    {
-        let marks = layout.opening.chars();
-        let fence: String = marks.take_while(|c| matches!(c, '`' | '~')).collect();
-        body.push_str(&format!("\n{fence}"));
-    }
-    let is_filled = |piece: &Piece| !piece.line.is_blank;
-    let is_whole = !before.iter().chain(behind).any(is_filled);
-    let is_prose = |piece: &&Piece| is_filled(piece) && piece.line.layout.is_none();
-    let cited = shown.iter().rfind(is_prose).filter(|_| is_whole);
-    let cited = cited.map(|piece| piece.line.number);
-    let mut written: Vec<String> = Vec::new();
-    for (at, text) in without_citations(&body).split('\n').enumerate() {
-        let line = (at + first.line.number).checked_sub(height_above);
-        let is_left_out = |piece: &Piece| Some(piece.line.number) == line && !piece.line.is_shown;
-        if at >= height_above && line == cited {
-            written.push(format!("{} [{number}]", text.trim_end()));
-        } else if at < height_above || !shown.iter().any(is_left_out) {
-            written.push(text.to_owned());
-        }
-    }
-    let mut text = written.join("\n");
-    if !is_whole {
-        let left_out = height(&pieces).saturating_sub(height(shown)).max(1);
-        let more = frames.more_lines(left_out);
+) -> QuotedBlock {
+    let all = passage.bytes_of(lines);
+    let shown = window(passage, &all, bold);
+    let is_cut_above = says_something(passage, all.start..shown.start);
+    let is_cut_below = says_something(passage, shown.end..all.end);
+    let mut text = marked_up(passage, &shown, bold, is_cut_above);
+    if is_cut_above || is_cut_below {
+        let left_out = height(passage, &all).saturating_sub(height(passage, &shown));
+        let more = frames.more_lines(left_out.max(1));
         text.push_str(&format!("\n\n{more} [{number}]"));
-    } else if cited.is_none() {
+    } else if let Some(end) = end_of_prose(&text) {
+        text.insert_str(end, &format!(" [{number}]"));
+    } else {
         text.push_str(&format!("\n\n[{number}]"));
     }
-    Quote {
+    let line = |byte: usize| passage.text[..byte].matches('\n').count();
+    QuotedBlock {
         text,
-        shown_lines: height(shown),
-        lines: first.line.number..last.line.number + 1,
+        lines: line(shown.start)..line(shown.end) + 1,
+        shown_lines: height(passage, &shown),
     }
 }
 
-/// What stands above the lines that are shown where these are not all.
-fn above(before: Option<&Piece<'_>>, first: &Piece<'_>) -> String {
-    let layout = first
-        .line
-        .layout
-        .filter(|layout| !layout.opening.is_empty());
-    match (layout, before) {
-        (Some(layout), _) if !first.line.is_opening => format!("{}\n", layout.opening),
-        (_, None) => String::new(),
-        (_, Some(before)) if before.is_in_line_of(first) => "… ".to_owned(),
-        // A list or code that follows a line directly would be part of it.
-        _ => "…\n\n".to_owned(),
-    }
-}
-
-struct Line<'a> {
-    /// Its place in the passage.
-    number: usize,
-    /// Without its end.
-    bytes: Range<usize>,
-    is_blank: bool,
-    is_shown: bool,
-    /// The code or table that it is part of.
-    layout: Option<&'a Layout>,
-    /// Whether it only opens that.
-    is_opening: bool,
-}
-
-fn read_lines<'a>(passage: &'a Passage, lines: &Range<usize>) -> Vec<Line<'a>> {
-    let text = passage.text.as_str();
-    let mut at = 0;
-    let mut read: Vec<Line<'a>> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let bytes = at..at + line.len();
-        at = bytes.end + 1;
-        if !lines.contains(&number) {
-            continue;
-        }
-        let is_blank = passage.markup.readable(text, &bytes).trim().is_empty();
-        let was_blank = line.trim().is_empty();
-        let probe = bytes.end - usize::from(!was_blank);
-        let layout = passage.markup.layout_at(probe);
-        let is_opening = layout.is_some_and(|layout| {
-            let above = text.get(layout.range.start..bytes.start);
-            let above = above.unwrap_or_default().matches('\n').count();
-            text[layout.range.start..].starts_with(&layout.opening)
-                && above < layout.opening.lines().count()
-        });
-        let before = read.last();
-        // Where an image was, nothing is left, and one blank line parts as well as two.
-        let is_parting = layout.is_some() || before.is_some_and(|line| !line.is_blank);
-        read.push(Line {
-            number,
-            bytes,
-            is_blank,
-            is_shown: !is_blank || was_blank && is_parting,
-            layout,
-            is_opening,
-        });
-    }
-    read
-}
-
-/// A line, or a part of one in which several sentences meet or that is long.
-struct Piece<'a> {
-    line: &'a Line<'a>,
-    bytes: Range<usize>,
-    columns: usize,
-    /// Whether a sentence of prose, an item or a row begins: a window may begin here and end before.
-    is_border: bool,
-}
-
-impl Piece<'_> {
-    fn is_in_line_of(&self, other: &Self) -> bool {
-        self.line.number == other.line.number
-    }
-}
-
-fn cut<'a>(passage: &Passage, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
-    let text = passage.text.as_str();
-    let columns = |bytes: &Range<usize>| {
-        let shown = passage.markup.plain(text, bytes);
-        shown.width().max(shown.len() / BYTES_OF_COLUMN)
-    };
-    let mut pieces: Vec<Piece<'a>> = Vec::new();
-    let is_text = |line: &Line<'_>| !line.is_blank && line.layout.is_none();
-    let mut is_after_text = false;
-    for line in lines {
-        let Range { start, end } = line.bytes;
-        let is_continued = is_after_text && is_text(line) && !begins_item(&text[start..end]);
-        is_after_text = is_text(line);
-        // Where pieces begin, and whether that is a border.
-        let mut begins = BTreeMap::from([(start, !is_continued)]);
-        for block in &passage.blocks {
-            let is_prose = block.kind == BlockKind::Paragraph;
-            let sentences = block.sentences.iter().map(|sentence| sentence.range.start);
-            for at in sentences.filter(|at| line.bytes.contains(at)) {
-                let is_inside = text[start..at].contains(char::is_alphanumeric);
-                *begins
-                    .entry(if is_inside { at } else { start })
-                    .or_default() |= is_prose;
-            }
-        }
-        if columns(&line.bytes) > MOST_LINES * WRAPPED_AT {
-            for at in (start..end).step_by(WRAPPED_AT) {
-                let most = text.floor_char_boundary(end.min(at + WRAPPED_AT));
-                let words = &text[text.floor_char_boundary(at)..most];
-                let behind = words.rfind(' ').map_or(0, |space| words.len() - space - 1);
-                begins.entry(most - behind).or_default();
-            }
-        }
-        let mut end = end;
-        let first = pieces.len();
-        for (start, is_border) in begins.into_iter().rev() {
-            pieces.push(Piece {
-                line,
-                columns: columns(&(start..end)),
-                bytes: start..end,
-                is_border,
-            });
-            end = start;
-        }
-        pieces[first..].reverse();
-    }
-    pieces
-}
-
-/// Lines that some pieces take on a screen.
-fn height(pieces: &[Piece<'_>]) -> usize {
-    let height = |line: &[Piece<'_>]| {
-        let columns: usize = line.iter().map(|piece| piece.columns).sum();
-        usize::from(line[0].line.is_shown) * columns.div_ceil(WRAPPED_AT).max(1)
-    };
-    pieces.chunk_by(Piece::is_in_line_of).map(height).sum()
+fn says_something(passage: &Passage, part: Range<usize>) -> bool {
+    let readable = passage.markup.readable(&passage.text, &part);
+    !readable.trim().is_empty()
 }
 
 /// Lines that some lines of a passage take on a screen.
-pub(super) fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
-    height(&cut(passage, &read_lines(passage, lines)))
+pub fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
+    height(passage, &passage.bytes_of(lines))
 }
 
-/// The pieces that are shown: the first ones where these hold the bold ones, or else those around the bold ones.
-fn window(pieces: &[Piece<'_>], bold: Option<&Range<usize>>) -> Range<usize> {
-    if pieces.is_empty() {
-        return 0..0;
+fn height(passage: &Passage, part: &Range<usize>) -> usize {
+    let shown = passage.markup.readable(&passage.text, part);
+    let height = |line: &str| {
+        let columns = line.width().max(line.len() / BYTES_OF_COLUMN);
+        columns.div_ceil(WRAPPED_AT).max(1)
+    };
+    cleaned(shown.trim()).lines().map(height).sum()
+}
+
+/// The bytes that are shown: as much as fits around the bold sentence, from the beginning on where that holds it.
+fn window(passage: &Passage, all: &Range<usize>, bold: Option<&Range<usize>>) -> Range<usize> {
+    let bold = bold.cloned().unwrap_or(all.start..all.start);
+    let cuts = cuts(passage, all);
+    let mut from = cuts.partition_point(|cut| *cut <= bold.start) - 1;
+    let mut to = cuts.partition_point(|cut| *cut < bold.end).max(from + 1);
+    let fits = |start: usize, end: usize| height(passage, &(start..end)) <= MOST_LINES;
+    if !fits(cuts[from], cuts[to]) {
+        let holds_bold = fits(cuts[from], bold.end);
+        let start = if holds_bold { cuts[from] } else { bold.start };
+        return as_much_as_fits(&passage.text, start..cuts[to], fits);
     }
-    let is_bold = |piece: &Piece<'_>| {
-        bold.is_some_and(|bold| bold.start < piece.bytes.end && piece.bytes.start < bold.end)
-    };
-    let begin = pieces.iter().position(is_bold).unwrap_or_default();
-    let end = pieces.iter().rposition(is_bold).unwrap_or_default();
-    let fits = |from: usize, to: usize| height(&pieces[from..to]) <= MOST_LINES;
-    let every: Vec<usize> = (0..=pieces.len()).collect();
-    let is_border = |at: &usize| *at == 0 || pieces.get(*at).is_none_or(|it| it.is_border);
-    let whole: Vec<usize> = every.iter().copied().filter(is_border).collect();
-    let around = |borders: &[usize], last: usize| {
-        let from = borders.partition_point(|at| *at <= begin) - 1;
-        (from, borders.partition_point(|at| *at <= last))
-    };
-    let is_fitting = |(borders, last): &(&Vec<usize>, usize)| {
-        let (from, to) = around(borders, *last);
-        fits(borders[from], borders[to])
-    };
-    let tried = [(&whole, end), (&every, end)].into_iter().find(is_fitting);
-    let (borders, last) = tried.unwrap_or((&every, begin));
-    let (mut from, mut to) = around(borders, last);
-    if fits(0, borders[to]) {
+    if fits(cuts[0], cuts[to]) {
         from = 0;
     }
     loop {
-        let grows_down = to + 1 < borders.len() && fits(borders[from], borders[to + 1]);
+        let grows_down = to + 1 < cuts.len() && fits(cuts[from], cuts[to + 1]);
         to += usize::from(grows_down);
-        let grows_up = from > 0 && fits(borders[from - 1], borders[to]);
+        let grows_up = from > 0 && fits(cuts[from - 1], cuts[to]);
         from -= usize::from(grows_up);
         if !grows_down && !grows_up {
             break;
         }
     }
-    let (from, to) = (borders[from], borders[to]);
-    let is_text = |piece: &Piece<'_>| !piece.line.is_blank && !piece.line.is_opening;
-    let is_filled = |piece: &Piece<'_>| !piece.line.is_blank;
-    let first = pieces[from..to]
-        .iter()
-        .position(is_filled)
-        .map_or(from, |at| from + at);
-    let last = pieces[first..to]
-        .iter()
-        .rposition(is_text)
-        .unwrap_or_default();
-    first..first + last + 1
+    let first = trimmed(&passage.text, cuts[from]..cuts[to]);
+    let indent = passage.text[cuts[from]..first.start].rfind('\n');
+    indent.map_or(cuts[from], |at| cuts[from] + at + 1)..first.end
 }
 
-/// A text without numbers in brackets, which would be taken for citations of the answer; code stays as it is.
-pub(in super::super) fn without_citations(text: &str) -> Cow<'_, str> {
+/// Where a window may begin and end: at lines and at sentences of prose, but neither within a sentence, item or row
+/// nor right behind the first line of code.
+fn cuts(passage: &Passage, all: &Range<usize>) -> Vec<usize> {
+    let text = passage.text.as_str();
+    let is_shown = |at: &usize| all.start < *at && *at < all.end;
+    let lines = line_ranges(text).into_iter().map(|line| line.start);
+    let mut cuts: Vec<usize> = lines.filter(is_shown).collect();
+    let mut whole: Vec<Range<usize>> = passage.markup.openings().collect();
+    for block in &passage.blocks {
+        for sentence in &block.sentences {
+            let start = sentence.range.start;
+            let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
+            let is_within_line = text[line..start].contains(char::is_alphanumeric);
+            if block.kind == BlockKind::Paragraph && is_shown(&start) && is_within_line {
+                cuts.push(start);
+            }
+            whole.push(sentence.range.clone());
+        }
+    }
+    cuts.retain(|at| !whole.iter().any(|it| it.start < *at && *at < it.end));
+    cuts.extend([all.start, all.end]);
+    cuts.sort_unstable();
+    cuts
+}
+
+/// As much of some bytes as fits, up to the end of a word where one is near.
+fn as_much_as_fits(
+    text: &str,
+    part: Range<usize>,
+    fits: impl Fn(usize, usize) -> bool,
+) -> Range<usize> {
+    let ends: Vec<usize> = (part.start..=part.end)
+        .filter(|at| text.is_char_boundary(*at))
+        .collect();
+    let fitting = ends.partition_point(|end| fits(part.start, *end));
+    let end = ends[fitting - 1];
+    let space = text[part.start..end].rfind(' ').map(|at| part.start + at);
+    let near = space.filter(|at| at + WRAPPED_AT > end && end < part.end);
+    part.start..near.unwrap_or(end)
+}
+
+/// A part of a passage as Markdown that stands alone: code with its fence and a table with its header, also where
+/// these are not in the part.
+fn marked_up(
+    passage: &Passage,
+    shown: &Range<usize>,
+    bold: Option<&Range<usize>>,
+    is_cut_above: bool,
+) -> String {
+    let text = passage.text.as_str();
+    let layout_at = |end: usize| passage.markup.layout_at(end.saturating_sub(1));
+    let first_line = text[shown.clone()].lines().next().unwrap_or_default();
+    let above = match layout_at(shown.start + first_line.len()) {
+        Some(layout) if !layout.is_opened_in(text, shown) => format!("{}\n", layout.opening),
+        _ if !is_cut_above => String::new(),
+        _ if text[..shown.start].ends_with('\n') => "…\n\n".to_owned(),
+        _ => "… ".to_owned(),
+    };
+    let quoted = passage.markup.quoted(text, shown, bold);
+    let mut written = format!("{above}{}", quoted.trim_matches('\n'));
+    let rest_of_line = text[shown.end..].lines().next().unwrap_or_default();
+    if !rest_of_line.trim().is_empty() {
+        written.push_str(" …");
+    }
+    let layout = layout_at(shown.end).filter(|_| !ends_all_blocks(&written));
+    if let Some(layout) = layout {
+        let marks = layout.opening.chars();
+        written.push('\n');
+        written.extend(marks.take_while(|c| matches!(c, '`' | '~')));
+    }
+    cleaned(&written).into_owned()
+}
+
+/// Where the last line ends that is neither code nor a table.
+fn end_of_prose(text: &str) -> Option<usize> {
+    let mut last = None;
+    let mut is_prose = true;
+    for (event, range) in Parser::new_ext(text, markup()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::Table(_)) => is_prose = false,
+            Event::End(TagEnd::CodeBlock | TagEnd::Table) => is_prose = true,
+            Event::Text(_) | Event::Code(_) if is_prose => last = Some(range.end),
+            _ => {}
+        }
+    }
+    let last = last?;
+    let rest = text[last..].lines().next().unwrap_or_default();
+    Some(last + rest.trim_end().len())
+}
+
+/// A text without numbers in brackets, which would be taken for citations of the answer, and without the blank lines
+/// that images leave behind; code stays as it is.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
     let code = code_ranges(text);
-    NUMBER.replace_all(text, |found: &Captures<'_>| {
+    UNCLEAN.replace_all(text, |found: &Captures<'_>| {
         let at = found.get(0).map_or(0, |found| found.start());
-        if code.iter().any(|range| range.contains(&at)) {
-            found[0].to_owned()
-        } else {
-            format!("({})", &found[1])
+        match found.get(1) {
+            _ if code.iter().any(|range| range.contains(&at)) => found[0].to_owned(),
+            Some(number) => format!("({})", number.as_str()),
+            None => "\n\n".to_owned(),
         }
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::language::table;
     use super::*;
     use crate::domain::{Evidence, Language};
 
@@ -316,7 +229,7 @@ mod tests {
         });
         let at = text.find(bold).unwrap();
         let bold = Some(at..at + bold.len()).filter(|bold| !bold.is_empty());
-        let frames = Frames::for_language(Language::En);
+        let frames = &table(Language::En).frames;
         quote(
             &passage,
             &(0..text.lines().count()),
@@ -366,10 +279,10 @@ mod tests {
         );
     }
 
-    fn window_of(text: &str, bold: &str) -> Quote {
+    fn window_of(text: &str, bold: &str) -> QuotedBlock {
         let passage = Passage::read(&Evidence::without_file(1, text));
         let at = text.find(bold).unwrap();
-        let frames = Frames::for_language(Language::En);
+        let frames = &table(Language::En).frames;
         let lines = 0..text.lines().count();
         quote(&passage, &lines, Some(&(at..at + bold.len())), 1, frames)
     }

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -32,10 +33,13 @@ pub struct Table {
     pub between_sides: Phrases,
     pub between_choices: Phrases,
     pub part_joints: Phrases,
-    about: String,
+    pub about: String,
     pub stemmer: String,
+    pub small_talk_from: f64,
+    pub complex_from: f64,
     pub asks: HashMap<QuestionKind, Phrases>,
     pub small_talk: Vec<SmallTalk>,
+    pub frames: Frames,
 }
 
 /// What is said in small talk, and the reply to it.
@@ -46,17 +50,45 @@ pub struct SmallTalk {
     pub reply: String,
 }
 
+/// What an answer says around what it quotes. In those with `{}` a name or a number takes its place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    pub nothing: String,
+    pub never_said: String,
+    pub nearest: String,
+    pub see_also: String,
+    pub about: String,
+    pub missing: String,
+    pub more_lines: String,
+    pub one_more_line: String,
+    pub untranslated: String,
+    pub one_document: String,
+    pub documents: String,
+    pub first_documents: String,
+}
+
+impl Frames {
+    /// The line that says how many lines are left out.
+    pub fn more_lines(&self, count: usize) -> String {
+        match count {
+            1 => self.one_more_line.clone(),
+            _ => filled(&self.more_lines, count),
+        }
+    }
+}
+
+/// A sentence with what takes the place of its `{}`.
+pub fn filled(frame: &str, with: impl Display) -> String {
+    frame.replacen("{}", &with.to_string(), 1)
+}
+
 impl Table {
     /// The longest phrase that asks and begins at a token: its number of tokens, and what it asks for.
     pub fn asks_at(&self, tokens: &[Token], at: usize) -> Option<(usize, QuestionKind)> {
         let kinds = self.asks.iter();
         let found = kinds.filter_map(|(kind, list)| Some((list.at(tokens, at)?, *kind)));
         found.max_by_key(|(length, _)| *length)
-    }
-
-    /// The question that asks what a name means.
-    pub fn question_about(&self, name: &str) -> String {
-        self.about.replace("{}", name)
     }
 
     /// The places of the tokens that are neither marks nor in a phrase of the lists.
@@ -75,7 +107,6 @@ impl Table {
         places
     }
 
-    /// All that is said in small talk.
     pub fn social(&self) -> Vec<&Phrases> {
         self.small_talk.iter().map(|talk| &talk.said).collect()
     }
@@ -90,13 +121,10 @@ pub fn table(language: Language) -> &'static Table {
     static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
         FILES.map(|file| toml::from_str(file).expect("a table of words can be read"))
     });
-    &TABLES[match language {
-        Language::En => 0,
-        Language::Zh => 1,
-        Language::De => 2,
-    }]
+    &TABLES[language as usize]
 }
 
+/// In the order of [`Language`].
 const FILES: [&str; 3] = [
     include_str!("../../../../assets/language/en.toml"),
     include_str!("../../../../assets/language/zh.toml"),
@@ -113,7 +141,17 @@ mod tests {
             let table = table(language);
             assert_eq!(table.asks.len(), 14, "{language:?}");
             assert_eq!(table.small_talk.len(), 5, "{language:?}");
-            assert!(table.about.contains("{}"), "{language:?}");
+            let frames = &table.frames;
+            for frame in [
+                &table.about,
+                &frames.never_said,
+                &frames.about,
+                &frames.more_lines,
+                &frames.documents,
+                &frames.first_documents,
+            ] {
+                assert_eq!(frame.matches("{}").count(), 1, "{language:?}: {frame}");
+            }
         }
         for file in FILES {
             let table: toml::Table = toml::from_str(file).unwrap();

@@ -43,7 +43,7 @@ fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &m
     if parts.len() > 1 {
         terms.push(word.to_lowercase());
     }
-    for part in parts.into_iter().map(str::to_lowercase) {
+    for part in parts {
         let says = part.len() > 1 || part.chars().all(char::is_numeric);
         if !says || table(language).stop.has(&part) {
             continue;
@@ -57,20 +57,13 @@ fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &m
 }
 
 /// The words of an identifier: `max_iterations` and `MaxIterations` are "max" and "iterations".
-fn identifier_parts(word: &str) -> Vec<&str> {
+fn identifier_parts(word: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for piece in word.split(['_', '-']) {
-        let mut from = 0;
-        let pairs = piece.char_indices().zip(piece.char_indices().skip(1));
-        for ((_, before), (at, c)) in pairs {
-            if before.is_lowercase() && c.is_uppercase() {
-                parts.push(&piece[from..at]);
-                from = at;
-            }
-        }
-        parts.push(&piece[from..]);
+        let letters: Vec<char> = piece.chars().collect();
+        let runs = letters.chunk_by(|a, b| !(a.is_lowercase() && b.is_uppercase()));
+        parts.extend(runs.map(|run| run.iter().flat_map(|c| c.to_lowercase()).collect()));
     }
-    parts.retain(|part| !part.is_empty());
     parts
 }
 

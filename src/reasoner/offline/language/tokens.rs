@@ -6,19 +6,16 @@ use crate::text::is_cjk;
 /// A word, a character of a script without spaces, or a mark, with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Where it stands, in bytes.
     pub range: Range<usize>,
     /// In lower case.
     pub word: String,
     pub sign: Sign,
 }
 
-/// The script of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// A word of a script with spaces; `_` and `-` are letters within it.
     Word,
-    /// A Han character.
     Han,
     /// A character of another script without spaces.
     Kana,

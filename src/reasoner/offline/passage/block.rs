@@ -1,8 +1,7 @@
 use std::ops::Range;
 
-/// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum BlockKind {
+pub enum BlockKind {
     Paragraph,
     List,
     Table,
@@ -15,30 +14,40 @@ pub(in super::super) enum BlockKind {
 
 /// Lines of a passage that are quoted together.
 #[derive(Debug, Clone, PartialEq)]
-pub(in super::super) struct Block {
-    pub(in super::super) kind: BlockKind,
+pub struct Block {
+    pub kind: BlockKind,
     /// The lines of the passage, from 0.
-    pub(in super::super) lines: Range<usize>,
+    pub lines: Range<usize>,
     /// The headings above, outermost first.
-    pub(in super::super) headings: Vec<String>,
+    pub headings: Vec<String>,
     /// What it says, without marks that only lay it out.
-    pub(in super::super) text: String,
+    pub text: String,
     /// Its sentences, list items and table rows in order. Lines of code are none.
-    pub(in super::super) sentences: Vec<Sentence>,
+    pub sentences: Vec<Sentence>,
 }
 
 /// A sentence, list item or table row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Sentence {
-    /// Its bytes in the text of the passage.
-    pub(in super::super) range: Range<usize>,
-    /// What it says, without marks that only lay it out.
-    pub(in super::super) text: String,
+pub struct Sentence {
+    /// Its bytes in the passage.
+    pub range: Range<usize>,
+    pub text: String,
 }
 
 impl Block {
     /// The innermost heading above; empty where there is none.
-    pub(in super::super) fn heading(&self) -> &str {
+    pub fn heading(&self) -> &str {
         self.headings.last().map_or("", String::as_str)
     }
+}
+
+/// The bytes of each line of a text, without its end.
+pub fn line_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = end;
+        end += line.len();
+        start..start + line.trim_end_matches('\n').len()
+    });
+    lines.collect()
 }

@@ -4,13 +4,23 @@ use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
-use super::block::{Block, BlockKind, Sentence};
+use super::super::language::trimmed;
+use super::block::{Block, BlockKind, Sentence, line_ranges};
 use super::markup::{Markup, is_link};
 use crate::text::{front_matter, markup};
 
 /// The blocks of a text below the headings `above` its first line, and its marks.
-pub(super) fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
-    let mut reader = Reader::new(text, above);
+pub fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
+    let mut reader = Reader {
+        text,
+        lines: line_ranges(text),
+        depth: 0,
+        headings: (1..).zip(above.iter().cloned()).collect(),
+        open: None,
+        run: None,
+        blocks: Vec::new(),
+        markup: Markup::default(),
+    };
     let mut options = markup()
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_DEFINITION_LIST
@@ -38,8 +48,7 @@ pub(super) fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Where each line begins.
-    starts: Vec<usize>,
+    lines: Vec<Range<usize>>,
     depth: usize,
     /// The headings above, each with its level.
     headings: Vec<(usize, String)>,
@@ -51,21 +60,7 @@ struct Reader<'a> {
     markup: Markup,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, above: &[String]) -> Self {
-        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
-        Self {
-            text,
-            starts: std::iter::once(0).chain(ends).collect(),
-            depth: 0,
-            headings: (1..).zip(above.iter().cloned()).collect(),
-            open: None,
-            run: None,
-            blocks: Vec::new(),
-            markup: Markup::default(),
-        }
-    }
-
+impl Reader<'_> {
     fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => {
@@ -120,7 +115,7 @@ impl<'a> Reader<'a> {
     fn enter(&mut self, level: usize, range: &Range<usize>) {
         let title = self.markup.readable(self.text, range);
         let title = title.lines().next().unwrap_or_default();
-        let title = title.trim_matches(['#', ' ']).replace(['*', '`'], "");
+        let title = title.trim_matches(['#', ' ']).replace('`', "");
         self.headings.retain(|(above, _)| *above < level);
         self.headings.push((level, title));
     }
@@ -129,8 +124,7 @@ impl<'a> Reader<'a> {
         let Some(mut block) = self.open.take() else {
             return;
         };
-        let end = self.starts.get(block.lines.end).copied();
-        let bytes = self.starts[block.lines.start]..end.unwrap_or(self.text.len());
+        let bytes = self.lines[block.lines.start].start..self.lines[block.lines.end - 1].end;
         let text = self.markup.readable(self.text, &bytes);
         block.text = match block.kind {
             BlockKind::Code => without_fences(&text),
@@ -162,8 +156,7 @@ impl<'a> Reader<'a> {
         let Some(block) = &mut self.open else {
             return;
         };
-        let length = self.text[range.clone()].trim_end().len();
-        let range = range.start..range.start + length;
+        let range = trimmed(self.text, range);
         let text = self.markup.readable(self.text, &range);
         if text.chars().any(char::is_alphanumeric) {
             block.sentences.push(Sentence { range, text });
@@ -172,10 +165,10 @@ impl<'a> Reader<'a> {
 
     /// The lines that hold some bytes.
     fn lines_of(&self, range: &Range<usize>) -> Range<usize> {
-        let written = self.text[range.clone()].trim_end();
-        let line = |byte: usize| self.starts.partition_point(|start| *start <= byte) - 1;
-        let first = line(range.start);
-        first..line(range.start + written.len().saturating_sub(1)).max(first) + 1
+        let written = trimmed(self.text, range.clone());
+        let last = range.start.max(written.end.saturating_sub(1));
+        let end = |byte: usize| self.lines.partition_point(|line| line.start <= byte);
+        end(range.start) - 1..end(last)
     }
 }
 
@@ -216,16 +209,13 @@ fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
 }
 
 fn belong_together(before: &Block, block: &Block, is_introduced: bool) -> bool {
-    let is_named = before.kind == BlockKind::Paragraph && is_caption(before) && !is_caption(block);
-    let is_captioned = is_caption(block) && !is_caption(before);
     before.headings == block.headings
         && before.kind != BlockKind::Fields
-        && (is_named || is_captioned || !is_introduced && introduces(before, block))
+        && (is_caption(before) != is_caption(block) || !is_introduced && introduces(before, block))
 }
 
 fn introduces(before: &Block, block: &Block) -> bool {
-    let text = before.text.trim_end_matches(['*', '_', ' ']);
-    let announces = text.ends_with([':', '：', ',', '，']);
+    let announces = before.text.ends_with([':', '：', ',', '，']);
     before.kind == BlockKind::Paragraph && (block.kind == BlockKind::Code || announces)
 }
 
@@ -234,12 +224,11 @@ const LONGEST_CAPTION: usize = 100;
 
 /// Whether a block is one line that is no sentence: it names what stands beside it and says nothing alone.
 fn is_caption(block: &Block) -> bool {
-    let text = block.text.trim_end_matches(['*', '_', ' ']);
     let ends = |c: char| ".!?:;,。！？：；，…".contains(c);
     block.kind == BlockKind::Paragraph
-        && !text.contains('\n')
-        && !text.ends_with(ends)
-        && text.chars().count() <= LONGEST_CAPTION
+        && !block.text.contains('\n')
+        && !block.text.ends_with(ends)
+        && block.text.chars().count() <= LONGEST_CAPTION
 }
 
 #[cfg(test)]

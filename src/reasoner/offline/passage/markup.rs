@@ -6,22 +6,15 @@ use std::sync::LazyLock;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use regex::Regex;
 
-use super::super::language::sentences;
+use super::super::language::{regex, sentences};
 
-#[expect(
-    clippy::expect_used,
-    reason = "the pattern is part of the program, and a test uses it"
-)]
-static TAG: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"</?[A-Za-z][^<>\n]*>").expect("a pattern of this file"));
+static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>\n]*>"));
 
 /// The marks of a passage, by their bytes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Markup {
-    /// What is not shown: images, tags, and of links all but their text.
+pub struct Markup {
+    /// What is not shown, in order: images, tags, marks of emphasis, and of links all but their text.
     hidden: Vec<Range<usize>>,
-    /// Each emphasis with its marks, and the length of a mark.
-    emphasised: Vec<(Range<usize>, usize)>,
     cells: Vec<Range<usize>>,
     layouts: Vec<Layout>,
     /// Inline code, links, images and tags: no sentence ends within.
@@ -32,22 +25,30 @@ pub(in super::super) struct Markup {
 
 /// Code, a table or metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Layout {
-    pub(in super::super) range: Range<usize>,
+pub struct Layout {
+    range: Range<usize>,
     /// The lines that stand above any part of it: a fence, or the header of a table.
-    pub(in super::super) opening: String,
+    pub opening: String,
+}
+
+impl Layout {
+    /// Whether a part of the text that begins within it has its opening.
+    pub fn is_opened_in(&self, text: &str, part: &Range<usize>) -> bool {
+        let start = self.range.start;
+        self.opening.is_empty() || part.start <= start && text[start..].starts_with(&self.opening)
+    }
 }
 
 impl Markup {
     /// The marks of a text that is code and has no fence.
-    pub(super) fn of_code(text: &str, ending: &str) -> Self {
+    pub fn of_code(text: &str, ending: &str) -> Self {
         let mut markup = Self::default();
         markup.lay_out(&(0..text.len()), format!("```{ending}"));
         markup
     }
 
     /// Takes in what a parser of the passage found, in its order.
-    pub(super) fn read(&mut self, text: &str, event: &Event<'_>, range: &Range<usize>) {
+    pub fn read(&mut self, text: &str, event: &Event<'_>, range: &Range<usize>) {
         let is_end_of_link = matches!(event, Event::End(TagEnd::Link));
         if !is_end_of_link && let Some(inner) = self.open_links.last_mut() {
             let inner = inner.get_or_insert(range.clone());
@@ -74,8 +75,9 @@ impl Markup {
                 }
             }
             Event::Code(_) => self.unbroken.push(range.clone()),
-            Event::Start(Tag::Emphasis) => self.emphasised.push((range.clone(), 1)),
-            Event::Start(Tag::Strong) => self.emphasised.push((range.clone(), 2)),
+            // Bold is for the sentence that answers.
+            Event::Start(Tag::Emphasis) => self.hide_ends(text, range, 1),
+            Event::Start(Tag::Strong) => self.hide_ends(text, range, 2),
             Event::Start(Tag::TableCell) => self.cells.push(range.clone()),
             Event::Start(Tag::Table(_)) => self.lay_out(range, first_lines(text, range, 2)),
             Event::Start(Tag::CodeBlock(kind)) => {
@@ -100,7 +102,7 @@ impl Markup {
     }
 
     /// Hides some bytes, but no line break: lines are counted.
-    pub(super) fn hide(&mut self, text: &str, range: Range<usize>) {
+    pub fn hide(&mut self, text: &str, range: Range<usize>) {
         let mut start = range.start;
         for piece in text[range].split_inclusive('\n') {
             let end = start + piece.trim_end_matches('\n').len();
@@ -110,47 +112,45 @@ impl Markup {
         }
     }
 
+    fn hide_ends(&mut self, text: &str, range: &Range<usize>, length: usize) {
+        self.hide(text, range.start..range.start + length);
+        self.hide(text, range.end - length..range.end);
+    }
+
+    /// The bytes of each opening with the line break behind it.
+    pub fn openings(&self) -> impl Iterator<Item = Range<usize>> {
+        let openings = self.layouts.iter();
+        openings.map(|it| it.range.start..it.range.start + it.opening.len() + 2)
+    }
+
     /// What holds a byte.
-    pub(in super::super) fn layout_at(&self, byte: usize) -> Option<&Layout> {
+    pub fn layout_at(&self, byte: usize) -> Option<&Layout> {
         let holds = |layout: &&Layout| layout.range.contains(&byte);
         self.layouts.iter().find(holds)
     }
 
-    /// The sentences of a part of a passage.
-    pub(super) fn sentences(&self, text: &str, part: &Range<usize>) -> Vec<Range<usize>> {
-        let mut masked = text[part.clone()].to_owned();
-        let within = self
-            .unbroken
-            .iter()
-            .rev()
-            .take_while(|it| is_inside(it, part));
-        for range in within {
-            let sign = |c: char| match c {
-                c if c.is_alphanumeric() || c.is_whitespace() => c.to_string(),
-                c => "_".repeat(c.len_utf8()),
-            };
-            let plain: String = text[range.clone()].chars().map(sign).collect();
-            masked.replace_range(range.start - part.start..range.end - part.start, &plain);
+    /// The sentences of a part of a passage; none ends within code or a link.
+    pub fn sentences(&self, text: &str, part: &Range<usize>) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for sentence in sentences(&text[part.clone()]) {
+            let (start, end) = (part.start + sentence.start, part.start + sentence.end);
+            let is_within = |it: &Range<usize>| it.start < start && start < it.end;
+            match found.last_mut() {
+                Some(last) if self.unbroken.iter().any(is_within) => last.end = end,
+                _ => found.push(start..end),
+            }
         }
-        let found = sentences(&masked).into_iter();
         found
-            .map(|it| part.start + it.start..part.start + it.end)
-            .collect()
     }
 
-    /// A part of a passage as it is read: links reduced to their text, images and tags left out, each line in its
-    /// place.
-    pub(in super::super) fn readable(&self, text: &str, part: &Range<usize>) -> String {
+    /// A part of a passage as it is read: links reduced to their text, images, tags and emphasis left out, each line
+    /// in its place.
+    pub fn readable(&self, text: &str, part: &Range<usize>) -> String {
         without(text, part, &self.hidden)
     }
 
-    /// A part of a passage as it takes room on a screen: as it is read, without marks of emphasis.
-    pub(in super::super) fn plain(&self, text: &str, part: &Range<usize>) -> String {
-        without(text, part, &self.hidden_with_emphasis(|_, _| true))
-    }
-
     /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
-    pub(in super::super) fn quoted(
+    pub fn quoted(
         &self,
         text: &str,
         part: &Range<usize>,
@@ -159,12 +159,7 @@ impl Markup {
         let sentence = sentence.map_or(part.end..part.end, |bold| {
             bold.start.clamp(part.start, part.end)..bold.end.clamp(part.start, part.end)
         });
-        // Emphasis that begins inside and ends outside would swallow the marks, and bold in bold is none.
-        let hidden = self.hidden_with_emphasis(|range, length| {
-            let overlaps = range.start < sentence.end && sentence.start < range.end;
-            !is_inside(range, part) || overlaps && (length > 1 || !is_inside(range, &sentence))
-        });
-        let shown = |part: &Range<usize>| without(text, part, &hidden);
+        let shown = |part: &Range<usize>| self.readable(text, part);
         let cells = self.cells.iter().filter(|cell| is_inside(cell, &sentence));
         let mut bold: Vec<Range<usize>> = cells.cloned().collect();
         if bold.is_empty() {
@@ -180,22 +175,6 @@ impl Markup {
         }
         written.push_str(&shown(&(at..part.end)));
         written
-    }
-
-    /// What is not shown together with the marks of some emphases, in order.
-    fn hidden_with_emphasis(
-        &self,
-        is_hidden: impl Fn(&Range<usize>, usize) -> bool,
-    ) -> Vec<Range<usize>> {
-        let mut hidden = self.hidden.clone();
-        for (range, length) in &self.emphasised {
-            if is_hidden(range, *length) {
-                hidden.push(range.start..range.start + length);
-                hidden.push(range.end - length..range.end);
-            }
-        }
-        hidden.sort_by_key(|range| range.start);
-        hidden
     }
 }
 
@@ -243,7 +222,7 @@ fn in_bold(text: &str, next: Option<char>) -> String {
 }
 
 /// Whether a reference to a definition elsewhere is a link: two numbers are citations.
-pub(super) fn is_link(text: &str, kind: LinkType) -> bool {
+pub fn is_link(text: &str, kind: LinkType) -> bool {
     matches!(kind, LinkType::Reference | LinkType::Collapsed)
         && text.chars().any(char::is_alphabetic)
 }
@@ -323,7 +302,7 @@ mod tests {
                 "A. **If\n`b!` so\nelse**. C.",
             ),
             ("*A. B.* C", "B.*", "A. **B**. C"),
-            ("**A** is *b*. C", "**A** is *b*.", "**A is *b***. C"),
+            ("**A** is *b*. C", "**A** is *b*.", "**A is b**. C"),
             ("A “b?” C", "A “b?”", "**A “b?”** C"),
             ("A “b”. C", "A “b”.", "**A “b”**. C"),
             ("甲“乙？”丙", "甲“乙？”", "**甲“乙**？”丙"),

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::block::{Block, BlockKind, Sentence};
+use super::super::language::trimmed;
+use super::block::{Block, BlockKind, Sentence, line_ranges};
 
 /// Endings of files whose text is code.
 #[rustfmt::skip]
@@ -12,73 +13,57 @@ const CODE: &[&str] = &[
     "sql", "toml", "yaml", "yml", "ini", "css", "proto", "tf", "zig", "nim", "dart", "vue", "json", "jsonl", "xml",
 ];
 
-pub(super) fn is_code(ending: &str) -> bool {
+pub fn is_code(ending: &str) -> bool {
     CODE.contains(&ending)
 }
 
-/// One block of all lines, with a sentence a line.
-pub(super) fn whole(lines: &[String], kind: BlockKind, above: &[String]) -> Vec<Block> {
-    let block = block(lines, 0..lines.len(), kind, above);
-    block.into_iter().collect()
-}
-
-/// A block for each line.
-pub(super) fn rows(lines: &[String], above: &[String]) -> Vec<Block> {
-    (0..lines.len())
-        .filter_map(|at| block(lines, at..at + 1, BlockKind::Row, above))
-        .collect()
-}
-
-/// A block for each run of lines between an empty line and the next line at the margin that follows one.
-pub(super) fn code(lines: &[String], above: &[String]) -> Vec<Block> {
-    let mut starts = vec![0];
-    for at in 1..lines.len() {
-        let at_margin = lines[at].starts_with(|c: char| !c.is_whitespace() && !"})]".contains(c));
-        if at_margin && lines[at - 1].trim().is_empty() {
-            starts.push(at);
+/// The blocks of a text that is code, rows or one slide: a block for each row, and in code for each run of lines between
+/// an empty line and the next line at the margin that follows one.
+pub fn blocks(text: &str, kind: BlockKind, above: &[String]) -> Vec<Block> {
+    let lines = line_ranges(text);
+    let is_outside = |c: char| !c.is_whitespace() && !"})]".contains(c);
+    let goes_on = |line: &Range<usize>, next: &Range<usize>| match kind {
+        BlockKind::Row => false,
+        BlockKind::Code => {
+            !text[line.clone()].trim().is_empty() || !text[next.clone()].starts_with(is_outside)
         }
+        _ => true,
+    };
+    let mut at = 0;
+    let mut blocks = Vec::new();
+    for run in lines.chunk_by(goes_on) {
+        blocks.extend(block(text, run, at, kind, above));
+        at += run.len();
     }
-    starts.push(lines.len());
-    starts
-        .windows(2)
-        .filter_map(|ends| block(lines, ends[0]..ends[1], BlockKind::Code, above))
-        .collect()
+    blocks
 }
 
-/// Some lines as a block, without empty ones at its ends; `None` where they say nothing.
+/// Lines from the number `at` on as a block, without empty ones at its ends; `None` where they say nothing.
 fn block(
-    lines: &[String],
-    range: Range<usize>,
+    text: &str,
+    lines: &[Range<usize>],
+    at: usize,
     kind: BlockKind,
     above: &[String],
 ) -> Option<Block> {
     let is_code = kind == BlockKind::Code;
-    let is_filled = |line: &String| {
-        line.chars()
-            .any(|c| c.is_alphanumeric() || is_code && !c.is_whitespace())
-    };
-    let first = range.start + lines[range.clone()].iter().position(is_filled)?;
-    let last = range.start + lines[range].iter().rposition(is_filled)?;
-    let range = first..last + 1;
-    let mut byte: usize = lines[..first].iter().map(|line| line.len() + 1).sum();
-    let mut sentences = Vec::new();
-    for line in &lines[range.clone()] {
-        if !is_code && is_filled(line) {
-            let start = byte + line.len() - line.trim_start().len();
-            let text = line.trim().to_owned();
-            sentences.push(Sentence {
-                range: start..start + text.len(),
-                text,
-            });
-        }
-        byte += line.len() + 1;
-    }
+    let says = |c: char| c.is_alphanumeric() || is_code && !c.is_whitespace();
+    let is_filled = |line: &Range<usize>| text[line.clone()].contains(says);
+    let first = lines.iter().position(is_filled)?;
+    let last = lines.iter().rposition(is_filled)?;
+    let lines = &lines[first..=last];
+    let sentences = lines.iter().filter(|line| !is_code && is_filled(line));
+    let sentences = sentences.map(|line| {
+        let range = trimmed(text, line.clone());
+        let text = text[range.clone()].to_owned();
+        Sentence { range, text }
+    });
     Some(Block {
         kind,
+        lines: at + first..at + last + 1,
         headings: above.to_vec(),
-        text: lines[range.clone()].join("\n"),
-        lines: range,
-        sentences,
+        text: text[lines[0].start..lines[last - first].end].to_owned(),
+        sentences: sentences.collect(),
     })
 }
 
@@ -86,28 +71,32 @@ fn block(
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Vec<String> {
-        text.lines().map(str::to_owned).collect()
-    }
-
     #[test]
     fn r23_rows_slides_and_code_are_blocks_of_their_own() {
-        let rows = rows(&lines("item: hose; price: 3\n\nitem: seed; price: 1"), &[]);
+        let rows = blocks(
+            "item: hose; price: 3\n\nitem: seed; price: 1",
+            BlockKind::Row,
+            &[],
+        );
         assert_eq!(
             rows.iter().map(|row| row.lines.clone()).collect::<Vec<_>>(),
             [0..1, 2..3]
         );
         assert_eq!(rows[1].sentences[0].range, 22..42);
-        let slide = whole(&lines("\nRisks\n  too late\n"), BlockKind::Slide, &[]);
+        let slide = blocks("\nRisks\n  too late\n", BlockKind::Slide, &[]);
         assert_eq!(
             (slide[0].lines.clone(), slide[0].sentences.len()),
             (1..3, 2)
         );
-        let code = code(&lines("use a;\n\nfn b() {\n\n    c\n}\n\nfn d() {}"), &[]);
+        let code = blocks(
+            "use a;\n\nfn b() {\n\n    c\n}\n\nfn d() {}",
+            BlockKind::Code,
+            &[],
+        );
         assert_eq!(
             code.iter().map(|it| it.lines.clone()).collect::<Vec<_>>(),
             [0..1, 2..6, 7..8]
         );
-        assert!(whole(&lines("\n--\n"), BlockKind::Slide, &[]).is_empty());
+        assert!(blocks("\n--\n", BlockKind::Slide, &[]).is_empty());
     }
 }

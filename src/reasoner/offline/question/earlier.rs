@@ -1,6 +1,6 @@
 //! The earlier question whose words a question needs to be understood.
 
-use super::super::language::tokens;
+use super::super::language::{Token, tokens};
 use super::literals::literals_of;
 use super::span::Span;
 use crate::domain::{Earlier, Literals, Turn};
@@ -22,35 +22,32 @@ const MOST_WORDS: usize = 12;
 ///
 /// It is the last that stands alone: one that continues another says little of the topic itself.
 pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) -> Option<Earlier> {
-    let mut found = None;
     if !leans(asked, literals) {
-        return found;
+        return None;
     }
-    for turn in history.iter().rev().take(TURNS) {
+    let turns = history.iter().rev().take(TURNS).map(|turn| {
         let text = &turn.question[..turn.question.floor_char_boundary(READ)];
-        let tokens = tokens(text);
-        let previous = Span::new(text, &tokens).without_frames();
-        let table = previous.table;
-        let said = table.uncovered(&table.social(), previous.tokens);
-        if said.is_empty() || !previous.has_terms() {
-            continue;
-        }
-        let names = literals_of(previous.as_written());
-        let stands_alone = !leans(previous, &names);
-        if stands_alone || found.is_none() {
-            let mut words = topic_words(previous);
-            if !literals.keywords().is_empty() {
-                // "What does GENERATE mean?", "And REFINE?": the new name takes the place of the old one.
-                words.retain(|word| !names.keywords().contains(word));
-            }
-            let question = previous.as_question();
-            found = Some(Earlier { question, words });
-        }
-        if stands_alone {
-            break;
-        }
+        (text, tokens(text))
+    });
+    let turns: Vec<(&str, Vec<Token>)> = turns.collect();
+    let spans = turns
+        .iter()
+        .map(|(text, tokens)| Span::new(text, tokens).without_frames());
+    let says = |span: &Span<'_>| {
+        let small_talk = span.table.social();
+        span.has_terms() && !span.table.uncovered(&small_talk, span.tokens).is_empty()
+    };
+    let spans: Vec<Span<'_>> = spans.filter(says).collect();
+    let stands_alone = |span: &&Span<'_>| !leans(**span, &literals_of(span.as_written()));
+    let previous = *spans.iter().find(stands_alone).or(spans.first())?;
+    let mut words = topic_words(previous);
+    if !literals.keywords().is_empty() {
+        // "What does GENERATE mean?", "And REFINE?": the new name takes the place of the old one.
+        let names = literals_of(previous.as_written()).keywords();
+        words.retain(|word| !names.contains(word));
     }
-    found.filter(|earlier| !earlier.words.is_empty())
+    let question = previous.as_question();
+    (!words.is_empty()).then_some(Earlier { question, words })
 }
 
 /// A part of a question with the subject of the whole behind it, where it says little of its own.

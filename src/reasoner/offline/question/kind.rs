@@ -1,4 +1,4 @@
-use super::super::language::Phrases;
+use super::super::language::{Phrases, Token, terms};
 use super::span::Span;
 use super::states::values_said;
 use crate::domain::{Literals, Parts, QuestionKind};
@@ -49,20 +49,15 @@ fn kind_by_words(asked: Span<'_>) -> Option<QuestionKind> {
 /// Whether the first words mean several things by their ending: "drawers does the desk have". Names do not.
 fn is_plural(rest: Span<'_>) -> bool {
     let table = rest.table;
-    let means = |at: &usize| {
-        [&table.stop, &table.generic]
-            .iter()
-            .all(|it| !it.has(&rest.tokens[*at].word))
-    };
-    (0..rest.tokens.len()).take_while(means).any(|at| {
-        let noun = rest.slice(at..=at);
-        let word = noun.as_written();
-        table
-            .plural
-            .iter()
-            .any(|ending| word.ends_with(ending.as_str()))
-            && word.starts_with(char::is_lowercase)
-            && noun.terms().first().is_some_and(|stem| stem != word)
+    let is_form = |token: &Token| table.stop.has(&token.word) || table.generic.has(&token.word);
+    let end = rest.tokens.iter().position(is_form);
+    let nouns = rest.slice(..end.unwrap_or(rest.tokens.len())).words();
+    nouns.iter().any(|noun| {
+        let stem = terms(noun, rest.language).pop();
+        let mut endings = table.plural.iter();
+        endings.any(|ending| noun.ends_with(ending.as_str()))
+            && noun.starts_with(char::is_lowercase)
+            && stem.as_ref() != Some(noun)
     })
 }
 

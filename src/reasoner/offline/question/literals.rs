@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::language::{language_of, table};
+use super::super::language::{language_of, regex, table};
 use crate::domain::{Language, Literals, NamedPath};
 use crate::text::is_cjk;
 
@@ -11,38 +11,30 @@ const MOST: usize = 64;
 
 /// What stands between quotation marks.
 static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r#"["“„]([^"“”„]{1,120})["“”]|`([^`]{1,120})`|「([^」]{1,120})」|《([^》]{1,120})》"#)
+    regex(r#"["“„]([^"“”„]{1,120})["“”]|`([^`]{1,120})`|「([^」]{1,120})」|《([^》]{1,120})》"#)
 });
 /// A run of letters, figures and the signs of names.
-static RUN: LazyLock<Regex> = LazyLock::new(|| compile(r"[\w./:-]+"));
+static RUN: LazyLock<Regex> = LazyLock::new(|| regex(r"[\w./:-]+"));
 /// A file at the beginning of a run with its lines, by an ending that names a document rather than a product or a
 /// version such as 1.2; a name may have several dots.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    regex(
         r"(?x)^[:-]*(.*?\.(?i:md|markdown|txt|rst|adoc|org|pdf|docx|pptx|xlsx|odt|epub|html?|csv|tsv|jsonl?|ya?ml|toml
     |xml|ini|env|log|rs|py|js|ts|go|java|c|h|cpp|sh|sql|ipynb|eml|rtf))(:(\d+)(?:-(\d+))?)?(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
     )
 });
 /// An id such as `PROJ-123`.
-static ID: LazyLock<Regex> = LazyLock::new(|| compile(r"^([A-Za-z][A-Za-z0-9_]+)-([0-9]{1,7})$"));
+static ID: LazyLock<Regex> = LazyLock::new(|| regex(r"^([A-Za-z][A-Za-z0-9_]+)-([0-9]{1,7})$"));
 /// An option of a command, such as `--verbose`.
-static OPTION: LazyLock<Regex> = LazyLock::new(|| compile("^--[a-z][a-z0-9-]+$"));
+static OPTION: LazyLock<Regex> = LazyLock::new(|| regex("^--[a-z][a-z0-9-]+$"));
 /// A name of code: with an underscore; of five capitals; with a capital behind two letters, the second small, as of
 /// `VectorTool` and not `iPhone`; of capitals and then figures, as of `BM25`.
 static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
+    regex(
         r"(?x)^(?: [A-Za-z0-9.-][A-Za-z0-9_.-]*_[A-Za-z0-9_.-]* | (?:[0-9_-]*[A-Z]){5}[A-Z0-9_-]*
     | [A-Za-z0-9]+[a-z][A-Z][A-Za-z0-9]* | [A-Z]{2,}[0-9]+ )$",
     )
 });
-
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and tests use each"
-)]
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern can be read")
-}
 
 /// What in a text must be found as it is written.
 pub fn literals_of(text: &str) -> Literals {

@@ -1,4 +1,4 @@
-use super::super::language::Token;
+use super::super::language::{Phrases, Token};
 use super::span::Span;
 
 /// A side of more tokens is no name.
@@ -10,15 +10,13 @@ const LONGEST: usize = 16;
 /// "the difference between A and B", "how do A and B differ".
 pub fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
     let table = clause.table;
-    if let Some((at, length)) = clause.find(&table.side_joints) {
-        return names_of_sides(clause.slice(..at), clause.slice(at + length..));
-    }
-    let joints = if clause.find(&table.comparing).is_some() {
-        &table.between_sides
-    } else {
-        clause.find(&table.comparatives)?;
-        &table.between_choices
-    };
+    let lists = [
+        (&table.side_joints, &table.side_joints),
+        (&table.comparing, &table.between_sides),
+        (&table.comparatives, &table.between_choices),
+    ];
+    let has = |(said, _): &(&Phrases, _)| clause.find(said).is_some();
+    let (_, joints) = lists.into_iter().find(has)?;
     (1..clause.tokens.len())
         .filter(|at| !clause.is_kept(*at))
         .find_map(|at| {

@@ -1,11 +1,11 @@
 //! A run of tokens of a question, and what its words do.
 
+use std::collections::HashSet;
 use std::slice::SliceIndex;
 
 use super::super::language::{Phrases, Sign, Table, Token, language_of, table, terms};
 use crate::domain::Language;
 
-/// Tokens of a text that follow each other.
 #[derive(Debug, Clone, Copy)]
 pub struct Span<'a> {
     text: &'a str,
@@ -15,7 +15,6 @@ pub struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// The whole text.
     pub fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let language = language_of(text);
         let table = table(language);
@@ -38,18 +37,12 @@ impl<'a> Span<'a> {
         let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) else {
             return "";
         };
-        let is_apart = |c: char| {
-            c.is_alphanumeric() || c.is_whitespace() || ",.;:?!，。；：？！、".contains(c)
+        let is_sign = |c: char| {
+            !c.is_alphanumeric() && !c.is_whitespace() && !",.;:?!，。；：？！、".contains(c)
         };
-        let (before, behind) = (
-            &self.text[..first.range.start],
-            &self.text[last.range.end..],
-        );
-        let start = before
-            .rfind(is_apart)
-            .map_or(0, |at| before.ceil_char_boundary(at + 1));
-        let end = last.range.end + behind.find(is_apart).unwrap_or(behind.len());
-        self.text[start..end].trim()
+        let before = self.text[..first.range.start].trim_end_matches(is_sign);
+        let behind = self.text[last.range.end..].trim_start_matches(is_sign);
+        &self.text[before.len()..self.text.len() - behind.len()]
     }
 
     /// The same with the question mark that the whole text ends with.
@@ -79,15 +72,12 @@ impl<'a> Span<'a> {
 
     /// The words that carry meaning as they are written, of scripts with spaces only, each once.
     pub fn words(self) -> Vec<String> {
-        let mut words: Vec<String> = Vec::new();
-        let all = self.tokens.iter().filter(|it| it.sign == Sign::Word);
-        for word in all.map(|it| &self.text[it.range.clone()]) {
-            let is_new = !words.iter().any(|known| known == word);
-            if is_new && !terms(word, self.language).is_empty() {
-                words.push(word.to_owned());
-            }
-        }
-        words
+        let words = self.tokens.iter().filter(|it| it.sign == Sign::Word);
+        let words = words.map(|it| &self.text[it.range.clone()]);
+        let mut seen = HashSet::new();
+        let says = |word: &&str| !terms(word, self.language).is_empty();
+        let words = words.filter(|word| says(word) && seen.insert(*word));
+        words.map(str::to_owned).collect()
     }
 
     /// The first phrase of a list that is no part of a word: its place and its number of tokens.
@@ -136,15 +126,11 @@ impl<'a> Span<'a> {
     /// Without what asks, joins and compares at its ends.
     pub fn subject(self) -> Self {
         let table = self.table;
-        let form = [
-            &table.stop,
-            &table.generic,
-            &table.comparing,
-            &table.comparatives,
-        ];
-        let form = || form.into_iter().chain(table.asks.values());
-        let front: Vec<&Phrases> = form().chain([&table.leads, &table.starts]).collect();
-        let back: Vec<&Phrases> = form().chain([&table.polite_back]).collect();
+        let mut form: Vec<&Phrases> = table.asks.values().collect();
+        form.extend([&table.stop, &table.generic]);
+        form.extend([&table.comparing, &table.comparatives]);
+        let front = [&form[..], &[&table.leads, &table.starts]].concat();
+        let back = [&form[..], &[&table.polite_back]].concat();
         let first = table.uncovered(&front, self.tokens).first().copied();
         self.without_end(&back)
             .slice(first.unwrap_or(self.tokens.len())..)

@@ -5,41 +5,40 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::language::regex;
+
 /// More words than this say nothing new about the kind of a message.
 const MOST_WORDS: usize = 80;
 /// Runs of letters of these lengths are read.
 const LETTERS: [usize; 2] = [3, 4];
 
 /// A Han character, or a run of letters of any other script and figures.
-static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static WORD: LazyLock<Regex> = LazyLock::new(|| {
     let han = r"\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{f900}-\u{faff}";
     let signs = concat!(
         r"\x00-/:-@\[-`{-\u{bf}\u{d7}\u{f7}\u{2000}-\u{2bff}\u{2e00}-\u{2e7f}\u{3000}-\u{303f}",
         r"\u{e000}-\u{f8ff}\u{fe00}-\u{fe4f}\u{ff00}-\u{ffef}\u{1f000}-\u{1ffff}",
     );
-    Regex::new(&format!("[{han}]|[^{han}{signs}]+")).ok()
+    regex(&format!("[{han}]|[^{han}{signs}]+"))
 });
-static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[0-9]+").ok());
+static DIGITS: LazyLock<Regex> = LazyLock::new(|| regex("[0-9]+"));
 
 /// Lower-case words without apostrophes; a Han character is a word. A run of digits becomes `0`.
-pub(super) fn tokens(text: &str) -> Vec<String> {
+pub fn tokens(text: &str) -> Vec<String> {
     let text = text.replace(['\'', '’', '‘'], "");
-    let (Some(word), Some(digits)) = (&*WORD, &*DIGITS) else {
-        return Vec::new();
-    };
-    let text = digits.replace_all(&text, "0");
-    let words = word.find_iter(&text).take(MOST_WORDS);
+    let text = DIGITS.replace_all(&text, "0");
+    let words = WORD.find_iter(&text).take(MOST_WORDS);
     words.map(|word| word.as_str().to_lowercase()).collect()
 }
 
 /// Fingerprints of the words and pairs of words, the borders of the text among them; sorted, without repetition.
-pub(super) fn fingerprints_of_words(words: &[String]) -> Vec<u32> {
+pub fn fingerprints_of_words(words: &[String]) -> Vec<u32> {
     fingerprints(words.iter().map(String::as_str).collect(), 2)
 }
 
 /// The same, and fingerprints of runs of letters within a word with its borders: what typing errors leave of it. A
 /// sign in front tells the runs from words.
-pub(super) fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
+pub fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
     let mut prints = fingerprints_of_words(words);
     for word in words {
         let letters: Vec<char> = format!("<{word}>").chars().collect();
@@ -52,7 +51,7 @@ pub(super) fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
 }
 
 /// Fingerprints of runs of up to three words of the form: words outside the list become one sign a run.
-pub(super) fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
+pub fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
     let mut signs: Vec<&str> = Vec::with_capacity(words.len());
     for word in words {
         let sign = match word.as_str() {
@@ -70,7 +69,7 @@ pub(super) fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
 
 /// How many runs of words no small talk of the training data holds, for each length up to
 /// `longest`, and how many words there are; each 0 to 2.
-pub(super) fn foreign_counts(
+pub fn foreign_counts(
     words: &[String],
     longest: usize,
     is_known: impl Fn(u32) -> bool,
@@ -84,7 +83,7 @@ pub(super) fn foreign_counts(
 }
 
 /// The length of a question in three numbers from 0 to 2.
-pub(super) fn length_counts(words: &[String]) -> [f64; 3] {
+pub fn length_counts(words: &[String]) -> [f64; 3] {
     let count = words.len();
     [
         capped(count, 8, 8.0),
@@ -94,7 +93,7 @@ pub(super) fn length_counts(words: &[String]) -> [f64; 3] {
 }
 
 /// Length and build of a question in sixteen numbers from 0 to 2.
-pub(super) fn complexity_counts(words: &[String]) -> [f64; 16] {
+pub fn complexity_counts(words: &[String]) -> [f64; 16] {
     let count = words.len();
     let inner = words.get(1..).unwrap_or_default();
     let is_topic: Vec<bool> = words.iter().map(|word| !is_listed("form", word)).collect();

@@ -21,7 +21,7 @@ const COMPLEXITY: &[u8] = include_bytes!("../../../../assets/routing/complexity-
 const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../../assets/routing/complexity-zh.bin");
 
 /// How likely an English or Chinese message is small talk, 0 to 1, by its words and by its vector, where there is one.
-pub(super) fn small_talk(text: &str, language: Language, vector: &[f32]) -> f64 {
+pub fn small_talk(text: &str, language: Language, vector: &[f32]) -> f64 {
     let words = tokens(text);
     let (file, longest, prints) = if language == Language::Zh {
         (SMALL_TALK_ZH, 2, fingerprints_of_words(&words))
@@ -36,7 +36,7 @@ pub(super) fn small_talk(text: &str, language: Language, vector: &[f32]) -> f64 
 }
 
 /// How likely an English or Chinese question is complex, 0 to 1.
-pub(super) fn complexity(text: &str, language: Language) -> f64 {
+pub fn complexity(text: &str, language: Language) -> f64 {
     let words = tokens(text);
     let (file, prints, counts) = if language == Language::Zh {
         let prints = fingerprints_of_words(&words);
@@ -49,7 +49,7 @@ pub(super) fn complexity(text: &str, language: Language) -> f64 {
 }
 
 #[cfg(test)]
-pub(super) const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
+pub const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
 
 #[cfg(test)]
 mod tests {

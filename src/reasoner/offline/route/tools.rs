@@ -3,7 +3,7 @@
 use crate::domain::{Literals, QueryType, Question, QuestionKind, ToolName, ToolRecord};
 
 /// What kind of looking-up a question asks for.
-pub(super) fn query_type(question: &Question) -> QueryType {
+pub fn query_type(question: &Question) -> QueryType {
     let literals = &question.literals;
     let has_path = !literals.paths.is_empty();
     let has_keyword = !literals.keywords().is_empty();
@@ -18,11 +18,7 @@ pub(super) fn query_type(question: &Question) -> QueryType {
 }
 
 /// The tools worth trying, best first; after calls that led nowhere others than those.
-pub(super) fn tools_for(
-    kind: QueryType,
-    literals: &Literals,
-    failed: &[ToolRecord],
-) -> Vec<ToolName> {
+pub fn tools_for(kind: QueryType, literals: &Literals, failed: &[ToolRecord]) -> Vec<ToolName> {
     use ToolName::{GraphRelated, GrepSearch, HybridSearch, LocalFileQa, ReadFile, VectorSearch};
     let first = match kind {
         QueryType::Exact => GrepSearch,

@@ -8,7 +8,7 @@ const PRINT: usize = 3;
 const ENTRY: usize = PRINT + 1;
 
 /// A file of weights as it lies in the program; nothing is copied.
-pub(super) struct Weights {
+pub struct Weights {
     bias: f64,
     step: f64,
     counts: &'static [u8],
@@ -18,7 +18,7 @@ pub(super) struct Weights {
 
 impl Weights {
     /// Reads a file; `None` where it is none.
-    pub(super) fn read(file: &'static [u8]) -> Option<Self> {
+    pub fn read(file: &'static [u8]) -> Option<Self> {
         let rest = file.strip_prefix(MAGIC)?;
         let (head, rest) = rest.split_at_checked(14)?;
         let number = |at: usize| usize::from(u16::from_le_bytes([head[at], head[at + 1]]));
@@ -34,7 +34,7 @@ impl Weights {
     }
 
     /// `prints` without repetition.
-    pub(super) fn probability(&self, prints: &[u32], counts: &[f64]) -> f64 {
+    pub fn probability(&self, prints: &[u32], counts: &[f64]) -> f64 {
         let steps: i32 = prints.iter().map(|print| self.weight(*print)).sum();
         let mut score = self.bias + self.step * f64::from(steps);
         for (weight, count) in self.counts.chunks_exact(4).zip(counts) {
@@ -48,7 +48,7 @@ impl Weights {
     }
 
     /// Whether small talk of the training data holds a run of words.
-    pub(super) fn knows(&self, print: u32) -> bool {
+    pub fn knows(&self, print: u32) -> bool {
         find::<PRINT>(self.known, print).is_some()
     }
 }
