@@ -5,7 +5,7 @@
 
 Each file is what `kb-agent eval signals` writes: the names of the signals, then a line for each question with its
 `set` and its passages, each with its blocks and their signals. A passage has a `label` (answers, relevant, vain, near,
-far, irrelevant) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
+far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
 Two things are fitted for each language:
@@ -26,7 +26,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = {"en": 0.5, "zh": 0.5}  # an answer that is more likely wrong than right is not given
-KEPT, PRECISE, LEAST_GAP = 0.078, 0.85, 1.3  # grades are at most 1.3 times as steep as they are fitted
+KEPT = 0.092
+ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
@@ -184,35 +185,41 @@ def fit_answers(x, right):
     return np.r_[found[0] - b @ mean, b]
 
 
-def fit_grade(sets, lefts):
+def fit_grade(sets, lefts, elsewhere):
     """Bias and weights of the grade of a passage: how likely it answers by the chance of its best block and by how far it
-    is behind the best passage in words and in meaning. Scaled so that of passages that do not answer a share of KEPT stays
-    above 0.3, and from 0.7 on PRECISE of them answer, each set weighing the same. Real documentation is left out: there
+    is behind the best passage in words and in meaning. Some of the passages are those of a base that holds nothing on the
+    question (`elsewhere`), or the best of them would look right. Moved so that of passages that do not
+    answer a share of KEPT stays above 0.3, each set weighing the same. Real documentation is left out: there
     more passages answer than are marked; and so is SQuAD, half of whose passages only seem to answer."""
-    x, y, w = [], [], []
+    x, y, w, far = [], [], [], []
     for s, left in ((s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"):
         grade, answers = passages(left, s)
         x.append(np.c_[log_odds(grade), *(s.best_of_passages(name) for name in GRADED_BY)])
         y.append(answers), w.append(np.full(len(answers), 1 / len(answers)))
-    x, y, w = map(np.concatenate, (x, y, w))
+        for other in (other for other in elsewhere if other.name == s.name):
+            grade, _ = passages(left, other)
+            far.append(np.c_[log_odds(grade), *(other.best_of_passages(name) for name in GRADED_BY)])
+    near, y, w = map(np.concatenate, (x, y, w))
+    far = np.concatenate(far)
+    x = np.concatenate([near, far])
+    all_y = np.r_[y, np.zeros(len(far))]
+    all_w = np.r_[w, np.full(len(far), ELSEWHERE * w.sum() / len(far))]
     mean, spread = x.mean(0), x.std(0)
     z = (x - mean) / spread
 
     def objective(b):
         sums = b[0] + z @ b[1:]
-        return (w * (np.logaddexp(0, sums) - y * sums)).sum() / w.sum() + 0.003 * (b[1:] @ b[1:]) / 2
+        return np.average(np.logaddexp(0, sums) - all_y * sums, weights=all_w) + 0.003 * (b[1:] @ b[1:]) / 2
 
     bounds = [(None, None)] + [(0, None)] * x.shape[1]
     found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
     weights = found[1:] / spread
-    score = x @ weights
+    score = near @ weights
     low = np.quantile(score[y == 0], 1 - KEPT)
-    order = np.argsort(-score)
-    precision = np.cumsum((w * y)[order]) / np.cumsum(w[order])
-    high = max(score[order][np.flatnonzero(precision >= PRECISE)[-1]], low + LEAST_GAP)
-    slope = (log_odds(0.7) - log_odds(0.3)) / (high - low)
-    print(f"  grades: 0.3 at {low:.2f}, 0.7 at {high:.2f}, slope {slope:.2f}")
-    return np.r_[log_odds(0.3) - slope * low, slope * weights]
+    grade = lambda x: logistic(log_odds(0.3) + x @ weights - low)
+    good = grade(near) >= 0.7
+    print(f"  grades from 0.7 on: {np.average(y[good], weights=w[good]):.3f} answer; of what lies elsewhere {(grade(far) < 0.3).mean():.3f} below 0.3")
+    return np.r_[log_odds(0.3) - low, weights]
 
 
 def report(name, s, b):
@@ -234,16 +241,18 @@ def main():
     if "--without" in sys.argv:
         dropped = sys.argv[sys.argv.index("--without") + 1].split(",")
         arguments.remove(",".join(dropped))
-    by_set, names = {}, None
+    by_set, by_base, names = {}, {}, None
     for path in arguments:
         head, *found = lines(path)
         names = head["signals"]
         for q in found:
             if any(p["blocks"] for p in q["passages"]):
-                by_set.setdefault(q["set"], []).append(q)
+                is_elsewhere = all(p.get("label") == "elsewhere" for p in q["passages"])
+                (by_base if is_elsewhere else by_set).setdefault(q["set"], []).append(q)
     gone = [at for at, name in enumerate(names) if name.removesuffix("_to_best") in dropped]
     all_sets = [Set(name, asked, names) for name, asked in by_set.items()]
-    for s in all_sets:
+    elsewhere = [Set(name, asked, names) for name, asked in by_base.items()]
+    for s in all_sets + elsewhere:
         s.x[:, gone] = 0.0
     text = "# Made by fit.py; see NOTICE. Weights of signals by name.\n"
     for language in ("en", "zh"):
@@ -259,7 +268,7 @@ def main():
             report(s.name, s, left)
             if s.is_docs:
                 blocks_of.append((s, answers_of(s, ranked_blocks(left, s))))
-        grade = fit_grade(sets, lefts)
+        grade = fit_grade(sets, lefts, elsewhere)
         stack = lambda pairs: (np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs]))
         answer = fit_answers(*stack([pair for _, pair in blocks_of]))
         for s, (x, right) in blocks_of:

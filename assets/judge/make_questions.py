@@ -3,7 +3,7 @@
 
 READING is a folder as `eval reading` takes it, GRADING a file as `eval grading` takes it. At most N questions of each
 set are taken, evenly spread (300 without --each)."""
-import json, os, sys
+import json, os, random, sys
 
 
 def lines(path):
@@ -24,7 +24,8 @@ def main():
     each = int(sys.argv[sys.argv.index("--each") + 1]) if "--each" in sys.argv else 300
     reading, grading, out = [a for a in sys.argv[1:] if not a.startswith("--")][:3]
     texts = {p["id"]: p for p in lines(os.path.join(reading, "passages.jsonl"))}
-    by_set = {}
+    by_set, rows = {}, []
+    random.seed(5)
     for q in lines(os.path.join(reading, "questions.jsonl")):
         by_set.setdefault(q["set"], []).append(q)
     with open(out, "w", encoding="utf-8") as file:
@@ -33,11 +34,19 @@ def main():
                 own = passage(texts[q["passage"]], "answers" if q["answers"] else "vain", q["answers"] + q.get("also", []))
                 others = [passage(texts[id], label) for label in ("near", "far") for id in q.get(label, [])]
                 row = {"query": q["query"], "set": name, "passages": [own, *others]}
+                rows.append(row)
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         for q in lines(grading):
             label = lambda p: "relevant" if p["relevant"] else "irrelevant"
             passages = [{"text": p["text"], "label": label(p)} for p in q["passages"]]
-            file.write(json.dumps({"query": q["query"], "set": "hotpotqa", "passages": passages}, ensure_ascii=False) + "\n")
+            row = {"query": q["query"], "set": "hotpotqa", "passages": passages}
+            rows.append(row)
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        for row in rows:  # as a base would answer that holds nothing on the question
+            strangers = [r for r in rows if r["set"] == row["set"] and r is not row]
+            passages = [random.choice(r["passages"]) for r in random.sample(strangers, min(8, len(strangers)))]
+            row = {**row, "passages": [{**p, "label": "elsewhere", "gold": []} for p in passages]}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

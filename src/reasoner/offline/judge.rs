@@ -1,9 +1,8 @@
 //! How likely a block answers a question.
 //!
 //! One fitted model over the signals of `signals.rs` is asked for everything: the block to quote is the one with the
-//! highest chance, the grade of a passage follows from that of
-//! its best block and from the passages beside it, and how sure an answer is follows from the
-//! chance of the block it quotes.
+//! highest chance, the grade of a passage follows from that of its best block and from the passages beside it, and
+//! how sure an answer is follows from the chance of the block it quotes.
 
 mod meaning;
 mod model;
@@ -59,6 +58,44 @@ impl Judgement {
     }
 }
 
+/// What the judge looks at.
+struct Measured {
+    query: Query,
+    promising: Vec<bool>,
+    /// How near each block is in meaning.
+    nearness: Vec<Vec<f64>>,
+    /// The signals of each block.
+    rows: Vec<Vec<Vec<f64>>>,
+}
+
+/// Measures the blocks of a pool; of more than `most` passages the least promising are not compared in meaning. Blocks
+/// while it embeds.
+fn look_at(
+    question: &Question,
+    pool: &Pool<'_>,
+    most: usize,
+    embedder: &dyn Embedder,
+) -> Result<Measured, EmbedError> {
+    let query = Query::read(question, pool);
+    let promising = promising(&query, pool, most);
+    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
+    Ok(Measured {
+        rows: signals::rows(&query, pool, &nearness),
+        query,
+        promising,
+        nearness,
+    })
+}
+
+/// The signals of the blocks of a pool. Blocks while it embeds.
+pub(super) fn measure(
+    question: &Question,
+    pool: &Pool<'_>,
+    embedder: &dyn Embedder,
+) -> Result<Vec<Vec<Vec<f64>>>, EmbedError> {
+    Ok(look_at(question, pool, pool.passages.len(), embedder)?.rows)
+}
+
 /// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
 /// embeds.
 pub(super) fn judge(
@@ -67,28 +104,22 @@ pub(super) fn judge(
     most: usize,
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
-    let query = Query::read(question, pool);
-    let promising = promising(&query, pool, most);
-    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
+    let Measured {
+        query,
+        promising,
+        nearness,
+        rows,
+    } = look_at(question, pool, most, embedder)?;
     let model = Model::for_language(question.language);
-    let rows = signals::rows(&query, pool, &nearness);
-    let chances = rows.iter().zip(&promising).map(|(rows, is_promising)| {
-        let chance = |row: &Vec<f64>| {
-            if *is_promising {
-                model.chance(row)
-            } else {
-                0.0
-            }
-        };
-        rows.iter().map(chance).collect()
-    });
-    let chances: Vec<Vec<f64>> = chances.collect();
-    let terms = pool.terms.iter();
-    let terms: Vec<f64> = terms
-        .map(|passage| query.words.share(&[&passage.all]))
+    let chance =
+        |row: &Vec<f64>, is_promising: bool| if is_promising { model.chance(row) } else { 0.0 };
+    let passages = rows.iter().zip(promising);
+    let chances: Vec<Vec<f64>> = passages
+        .map(|(rows, it)| rows.iter().map(|row| chance(row, it)).collect())
         .collect();
-    let nearest = nearness.iter().map(|blocks| greatest(blocks));
-    let nearest: Vec<f64> = nearest.collect();
+    let share = |passage: &PassageTerms| query.words.share(&[&passage.all]);
+    let terms: Vec<f64> = pool.terms.iter().map(share).collect();
+    let nearest: Vec<f64> = nearness.iter().map(|blocks| greatest(blocks)).collect();
     let (most_terms, nearest_of_all) = (greatest(&terms), greatest(&nearest));
     let measure = |at: usize| PassageMeasure {
         best: greatest(&chances[at]),
@@ -107,19 +138,6 @@ pub(super) fn judge(
 /// The greatest of some measures, 0 of none.
 fn greatest(of: &[f64]) -> f64 {
     of.iter().copied().fold(0.0, f64::max)
-}
-
-/// The signals of the blocks of a pool. Blocks while it embeds.
-pub(super) fn measure(
-    question: &Question,
-    pool: &Pool<'_>,
-    most: usize,
-    embedder: &dyn Embedder,
-) -> Result<Vec<Vec<Vec<f64>>>, EmbedError> {
-    let query = Query::read(question, pool);
-    let promising = promising(&query, pool, most);
-    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
-    Ok(signals::rows(&query, pool, &nearness))
 }
 
 /// Which of the passages are among the `most` that the search and the words put first.

@@ -60,7 +60,7 @@ pub fn measure_signals(
         found: found.collect(),
         ..pool_of(&passages)
     };
-    let rows = measure(&read(question, &[]), &pool, passages.len(), embedder)?;
+    let rows = measure(&read(question, &[]), &pool, embedder)?;
     let all = passages.iter().zip(rows).map(|(passage, rows)| {
         let blocks = passage.blocks.iter().zip(rows);
         let signals = blocks.map(|(block, row)| Signals {

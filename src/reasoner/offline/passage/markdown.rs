@@ -145,10 +145,20 @@ impl Reader<'_> {
     }
 
     fn end_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            for sentence in self.markup.sentences(self.text, &run) {
-                self.add_sentence(sentence);
-            }
+        let Some(run) = self.run.take() else {
+            return;
+        };
+        let text = &self.text[run.clone()];
+        let lines = line_ranges(text).into_iter();
+        let sentences: Vec<Range<usize>> = if text.lines().all(is_field) {
+            lines
+                .map(|it| run.start + it.start..run.start + it.end)
+                .collect()
+        } else {
+            self.markup.sentences(self.text, &run)
+        };
+        for sentence in sentences {
+            self.add_sentence(sentence);
         }
     }
 
@@ -172,11 +182,20 @@ impl Reader<'_> {
     }
 }
 
+/// Characters of the label of a field.
+const LONGEST_LABEL: usize = 30;
+
 fn is_inline(tag: TagEnd) -> bool {
     matches!(
         tag,
         TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
     )
+}
+
+/// Whether a line is the label of a field with its value, as tickets begin with.
+fn is_field(line: &str) -> bool {
+    let label = line.split_once([':', '：']).map(|(label, _)| label.trim());
+    label.is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_LABEL)
 }
 
 fn without_fences(code: &str) -> String {
