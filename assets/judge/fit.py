@@ -8,7 +8,7 @@ Each file is what `kb-agent eval signals` writes: the names of the signals, then
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-Two things are fitted for each language:
+Three things are fitted for each language:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = {"en": 0.5, "zh": 0.5}  # an answer that is more likely wrong than right is not given
-KEPT = 0.092
+KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 CHINESE = ("cmrc", "drcd", "xquad_zh")
@@ -215,7 +215,7 @@ def fit_grade(sets, lefts, elsewhere):
     found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
     weights = found[1:] / spread
     score = near @ weights
-    low = np.quantile(score[y == 0], 1 - KEPT)
+    low = np.quantile(score[y == 0], 1 - KEPT, weights=w[y == 0], method="inverted_cdf")
     grade = lambda x: logistic(log_odds(0.3) + x @ weights - low)
     good = grade(near) >= 0.7
     print(f"  grades from 0.7 on: {np.average(y[good], weights=w[good]):.3f} answer; of what lies elsewhere {(grade(far) < 0.3).mean():.3f} below 0.3")

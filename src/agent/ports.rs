@@ -343,7 +343,7 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).map(Some)
     }
 
-    /// The vectors of the tokens of each text that the embedding knows, in its order; `None` soon
+    /// The vectors of those tokens of each text that are in the vocabulary, in its order; `None` soon
     /// after the caller wants no more. Where the embedding has one vector for a whole text, that
     /// counts as one token.
     fn embed_tokens(

@@ -1,20 +1,26 @@
-//! The same sentences are looked at several times in a run: graded, graded again after a
-//! refinement, quoted. Their vectors are the same each time.
+//! The same texts are looked at several times in a run: searched, graded, graded again after a refinement, quoted.
+//! Their vectors are the same each time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
 
 use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 
 /// How many vectors are remembered where nothing else is said: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
+/// Of how many texts the vectors of the tokens are remembered: about 18 MB with 96 tokens a text.
+const TEXTS_WITH_TOKENS: NonZeroUsize = NonZeroUsize::new(128).unwrap();
 
 /// An embedding that does not compute a vector twice.
 pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
-    known: Mutex<HashMap<String, Vec<f32>>>,
-    capacity: usize,
+    vectors: Cache<String, Vec<f32>>,
+    tokens: Cache<(String, TokensWanted), TokenVectors>,
 }
 
 impl CachedEmbedder {
@@ -23,30 +29,60 @@ impl CachedEmbedder {
         Self::holding(CAPACITY, inner)
     }
 
-    /// The same, up to so many vectors.
+    /// The same, up to so many vectors of whole texts.
     pub fn holding(capacity: usize, inner: Arc<dyn Embedder>) -> Self {
+        let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
         Self {
             inner,
-            known: Mutex::default(),
-            capacity,
+            vectors: Cache::holding(capacity),
+            tokens: Cache::holding(TEXTS_WITH_TOKENS),
         }
     }
+}
 
-    fn recall(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        texts.iter().map(|text| known.get(*text).cloned()).collect()
+/// What was used last.
+struct Cache<K, V>(Mutex<LruCache<K, V>>);
+
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    fn holding(capacity: NonZeroUsize) -> Self {
+        Self(Mutex::new(LruCache::new(capacity)))
     }
 
-    /// Everything is forgotten at once when it is full: a run that is going on then pays again
-    /// for what it still needs, which is cheaper than keeping order on every look-up.
-    fn remember(&self, texts: &[&str], vectors: &[Vec<f32>]) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + texts.len() > self.capacity {
-            known.clear();
+    fn lock(&self) -> MutexGuard<'_, LruCache<K, V>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The values of all keys; those of unknown keys are made, each once, by their places. `None` where that was stopped.
+    fn get_or_make(
+        &self,
+        keys: &[K],
+        make: impl FnOnce(&[usize]) -> Result<Option<Vec<V>>, EmbedError>,
+    ) -> Result<Option<Vec<V>>, EmbedError> {
+        let mut found: Vec<Option<V>> = {
+            let mut known = self.lock();
+            keys.iter().map(|key| known.get(key).cloned()).collect()
+        };
+        let mut once = HashSet::new();
+        let new = (0..keys.len()).filter(|at| found[*at].is_none() && once.insert(&keys[*at]));
+        let new: Vec<usize> = new.collect();
+        let Some(made) = make(&new)? else {
+            return Ok(None);
+        };
+        if made.len() != new.len() {
+            let message = format!("{} vectors for {} texts", made.len(), new.len());
+            return Err(EmbedError(message.into()));
         }
-        for (text, vector) in texts.iter().zip(vectors).take(self.capacity) {
-            known.insert((*text).to_owned(), vector.clone());
+        let mut known = self.lock();
+        for (at, value) in new.iter().zip(&made) {
+            known.put(keys[*at].clone(), value.clone());
         }
+        let made: HashMap<&K, V> = new.iter().map(|at| &keys[*at]).zip(made).collect();
+        for (key, slot) in keys.iter().zip(&mut found) {
+            if slot.is_none() {
+                *slot = made.get(key).cloned();
+            }
+        }
+        Ok(found.into_iter().collect())
     }
 }
 
@@ -65,41 +101,25 @@ impl Embedder for CachedEmbedder {
         texts: &[&str],
         caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        let mut found = self.recall(texts);
-        let mut new: Vec<&str> = texts
-            .iter()
-            .zip(&found)
-            .filter(|(_, vector)| vector.is_none())
-            .map(|(text, _)| *text)
-            .collect();
-        new.sort_unstable();
-        new.dedup();
-        let Some(made) = self.inner.embed_stoppable(&new, caller)? else {
-            return Ok(None);
-        };
-        if made.len() != new.len() {
-            let message = format!("{} vectors for {} texts", made.len(), new.len());
-            return Err(EmbedError(message.into()));
-        }
-        self.remember(&new, &made);
-        for (text, slot) in texts.iter().zip(&mut found) {
-            if slot.is_none()
-                && let Ok(at) = new.binary_search(text)
-            {
-                *slot = Some(made[at].clone());
-            }
-        }
-        Ok(Some(found.into_iter().flatten().collect()))
+        let keys: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        self.vectors.get_or_make(&keys, |new| {
+            let new: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
+            self.inner.embed_stoppable(&new, caller)
+        })
     }
 
-    /// Vectors of tokens are too many to be remembered.
     fn embed_tokens(
         &self,
         texts: &[&str],
         tokens: TokensWanted,
         caller: Caller<'_>,
     ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
-        self.inner.embed_tokens(texts, tokens, caller)
+        let keys = texts.iter().map(|text| ((*text).to_owned(), tokens));
+        let keys: Vec<(String, TokensWanted)> = keys.collect();
+        self.tokens.get_or_make(&keys, |new| {
+            let new: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
+            self.inner.embed_tokens(&new, tokens, caller)
+        })
     }
 
     fn is_cpu_bound(&self) -> bool {
@@ -163,7 +183,37 @@ mod tests {
         for at in 0..3 * CAPACITY {
             remembering.embed(&[&at.to_string()]).unwrap();
         }
-        let known = remembering.known.lock().unwrap();
-        assert!(known.len() <= CAPACITY);
+        assert!(remembering.vectors.lock().len() <= CAPACITY);
+    }
+
+    #[test]
+    fn r17_the_tokens_of_a_text_are_embedded_once_however_often_it_is_looked_at() {
+        let inner = Arc::new(CountedLengths::default());
+        let remembering = CachedEmbedder::new(inner.clone());
+        let stop = AtomicBool::new(false);
+        let wanted = |most| TokensWanted {
+            most,
+            as_written: true,
+        };
+        let lengths = |texts: &[&str], most| -> Vec<f32> {
+            let made = remembering.embed_tokens(texts, wanted(most), (&stop).into());
+            let made = made.unwrap().unwrap().into_iter();
+            made.map(|text| text.vectors[0][0]).collect()
+        };
+        assert_eq!(lengths(&["a", "bb", "ccc"], 9), [1.0, 2.0, 3.0]);
+        assert_eq!(lengths(&["dddd", "bb", "a"], 9), [4.0, 2.0, 1.0]);
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 4);
+        lengths(&["a"], 8);
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 5, "other tokens");
+        for at in 0..TEXTS_WITH_TOKENS.get() {
+            lengths(&[&format!("text {at}")], 9);
+        }
+        lengths(&["a"], 9);
+        let asked = 6 + TEXTS_WITH_TOKENS.get();
+        assert_eq!(
+            inner.asked.load(Ordering::Relaxed),
+            asked,
+            "it was too long ago"
+        );
     }
 }

@@ -66,7 +66,7 @@ impl WordPiece {
         ids
     }
 
-    /// Whether a token is a word or a piece of one: neither a mark nor what stands for an unknown word.
+    /// Whether a token stands for something in a text: it is not `[CLS]`, `[SEP]` or `[UNK]`.
     pub fn is_known(&self, token: i32) -> bool {
         ![self.unknown, self.first, self.last].contains(&token)
     }

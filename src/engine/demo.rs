@@ -28,10 +28,13 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("complex · rule", "Compare rules.md with thresholds.md"),
     (
         "complex · graded",
-        "What is corrective grading, and what is the fast path?",
+        "What is the difference between REFINE and RE_RETRIEVE?",
     ),
-    ("refine", "How does vector_search differ from grep_search?"),
-    ("re-retrieve", "How do PROJ-103 and PROJ-104 hang together?"),
+    ("refine", "How do the settings and the thresholds differ?"),
+    (
+        "re-retrieve",
+        "What is the capital of France, and how does it compare with Berlin?",
+    ),
     (
         "not found",
         "How do I bake bread, and how long does it rise?",

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::{Evidence, NodeName, Score, scores_of};
 use crate::embed::{CachedEmbedder, SentenceEmbedding};
 use crate::protocol::{Mode, RunId};
-use crate::reasoner::offline::{self, QuotedBlock};
+use crate::reasoner::offline::{self, Given, QuotedBlock};
 
 use super::{EngineError, thinking};
 
@@ -118,8 +118,10 @@ impl Grader {
         if self.identity().mode != Mode::Offline {
             return Ok(None);
         }
-        offline::best_sentence(query, heading, sentences, self.embedder.as_ref())
-            .map_err(|error| EngineError::Run(error.to_string()))
+        let given = [Given::Sentences(heading, sentences)];
+        let signals = offline::measure_signals(query, &given, self.embedder.as_ref())
+            .map_err(|error| EngineError::Run(error.to_string()))?;
+        Ok(signals[0].first().and_then(|block| block.bold))
     }
 
     /// What the offline engine would quote of a passage; nothing for an endpoint, which writes its answers. Blocks while

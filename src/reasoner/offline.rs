@@ -15,7 +15,6 @@ mod question;
 mod route;
 mod verdict;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -30,10 +29,10 @@ use crate::protocol::Mode;
 use crate::text::is_cjk;
 
 pub use judge::signal_names;
-pub use measured::{Given, QuotedBlock, Signals, best_sentence, measure_signals, quote_best_block};
+pub use measured::{Given, QuotedBlock, Signals, measure_signals, quote_best_block};
 
 use answer::Material;
-use embedding::{KnownTokens, WhileWanted};
+use embedding::WhileWanted;
 use question::Part;
 pub use question::read;
 use route::route;
@@ -48,16 +47,12 @@ const PIECE: usize = 4;
 /// The embedded thinking engine.
 pub struct OfflineReasoner {
     embedder: Arc<dyn Embedder>,
-    known: Arc<KnownTokens>,
 }
 
 impl OfflineReasoner {
     /// An engine that compares meaning with this embedding.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self {
-            embedder,
-            known: Arc::default(),
-        }
+        Self { embedder }
     }
 }
 
@@ -102,7 +97,7 @@ impl Reasoner for OfflineReasoner {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
         let grades = move |embedder: &dyn Embedder| {
-            let (question, parts) = understand(&query, &history, &planned, &items, embedder);
+            let (question, parts) = understand(&query, &history, &planned);
             Ok(Verdict::reach(&question, &parts, &items, embedder)?.grades())
         };
         Ok(Grades {
@@ -124,17 +119,13 @@ impl Reasoner for OfflineReasoner {
                 let small_talk = Some(Complexity::Chitchat);
                 Ok(route(&question, small_talk, &[], embedder).reply)
             };
-            answer::Composed {
-                text: self.blocking(reply).await?.unwrap_or_default(),
-                outcome: Outcome::Answered,
-                confidence: None,
-                quoted: Vec::new(),
-            }
+            let text = self.blocking(reply).await?.unwrap_or_default();
+            answer::Composed::without_quotation(text, Outcome::Answered)
         } else {
             let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
             let absent = job.absent_words.to_vec();
             let compose = move |embedder: &dyn Embedder| {
-                let (question, parts) = understand(&query, &history, &planned, &items, embedder);
+                let (question, parts) = understand(&query, &history, &planned);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
                 let unknown = unknown_name(&question, &absent, &items, embedder);
                 Ok(answer::compose(Material {
@@ -167,11 +158,9 @@ impl OfflineReasoner {
         work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, ReasonerError> {
         let embedder = Arc::clone(&self.embedder);
-        let known = Arc::clone(&self.known);
         let work = move |stop: &AtomicBool| {
             work(&WhileWanted {
                 embedder: embedder.as_ref(),
-                known: &known,
                 stop,
             })
         };
@@ -185,23 +174,10 @@ impl OfflineReasoner {
     }
 }
 
-/// A question and its parts, with slips of the keyboard mended by the words of what was found.
-fn understand(
-    query: &str,
-    history: &[Turn],
-    planned: &[String],
-    items: &[Evidence],
-    embedder: &dyn Embedder,
-) -> (Question, Vec<Part>) {
-    let words = vocabulary(items);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let meant = |text: &str| {
-        let is_known = |word: &str| embedder.knows(word);
-        question::correct_spelling(text, is_known, &words).unwrap_or_else(|| text.to_owned())
-    };
-    let planned: Vec<String> = planned.iter().map(|part| meant(part)).collect();
-    let question = read(&meant(query), history);
-    let parts = question::parts(&question, &planned);
+/// A question and its parts.
+fn understand(query: &str, history: &[Turn], planned: &[String]) -> (Question, Vec<Part>) {
+    let question = read(query, history);
+    let parts = question::parts(&question, planned);
     (question, parts)
 }
 
@@ -246,15 +222,6 @@ fn unknown_name(
         }
     };
     absent.iter().find(is_name).cloned()
-}
-
-/// The words of the items, each once.
-fn vocabulary(items: &[Evidence]) -> Vec<String> {
-    let words = items.iter().flat_map(|item| {
-        let words = item.text.split(|c: char| !c.is_alphanumeric());
-        words.filter(|word| !word.is_empty()).map(str::to_lowercase)
-    });
-    words.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.

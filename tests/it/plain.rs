@@ -37,7 +37,7 @@ fn assert_plain(said: &str) {
 #[test]
 fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
     let demo = Workplace::with_demo();
-    let lines = "hello\n\nWhat is corrective grading, and what is the fast path?\n/sources\n/sources 1\n/runs\n";
+    let lines = "hello\n\nWhat is the difference between REFINE and RE_RETRIEVE?\n/sources\n/sources 1\n/runs\n";
     for args in [&["--plain"][..], &[]] {
         let output = piped(&demo, args, lines);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -48,7 +48,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Question: hello\n",
             "  Route: chitchat.",
             "Answered, offline, extractive, route chitchat, 1 step, 3 saved",
-            "Question: What is corrective grading, and what is the fast path?\n",
+            "Question: What is the difference between REFINE and RE_RETRIEVE?\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
             "  Tool hybrid_search, \"",
@@ -58,7 +58,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Answer: ",
             "Source [1]: ",
             ", lines ",
-            "Run 2: What is corrective grading, and what is the fast path?. complex, answered, sure, 4 steps",
+            "Run 2: What is the difference between REFINE and RE_RETRIEVE?. complex, answered, sure, 4 steps",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }

@@ -65,7 +65,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
     }
     // The next question is one of the same conversation, and about what was said before.
     terminal.keys("and the second one?\r");
-    terminal.wait_for_text("not found in the knowledge base");
+    terminal.wait_for_text("look yourself");
     assert_eq!(leave(terminal).as_ref(), Some(&name));
     let named = sessions(&demo);
     assert_eq!(named.len(), 2);
@@ -261,7 +261,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     assert!(screen.contains("auto-approve rules are tried"), "{screen}");
     assert!(!screen.contains("corrective"), "{screen}");
     terminal.keys("and the second one?\r");
-    terminal.wait_for_text("not found in the knowledge base");
+    terminal.wait_for_text("look yourself");
     let log = demo.place().audit();
     let started = events(&log, "run_started");
     assert_eq!(started[3]["session"], started[0]["session"]);

@@ -16,12 +16,11 @@ use crate::domain::{
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::listing::{listing, place};
-pub use self::quote::QuotedBlock;
-pub use self::quote::cleaned;
 use self::quote::{MOST_LINES, quote};
+pub use self::quote::{QuotedBlock, cleaned};
 use super::judge::Judgement;
 use super::language::{Frames, filled, language_of, table};
-use super::passage::Passage;
+use super::passage::{BlockKind, Passage};
 use super::question::Part;
 use super::verdict::Verdict;
 
@@ -54,7 +53,7 @@ pub struct Composed {
 
 impl Composed {
     /// An answer that quotes nothing.
-    fn without_quotation(text: String, outcome: Outcome) -> Self {
+    pub fn without_quotation(text: String, outcome: Outcome) -> Self {
         Self {
             text,
             outcome,
@@ -102,7 +101,12 @@ fn quote_choice(
     let passage = &passages[choice.passage];
     let sentences = &choice.block(passages).sentences;
     let bold = choice.sentence.filter(|_| sentences.len() > 1);
-    let bold = bold.map(|at| &sentences[at].range);
+    // A row without the header of its table is no Markdown, so marks around it would be shown.
+    let bold = bold.map(|at| &sentences[at]);
+    let bold = bold.filter(|it| {
+        passage.blocks[choice.block].kind == BlockKind::Table || !it.text.starts_with('|')
+    });
+    let bold = bold.map(|it| &it.range);
     let lines = extent(choice, most_lines, passage);
     quote(passage, &lines, bold, choice.passage + 1, frames)
 }
@@ -261,7 +265,7 @@ impl Draft<'_> {
         let Verdict {
             passages, whole, ..
         } = self.material.verdict;
-        let grades = whole.grades();
+        let grades = &whole.grades;
         let best = grades.iter().copied().fold(0.0, f64::max);
         let is_quoted = |at: &usize| self.quoted.iter().any(|(item, _)| item == at);
         let mut order: Vec<usize> = (0..passages.len()).collect();

@@ -15,7 +15,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Confidence, Question};
 
 pub(super) use model::log_odds;
-use model::{Calibration, Model, PassageMeasure};
+use model::{Calibration, Model};
 pub(super) use pool::{Pool, SearchMeasure};
 use query::Query;
 pub use signals::signal_names;
@@ -24,29 +24,20 @@ pub(super) use terms::PassageTerms;
 /// What was judged of one question over some passages.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judgement {
+    /// The signals of each block of each passage.
+    pub(super) rows: Vec<Vec<Vec<f64>>>,
     /// How likely each block of each passage answers, 0–1.
     pub(super) chances: Vec<Vec<f64>>,
+    /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
+    pub(super) grades: Vec<f64>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
-    passages: Vec<PassageMeasure>,
     /// How near the nearest block is in meaning.
     nearest: f64,
     calibration: Calibration,
 }
 
 impl Judgement {
-    /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
-    pub(super) fn grades(&self) -> Vec<f64> {
-        let grade = |passage: &PassageMeasure| {
-            if passage.best > 0.0 {
-                self.calibration.grade.chance(*passage)
-            } else {
-                0.0
-            }
-        };
-        self.passages.iter().map(grade).collect()
-    }
-
     /// The confidence from which on an answer is given.
     pub(super) fn answer_from(&self) -> f64 {
         self.calibration.answer_from
@@ -58,44 +49,6 @@ impl Judgement {
     }
 }
 
-/// What the judge looks at.
-struct Measured {
-    query: Query,
-    promising: Vec<bool>,
-    /// How near each block is in meaning.
-    nearness: Vec<Vec<f64>>,
-    /// The signals of each block.
-    rows: Vec<Vec<Vec<f64>>>,
-}
-
-/// Measures the blocks of a pool; of more than `most` passages the least promising are not compared in meaning. Blocks
-/// while it embeds.
-fn look_at(
-    question: &Question,
-    pool: &Pool<'_>,
-    most: usize,
-    embedder: &dyn Embedder,
-) -> Result<Measured, EmbedError> {
-    let query = Query::read(question, pool);
-    let promising = promising(&query, pool, most);
-    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
-    Ok(Measured {
-        rows: signals::rows(&query, pool, &nearness),
-        query,
-        promising,
-        nearness,
-    })
-}
-
-/// The signals of the blocks of a pool. Blocks while it embeds.
-pub(super) fn measure(
-    question: &Question,
-    pool: &Pool<'_>,
-    embedder: &dyn Embedder,
-) -> Result<Vec<Vec<Vec<f64>>>, EmbedError> {
-    Ok(look_at(question, pool, pool.passages.len(), embedder)?.rows)
-}
-
 /// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
 /// embeds.
 pub(super) fn judge(
@@ -104,40 +57,36 @@ pub(super) fn judge(
     most: usize,
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
-    let Measured {
-        query,
-        promising,
-        nearness,
-        rows,
-    } = look_at(question, pool, most, embedder)?;
+    let query = Query::read(question, pool);
+    let promising = promising(&query, pool, most);
+    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
+    let rows = signals::rows(&query, pool, &nearness);
     let model = Model::for_language(question.language);
-    let chance =
-        |row: &Vec<f64>, is_promising: bool| if is_promising { model.chance(row) } else { 0.0 };
-    let passages = rows.iter().zip(promising);
-    let chances: Vec<Vec<f64>> = passages
-        .map(|(rows, it)| rows.iter().map(|row| chance(row, it)).collect())
-        .collect();
-    let share = |passage: &PassageTerms| query.words.share(&[&passage.all]);
-    let terms: Vec<f64> = pool.terms.iter().map(share).collect();
-    let nearest: Vec<f64> = nearness.iter().map(|blocks| greatest(blocks)).collect();
-    let (most_terms, nearest_of_all) = (greatest(&terms), greatest(&nearest));
-    let measure = |at: usize| PassageMeasure {
-        best: greatest(&chances[at]),
-        terms_to_best: terms[at] - most_terms,
-        nearness_to_best: nearest[at] - nearest_of_all,
-    };
+    let mut chances: Vec<Vec<f64>> = Vec::new();
+    let mut grades: Vec<f64> = Vec::new();
+    for (rows, is_promising) in rows.iter().zip(promising) {
+        let chance = |row: &Vec<f64>| if is_promising { model.chance(row) } else { 0.0 };
+        let of_blocks: Vec<f64> = rows.iter().map(chance).collect();
+        let best = of_blocks.iter().copied().fold(0.0, f64::max);
+        grades.push(if best > 0.0 {
+            model.grade(best, rows)
+        } else {
+            0.0
+        });
+        chances.push(of_blocks);
+    }
+    let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
+    let sentences = pool.terms.iter();
+    let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
+    let nearest = nearness.iter().flatten().copied();
     Ok(Judgement {
-        passages: (0..chances.len()).map(measure).collect(),
+        rows,
         chances,
-        sentences: best_sentences(&query, pool),
-        nearest: nearest_of_all,
+        grades,
+        sentences: sentences.collect(),
+        nearest: nearest.reduce(f64::max).unwrap_or_default(),
         calibration: model.calibration(),
     })
-}
-
-/// The greatest of some measures, 0 of none.
-fn greatest(of: &[f64]) -> f64 {
-    of.iter().copied().fold(0.0, f64::max)
 }
 
 /// Which of the passages are among the `most` that the search and the words put first.
@@ -151,17 +100,4 @@ fn promising(query: &Query, pool: &Pool<'_>, most: usize) -> Vec<bool> {
         promising[at] = true;
     }
     promising
-}
-
-/// The sentence of each block that shares most words with the question.
-fn best_sentences(query: &Query, pool: &Pool<'_>) -> Vec<Vec<Option<usize>>> {
-    let of_block = |block| {
-        meaning::best_sentences(query, block)
-            .first()
-            .map(|(at, _)| *at)
-    };
-    let passages = pool.terms.iter();
-    passages
-        .map(|passage| passage.blocks.iter().map(of_block).collect())
-        .collect()
 }

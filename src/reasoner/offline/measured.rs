@@ -5,7 +5,7 @@ use crate::domain::{Evidence, LineRange};
 
 use super::answer;
 pub use super::answer::QuotedBlock;
-use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
+use super::judge::{PassageTerms, Pool, SearchMeasure, judge};
 use super::passage::Passage;
 use super::read;
 use super::verdict::Verdict;
@@ -28,6 +28,8 @@ pub struct Signals {
     pub lines: LineRange,
     /// In the order of [`super::signal_names`].
     pub row: Vec<f64>,
+    /// The sentence that would be set in bold, by its place; `None` of a block without sentences.
+    pub bold: Option<usize>,
 }
 
 impl QuotedBlock {
@@ -57,35 +59,25 @@ pub fn measure_signals(
         Given::Text(_) | Given::Sentences(..) => SearchMeasure::default(),
     });
     let pool = Pool {
+        terms: PassageTerms::read_all(&passages),
         found: found.collect(),
-        ..pool_of(&passages)
+        passages: &passages,
     };
-    let rows = measure(&read(question, &[]), &pool, embedder)?;
-    let all = passages.iter().zip(rows).map(|(passage, rows)| {
-        let blocks = passage.blocks.iter().zip(rows);
-        let signals = blocks.map(|(block, row)| Signals {
+    let judged = judge(&read(question, &[]), &pool, passages.len(), embedder)?;
+    let rows = judged.rows.into_iter().zip(judged.sentences);
+    let all = passages.iter().zip(rows).map(|(passage, (rows, bold))| {
+        let blocks = passage.blocks.iter().zip(rows).zip(bold);
+        let signals = blocks.map(|((block, row), bold)| Signals {
             lines: LineRange {
                 start: passage.start + block.lines.start,
                 end: passage.start + block.lines.end - 1,
             },
             row,
+            bold,
         });
         signals.collect()
     });
     Ok(all.collect())
-}
-
-/// Which sentence of a passage is set in bold, by its place; `None` where there is none. Blocks while it embeds.
-pub fn best_sentence(
-    question: &str,
-    title: &str,
-    sentences: &[&str],
-    embedder: &dyn Embedder,
-) -> Result<Option<usize>, EmbedError> {
-    let passages = [Passage::of_sentences(title, sentences)];
-    let pool = pool_of(&passages);
-    let judged = judge(&read(question, &[]), &pool, 1, embedder)?;
-    Ok(judged.sentences[0].first().copied().flatten())
 }
 
 /// What an answer quotes of a passage without a file; `None` where there is no block in it. Blocks while it embeds.
@@ -100,14 +92,6 @@ pub fn quote_best_block(
         passages, whole, ..
     } = Verdict::reach(&question, &[], &items, embedder)?;
     Ok(answer::quote_best_block(&question, &passages, &whole))
-}
-
-fn pool_of(passages: &[Passage]) -> Pool<'_> {
-    Pool {
-        terms: PassageTerms::read_all(passages),
-        found: vec![SearchMeasure::default(); passages.len()],
-        passages,
-    }
 }
 
 impl Given<'_> {

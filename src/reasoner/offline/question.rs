@@ -7,10 +7,8 @@ mod literals;
 mod parts;
 mod sides;
 mod span;
-mod spelling;
 mod states;
 
-pub use spelling::correct_spelling;
 pub use states::state_values;
 
 use crate::domain::{Parts, Question, Turn};

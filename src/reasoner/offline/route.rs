@@ -127,27 +127,22 @@ fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
     let text = question.text.as_str();
     let judge = |text: &str| learned::complexity(text, question.language);
     let simple = reason_of_simple(question.kind);
-    match &question.parts {
-        Parts::Sides { .. } => {
-            let because = vec![sentence("two things are compared")];
-            (Complexity::Complex, because)
-        }
-        Parts::Several { .. } => {
-            let because = vec![sentence("several questions are asked at once")];
-            (Complexity::Complex, because)
-        }
+    let reason = match &question.parts {
+        Parts::Sides { .. } => "two things are compared",
+        Parts::Several { .. } => "several questions are asked at once",
         Parts::One if question.language == Language::De => {
-            (Complexity::Simple, vec![sentence(&simple)])
+            return (Complexity::Simple, vec![sentence(&simple)]);
         }
         Parts::One if judge(text) >= table(question.language).complex_from => {
             let reason = "the question ties several facts together";
-            (Complexity::Complex, reasons(reason, "complex", text, judge))
+            return (Complexity::Complex, reasons(reason, "complex", text, judge));
         }
         Parts::One => {
             let because = reasons(&simple, "simple", text, |text| 1.0 - judge(text));
-            (Complexity::Simple, because)
+            return (Complexity::Simple, because);
         }
-    }
+    };
+    (Complexity::Complex, vec![sentence(reason)])
 }
 
 /// The parts as questions that stand alone.

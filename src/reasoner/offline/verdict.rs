@@ -48,10 +48,10 @@ impl Verdict {
 
     /// The grade of each item, 0–1: the best that the whole question or a part gives it.
     pub fn grades(&self) -> Vec<f64> {
-        let mut grades = self.whole.grades();
+        let mut grades = self.whole.grades.clone();
         for part in &self.of_parts {
-            for (grade, other) in grades.iter_mut().zip(part.grades()) {
-                *grade = grade.max(other);
+            for (grade, other) in grades.iter_mut().zip(&part.grades) {
+                *grade = grade.max(*other);
             }
         }
         grades

@@ -123,7 +123,8 @@ fn related(question: &Question, passages: &[Passage]) -> Option<String> {
             .readable()
             .replace("\n  - ", " ")
             .replace("\n- ", " ");
-        let fields = text.lines().filter_map(|line| line.split_once([':', '：']));
+        let lines = text.lines().map(|line| line.trim_start_matches(['*', ' ']));
+        let fields = lines.filter_map(|line| line.split_once([':', '：']));
         let said = fields.filter(is_asked);
         said.map(|(label, value)| format!("{label}:{value}"))
             .collect()

@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::language::{Frames, regex, trimmed};
+use super::super::language::{Frames, filled, regex, trimmed};
 use super::super::passage::{BlockKind, Passage, line_ranges};
 use crate::text::{code_ranges, ends_all_blocks, markup};
 
@@ -21,7 +21,8 @@ const WRAPPED_AT: usize = 100;
 const BYTES_OF_COLUMN: usize = 3;
 
 /// A number in brackets, or more than one blank line.
-static UNCLEAN: LazyLock<Regex> = LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]|\n(?:[ \t]*\n){2,}"));
+static UNCLEAN: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]|\n(?:>?[ \t]*\n){2,}"));
 
 /// A block as an answer quotes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,13 +44,18 @@ pub fn quote(
     frames: &Frames,
 ) -> QuotedBlock {
     let all = passage.bytes_of(lines);
-    let shown = window(passage, &all, bold);
+    // A line that says that one line is left out would take as much room.
+    let shown = if height(passage, &all) <= MOST_LINES + 1 {
+        all.clone()
+    } else {
+        window(passage, &all, bold)
+    };
     let is_cut_above = says_something(passage, all.start..shown.start);
     let is_cut_below = says_something(passage, shown.end..all.end);
     let mut text = marked_up(passage, &shown, bold, is_cut_above);
     if is_cut_above || is_cut_below {
         let left_out = height(passage, &all).saturating_sub(height(passage, &shown));
-        let more = frames.more_lines(left_out.max(1));
+        let more = filled(&frames.more_lines, left_out.max(2));
         text.push_str(&format!("\n\n{more} [{number}]"));
     } else if let Some(end) = end_of_prose(&text) {
         text.insert_str(end, &format!(" [{number}]"));
@@ -148,7 +154,8 @@ fn as_much_as_fits(
         .collect();
     let fitting = ends.partition_point(|end| fits(part.start, *end));
     let end = ends[fitting - 1];
-    let space = text[part.start..end].rfind(' ').map(|at| part.start + at);
+    let space = text[part.start..end].rfind(char::is_whitespace);
+    let space = space.map(|at| part.start + at);
     let near = space.filter(|at| at + WRAPPED_AT > end && end < part.end);
     part.start..near.unwrap_or(end)
 }
@@ -211,6 +218,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
         match found.get(1) {
             _ if code.iter().any(|range| range.contains(&at)) => found[0].to_owned(),
             Some(number) => format!("({})", number.as_str()),
+            None if found[0].contains('>') => "\n>\n".to_owned(),
             None => "\n\n".to_owned(),
         }
     })

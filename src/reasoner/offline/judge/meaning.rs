@@ -76,7 +76,7 @@ fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<(
     let passages = pool.terms.iter().enumerate();
     for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
         for (block, terms) in terms.blocks.iter().enumerate() {
-            let sentence = best_sentences(query, terms).first().map_or(0.0, |it| it.1);
+            let sentence = best_sentence(query, terms).map_or(0.0, |it| it.1);
             let share = query.words.share(&[&terms.with_topic]);
             let found = pool.found[passage].score;
             ranked.push((share + found + SENTENCE_SHARE * sentence, (passage, block)));
@@ -123,15 +123,14 @@ fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVecto
     }
 }
 
-/// The sentences of a block by how much they share with the question in words, the best first; of equal ones the
-/// first.
-pub(super) fn best_sentences(query: &Query, block: &BlockTerms) -> Vec<(usize, f64)> {
-    let score = |sentence: &HashSet<String>| {
+/// The place of the sentence of a block that shares most with the question in words, the first of equal ones, and how
+/// much.
+pub(super) fn best_sentence(query: &Query, block: &BlockTerms) -> Option<(usize, f64)> {
+    let share = |sentence: &HashSet<String>| {
         query.words.share(&[sentence, &block.heading]) + query.words.share(&[sentence])
     };
-    let mut scores: Vec<(usize, f64)> = block.sentences.iter().map(score).enumerate().collect();
-    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-    scores
+    let shares = block.sentences.iter().map(share).enumerate();
+    shares.rev().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) struct Calibration {
     pub(super) answer_from: f64,
 }
 
-/// A logistic model of a passage.
+/// A logistic model of a passage: by its best block, and by how far it is behind the best of all passages.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GradeModel {
@@ -45,28 +45,6 @@ pub(super) struct GradeModel {
     odds: f64,
     terms_to_best: f64,
     nearness_to_best: f64,
-}
-
-/// What a passage is graded by.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PassageMeasure {
-    /// The chance of its best block, 0–1.
-    pub(super) best: f64,
-    /// How far it is behind the passage that shares most with the question in words, at most 0.
-    pub(super) terms_to_best: f64,
-    /// How far its nearest block is behind the nearest of all in meaning, at most 0.
-    pub(super) nearness_to_best: f64,
-}
-
-impl GradeModel {
-    pub(super) fn chance(self, passage: PassageMeasure) -> f64 {
-        logistic(
-            self.bias
-                + self.odds * log_odds(passage.best)
-                + self.terms_to_best * passage.terms_to_best
-                + self.nearness_to_best * passage.nearness_to_best,
-        )
-    }
 }
 
 /// A logistic model of an answer.
@@ -125,6 +103,22 @@ impl Model {
         logistic(self.bias + sum)
     }
 
+    /// How likely a passage answers whose best block has this chance and whose blocks have these signals.
+    pub(super) fn grade(&self, best: f64, rows: &[Vec<f64>]) -> f64 {
+        let greatest = |name: &str| {
+            let at = signal_names().iter().position(|known| known == name);
+            let values = rows.iter().filter_map(|row| row.get(at?).copied());
+            values.reduce(f64::max).unwrap_or_default()
+        };
+        let model = self.calibration.grade;
+        logistic(
+            model.bias
+                + model.odds * log_odds(best)
+                + model.terms_to_best * greatest("passage_terms_to_best")
+                + model.nearness_to_best * greatest("nearness_to_best"),
+        )
+    }
+
     pub(super) fn calibration(&self) -> Calibration {
         self.calibration
     }
@@ -145,27 +139,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r17_every_weight_is_of_a_signal_and_every_scaling_rises() {
+    fn r17_every_weight_is_of_a_signal_and_more_is_never_worse() {
         let file = include_str!("../../../../assets/judge/weights.toml");
         let read: BTreeMap<String, WeightsFile> = toml::from_str(file).unwrap();
         assert!(read.contains_key("en") && read.contains_key("zh"));
-        for part in read.values() {
+        for part in read.into_values() {
             for name in part.weights.keys() {
                 assert!(signal_names().contains(name), "{name}");
             }
+            let model = part.in_order();
+            let graded = |best, name: &str, value| {
+                let names = signal_names().into_iter();
+                let row = names.map(|known| f64::from(u8::from(known == name)) * value);
+                model.grade(best, &[row.collect()])
+            };
+            assert!(graded(0.2, "", 0.0) < graded(0.8, "", 0.0));
+            for name in ["passage_terms_to_best", "nearness_to_best"] {
+                assert!(graded(0.8, name, -0.2) < graded(0.8, name, 0.0), "{name}");
+            }
+            assert!(model.grade(0.0, &[]).is_finite());
             let Calibration {
-                grade,
                 answer,
                 answer_from,
-            } = part.calibration;
-            let passage = |best, behind| PassageMeasure {
-                best,
-                terms_to_best: behind,
-                nearness_to_best: behind,
-            };
-            assert!(grade.chance(passage(0.2, 0.0)) < grade.chance(passage(0.8, 0.0)));
-            assert!(grade.chance(passage(0.8, -0.2)) < grade.chance(passage(0.8, 0.0)));
-            assert!(grade.chance(passage(0.0, 0.0)).is_finite());
+                ..
+            } = model.calibration();
             assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
             assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
             assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());

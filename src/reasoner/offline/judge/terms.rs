@@ -96,13 +96,11 @@ fn bare(name: &str) -> &str {
 pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_alphanumeric() || is_cjk(c));
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
-    let words: Vec<String> = words.collect();
     let characters: Vec<char> = text.chars().collect();
-    let pairs = characters
-        .windows(2)
-        .filter(|pair| pair.iter().copied().all(is_cjk));
+    let pairs = characters.windows(2);
+    let pairs = pairs.filter(|pair| pair.iter().copied().all(is_cjk));
     let pairs: Vec<String> = pairs.map(String::from_iter).collect();
-    words.into_iter().chain(pairs)
+    words.chain(pairs)
 }
 
 /// Three letters in a row, the ends of words marked; of pairs of characters each character.

@@ -61,21 +61,10 @@ pub struct Frames {
     pub about: String,
     pub missing: String,
     pub more_lines: String,
-    pub one_more_line: String,
     pub untranslated: String,
     pub one_document: String,
     pub documents: String,
     pub first_documents: String,
-}
-
-impl Frames {
-    /// The line that says how many lines are left out.
-    pub fn more_lines(&self, count: usize) -> String {
-        match count {
-            1 => self.one_more_line.clone(),
-            _ => filled(&self.more_lines, count),
-        }
-    }
 }
 
 /// A sentence with what takes the place of its `{}`.
@@ -121,10 +110,14 @@ pub fn table(language: Language) -> &'static Table {
     static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
         FILES.map(|file| toml::from_str(file).expect("a table of words can be read"))
     });
-    &TABLES[language as usize]
+    let [en, zh, de] = &*TABLES;
+    match language {
+        Language::En => en,
+        Language::Zh => zh,
+        Language::De => de,
+    }
 }
 
-/// In the order of [`Language`].
 const FILES: [&str; 3] = [
     include_str!("../../../../assets/language/en.toml"),
     include_str!("../../../../assets/language/zh.toml"),

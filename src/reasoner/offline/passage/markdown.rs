@@ -150,7 +150,8 @@ impl Reader<'_> {
         };
         let text = &self.text[run.clone()];
         let lines = line_ranges(text).into_iter();
-        let sentences: Vec<Range<usize>> = if text.lines().all(is_field) {
+        let are_fields = text.contains('\n') && text.lines().all(is_field);
+        let sentences: Vec<Range<usize>> = if are_fields {
             lines
                 .map(|it| run.start + it.start..run.start + it.end)
                 .collect()
@@ -214,7 +215,7 @@ fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
         let mut is_introduced = false;
         if let Some((next, had)) = joined.pop_if(|(next, had)| belong_together(&block, next, *had))
         {
-            is_introduced = had || introduces(&block, &next);
+            is_introduced = had || introduces(&block, &next) && !is_caption(&block);
             if next.kind != BlockKind::Paragraph {
                 block.kind = next.kind;
             }
@@ -322,12 +323,34 @@ mod tests {
                 vec![(Paragraph, 0..1), (Code, 2..7)],
             ),
             (
+                "It is so.\n\nDo this:\n\nListing 1\n\n```\na\n```\n",
+                vec![(Paragraph, 0..1), (Code, 2..9)],
+            ),
+            (
+                "Do:\n\nThis too:\n\n- a\n",
+                vec![(Paragraph, 0..1), (List, 2..5)],
+            ),
+            (
                 "---\nid: A-1\n---\nText\n",
                 vec![(Fields, 0..3), (Paragraph, 3..4)],
             ),
         ] {
             assert_eq!(kinds(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn r23_each_line_of_a_paragraph_of_fields_is_a_sentence() {
+        let said = |text: &str| -> Vec<String> {
+            let (read, _) = blocks(text, &[]);
+            read[0].sentences.iter().map(|it| it.text.clone()).collect()
+        };
+        let fields = said("Status: open\nDepends on: KB-1, KB-2\n");
+        assert_eq!(fields, ["Status: open", "Depends on: KB-1, KB-2"]);
+        assert_eq!(
+            said("Note: it ends. So it is.\n"),
+            ["Note: it ends.", "So it is."]
+        );
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::super::language::{regex, sentences};
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>\n]*>"));
 
+static CALLOUT: LazyLock<Regex> = LazyLock::new(|| regex(r"^>[ \t]*(\[![^\]\s]+\][+-]?[ \t]*)"));
+static BREAK: LazyLock<Regex> = LazyLock::new(|| regex(r"^</?(?:br|p)\b"));
+
 /// The marks of a passage, by their bytes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Markup {
@@ -62,7 +65,9 @@ impl Markup {
             Event::End(TagEnd::Link) => {
                 let inner = self.open_links.pop().flatten();
                 let inner = inner.unwrap_or(range.end..range.end);
-                self.hide(text, range.start..inner.start);
+                // A link to a heading of the same note is read without its mark.
+                let mark = usize::from(text[inner.clone()].starts_with('#'));
+                self.hide(text, range.start..inner.start + mark);
                 self.hide(text, inner.end..range.end);
             }
             Event::Start(Tag::Image { .. }) | Event::InlineHtml(_) => {
@@ -72,6 +77,14 @@ impl Markup {
             Event::Html(_) => {
                 for tag in TAG.find_iter(&text[range.clone()]) {
                     self.hide(text, range.start + tag.start()..range.start + tag.end());
+                }
+            }
+            // The kind of a callout, which stands in front of its title.
+            Event::Start(Tag::BlockQuote(_)) => {
+                if let Some(found) = CALLOUT.captures(&text[range.clone()])
+                    && let Some(kind) = found.get(1)
+                {
+                    self.hide(text, range.start + kind.start()..range.start + kind.end());
                 }
             }
             Event::Code(_) => self.unbroken.push(range.clone()),
@@ -194,6 +207,9 @@ fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
     let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
     for range in hidden.iter().filter(is_within) {
         shown.push_str(text.get(at..range.start).unwrap_or_default());
+        if BREAK.is_match(text.get(range.clone()).unwrap_or_default()) {
+            shown.push(' ');
+        }
         at = at.max(range.end);
     }
     shown.push_str(text.get(at..part.end).unwrap_or_default());

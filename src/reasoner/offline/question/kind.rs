@@ -53,7 +53,7 @@ fn is_plural(rest: Span<'_>) -> bool {
     let end = rest.tokens.iter().position(is_form);
     let nouns = rest.slice(..end.unwrap_or(rest.tokens.len())).words();
     nouns.iter().any(|noun| {
-        let stem = terms(noun, rest.language).pop();
+        let stem = terms(noun, rest.language).into_iter().next();
         let mut endings = table.plural.iter();
         endings.any(|ending| noun.ends_with(ending.as_str()))
             && noun.starts_with(char::is_lowercase)
