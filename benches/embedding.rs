@@ -1,8 +1,9 @@
-//! The embedding, beside onnxruntime with the same model file in the same run.
+//! The embedding, beside onnxruntime with the ONNX file that the model is made of, in the same run.
 //!
 //! `cargo bench --bench embedding [-- --python PATH]`. Passages of 200 tokens on all cores, and a
-//! query of 22 tokens. The other side is `benches/embedding.py`; it needs `onnxruntime` and
-//! `numpy` and is left out where they are not there. Both sides take turns and show their best.
+//! query of 22 tokens. The other side is `benches/embedding.py`; it needs `onnxruntime`, `numpy` and
+//! the ONNX file (assets/embedding/NOTICE), and is left out where they are not there. Both sides take
+//! turns and show their best.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -36,7 +37,6 @@ fn main() {
         .map(|text| tokens.encode(text, 256))
         .collect();
     let job = serde_json::json!({
-        // See assets/embedding/NOTICE: the file is not part of the repository.
         "model": Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("assets/embedding/all-minilm-l6-v2-int8.onnx"),
         "threads": threads,
@@ -76,7 +76,9 @@ fn main() {
             rate / others
         ),
         None => {
-            println!("onnxruntime is not there: `{python} -c 'import onnxruntime, numpy'` fails");
+            println!(
+                "onnxruntime is not measured: `{python} -c 'import onnxruntime, numpy'` fails, or the ONNX file is not there"
+            );
         }
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn judge(
     let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
     let sentences = pool.terms.iter();
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
-    let nearest = nearness.iter().flatten().copied();
+    let nearest = nearness.into_iter().flatten();
     Ok(Judgement {
         rows,
         chances,

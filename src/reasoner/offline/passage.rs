@@ -37,7 +37,7 @@ pub struct Passage {
 
 impl Passage {
     pub fn read(item: &Evidence) -> Self {
-        let text = ended(item.text.lines());
+        let text: String = item.text.lines().flat_map(|line| [line, "\n"]).collect();
         let above = item.topic.headings.as_slice();
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -68,8 +68,8 @@ impl Passage {
 
     /// One paragraph of sentences that were split before, a line each.
     pub fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let lines = sentences.iter().map(|sentence| sentence.replace('\n', " "));
-        let text = ended(lines);
+        let lines = sentences.iter().map(|it| it.replace('\n', " ") + "\n");
+        let text: String = lines.collect();
         Self {
             title: title.to_owned(),
             start: 1,
@@ -93,16 +93,6 @@ impl Passage {
             _ => 0..0,
         }
     }
-}
-
-/// Lines, each ended by a newline.
-fn ended(lines: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(line.as_ref());
-        text.push('\n');
-    }
-    text
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

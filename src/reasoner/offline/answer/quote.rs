@@ -50,8 +50,12 @@ pub fn quote(
     } else {
         window(passage, &all, bold)
     };
-    let is_cut_above = says_something(passage, all.start..shown.start);
-    let is_cut_below = says_something(passage, shown.end..all.end);
+    let is_cut = |part| {
+        let left_out = passage.markup.readable(&passage.text, &part);
+        !left_out.trim().is_empty()
+    };
+    let is_cut_above = is_cut(all.start..shown.start);
+    let is_cut_below = is_cut(shown.end..all.end);
     let mut text = marked_up(passage, &shown, bold, is_cut_above);
     if is_cut_above || is_cut_below {
         let left_out = height(passage, &all).saturating_sub(height(passage, &shown));
@@ -68,11 +72,6 @@ pub fn quote(
         lines: line(shown.start)..line(shown.end) + 1,
         shown_lines: height(passage, &shown),
     }
-}
-
-fn says_something(passage: &Passage, part: Range<usize>) -> bool {
-    let readable = passage.markup.readable(&passage.text, &part);
-    !readable.trim().is_empty()
 }
 
 /// Lines that some lines of a passage take on a screen.

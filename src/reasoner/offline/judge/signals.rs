@@ -156,7 +156,7 @@ fn before(query: &Query, candidate: &Candidate<'_>) -> f64 {
 
 /// Code within its sentences, where a way to do something is asked for.
 fn shows_code(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    flag(query.kind == QuestionKind::How && candidate.block.text.contains('`'))
+    f64::from(query.kind == QuestionKind::How && candidate.block.text.contains('`'))
 }
 
 /// A list or table, where several things are asked for.
@@ -165,9 +165,5 @@ fn lists(query: &Query, candidate: &Candidate<'_>) -> f64 {
         candidate.block.kind,
         BlockKind::List | BlockKind::Table | BlockKind::Slide
     );
-    flag(query.kind == QuestionKind::List && lists)
-}
-
-fn flag(is_set: bool) -> f64 {
-    f64::from(u8::from(is_set))
+    f64::from(query.kind == QuestionKind::List && lists)
 }

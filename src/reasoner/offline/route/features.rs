@@ -109,16 +109,16 @@ pub fn complexity_counts(words: &[String]) -> [f64; 16] {
         capped(count_of("relative", inner), 3, 2.0),
         capped(count_of("preposition", words), 6, 3.0),
         capped(words.iter().filter(|word| is_past(word)).count(), 3, 2.0),
-        flag(inside("or")),
-        flag(inside("and")),
-        flag(first_is("auxiliary")),
-        flag(first_is("asking")),
-        flag(first_asking.is_some_and(|at| at * 2 > count)),
-        flag(first_asking.is_none()),
+        f64::from(inside("or")),
+        f64::from(inside("and")),
+        f64::from(first_is("auxiliary")),
+        f64::from(first_is("asking")),
+        f64::from(first_asking.is_some_and(|at| at * 2 > count)),
+        f64::from(first_asking.is_none()),
         capped(count_of("asking", words), 3, 2.0),
         capped(topic_runs.count(), 6, 3.0),
         capped(is_topic.iter().filter(|it| **it).count(), 12, 6.0),
-        flag(words.iter().any(|word| word == "0")),
+        f64::from(words.iter().any(|word| word == "0")),
     ]
 }
 
@@ -140,10 +140,6 @@ fn is_past(word: &str) -> bool {
 
 fn capped(count: usize, most: usize, unit: f64) -> f64 {
     count.min(most) as f64 / unit
-}
-
-fn flag(it: bool) -> f64 {
-    f64::from(u8::from(it))
 }
 
 fn fingerprints(words: Vec<&str>, longest: usize) -> Vec<u32> {
