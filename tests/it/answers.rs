@@ -45,10 +45,10 @@ const DEMO: Bounds = Bounds {
     invented_after: 0.37,
 };
 const HOME: Bounds = Bounds {
-    right: 0.79,
-    invented: 0.18,
+    right: 0.76,
+    invented: 0.10,
     right_after: 0.74,
-    invented_after: 0.18,
+    invented_after: 0.10,
 };
 const OFFICE: Bounds = Bounds {
     right: 0.70,
