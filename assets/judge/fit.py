@@ -189,7 +189,7 @@ def fit_grade(sets, lefts, elsewhere):
     """Bias and weights of the grade of a passage: how likely it answers by the chance of its best block and by how far it
     is behind the best passage in words and in meaning. Some of the passages are those of a base that holds nothing on the
     question (`elsewhere`), or the best of them would look right. Moved so that of passages that do not
-    answer a share of KEPT stays above 0.3, each set weighing the same. Real documentation is left out: there
+    answer a share of KEPT stays above 0.3. Real documentation is left out: there
     more passages answer than are marked; and so is SQuAD, half of whose passages only seem to answer."""
     x, y, w, far = [], [], [], []
     for s, left in ((s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"):
@@ -215,7 +215,7 @@ def fit_grade(sets, lefts, elsewhere):
     found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
     weights = found[1:] / spread
     score = near @ weights
-    low = np.quantile(score[y == 0], 1 - KEPT, weights=w[y == 0], method="inverted_cdf")
+    low = np.quantile(score[y == 0], 1 - KEPT)
     grade = lambda x: logistic(log_odds(0.3) + x @ weights - low)
     good = grade(near) >= 0.7
     print(f"  grades from 0.7 on: {np.average(y[good], weights=w[good]):.3f} answer; of what lies elsewhere {(grade(far) < 0.3).mean():.3f} below 0.3")

@@ -15,6 +15,7 @@ mod question;
 mod route;
 mod verdict;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -97,7 +98,7 @@ impl Reasoner for OfflineReasoner {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
         let grades = move |embedder: &dyn Embedder| {
-            let (question, parts) = understand(&query, &history, &planned);
+            let (question, parts) = understand(&query, &history, &planned, &items, embedder);
             Ok(Verdict::reach(&question, &parts, &items, embedder)?.grades())
         };
         Ok(Grades {
@@ -125,7 +126,7 @@ impl Reasoner for OfflineReasoner {
             let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
             let absent = job.absent_words.to_vec();
             let compose = move |embedder: &dyn Embedder| {
-                let (question, parts) = understand(&query, &history, &planned);
+                let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
                 let unknown = unknown_name(&question, &absent, &items, embedder);
                 Ok(answer::compose(Material {
@@ -174,10 +175,27 @@ impl OfflineReasoner {
     }
 }
 
-/// A question and its parts.
-fn understand(query: &str, history: &[Turn], planned: &[String]) -> (Question, Vec<Part>) {
-    let question = read(query, history);
-    let parts = question::parts(&question, planned);
+/// A question and its parts, with slips of the keyboard mended by the words of what was found.
+fn understand(
+    query: &str,
+    history: &[Turn],
+    planned: &[String],
+    items: &[Evidence],
+    embedder: &dyn Embedder,
+) -> (Question, Vec<Part>) {
+    let words = items.iter().flat_map(|item| {
+        let words = item.text.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+    });
+    let words: BTreeSet<String> = words.collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let meant = |text: &str| {
+        let is_known = |word: &str| embedder.knows(word);
+        question::correct_spelling(text, is_known, &words).unwrap_or_else(|| text.to_owned())
+    };
+    let planned: Vec<String> = planned.iter().map(|part| meant(part)).collect();
+    let question = read(&meant(query), history);
+    let parts = question::parts(&question, &planned);
     (question, parts)
 }
 

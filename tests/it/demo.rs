@@ -282,6 +282,17 @@ fn r12_relations_are_answered_from_their_end() {
 }
 
 #[test]
+fn r23_a_slip_of_the_keyboard_is_mended_before_passages_are_judged() {
+    for (question, said) in [
+        ("what is the autdit log", "The audit log records every run"),
+        ("which grdaes are dropped", "dropped"),
+    ] {
+        let answer = answer_in(&ask_frozen(question));
+        assert!(answer.contains(said), "{question}: {answer}");
+    }
+}
+
+#[test]
 fn r23_a_block_that_names_both_sides_of_a_comparison_comes_first() {
     let answer = answer_in(&ask_frozen("Compare the simple path with the complex path"));
     let first = answer.split("[1]").next().unwrap();

@@ -7,8 +7,10 @@ mod literals;
 mod parts;
 mod sides;
 mod span;
+mod spelling;
 mod states;
 
+pub use spelling::correct_spelling;
 pub use states::state_values;
 
 use crate::domain::{Parts, Question, Turn};
