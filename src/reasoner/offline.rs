@@ -239,7 +239,11 @@ fn unknown_name(
             has_capital && !is_first || !embedder.knows(&word.to_lowercase())
         }
     };
-    absent.iter().find(is_name).cloned()
+    // A slip that was mended is no longer in the question.
+    let mut asked = absent
+        .iter()
+        .filter(|word| question.text.contains(word.as_str()));
+    asked.find(is_name).cloned()
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.
