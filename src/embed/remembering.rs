@@ -56,7 +56,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     fn get_or_make(
         &self,
         keys: &[K],
-        make: impl FnOnce(&[usize]) -> Result<Option<Vec<V>>, EmbedError>,
+        embed: impl FnOnce(&[usize]) -> Result<Option<Vec<V>>, EmbedError>,
     ) -> Result<Option<Vec<V>>, EmbedError> {
         let mut found: Vec<Option<V>> = {
             let mut known = self.lock();
@@ -65,7 +65,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         let mut once = HashSet::new();
         let new = (0..keys.len()).filter(|at| found[*at].is_none() && once.insert(&keys[*at]));
         let new: Vec<usize> = new.collect();
-        let Some(made) = make(&new)? else {
+        let Some(made) = embed(&new)? else {
             return Ok(None);
         };
         if made.len() != new.len() {

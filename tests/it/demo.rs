@@ -286,7 +286,10 @@ fn r23_a_slip_of_the_keyboard_is_mended_before_passages_are_judged() {
     for (question, said) in [
         ("what is the autdit log", "The audit log records every run"),
         ("which grdaes are dropped", "dropped"),
-        ("what is an evidnce item", "Every evidence item carries its id"),
+        (
+            "what is an evidnce item",
+            "Every evidence item carries its id",
+        ),
     ] {
         let answer = answer_in(&ask_frozen(question));
         assert!(answer.contains(said), "{question}: {answer}");

@@ -168,7 +168,7 @@ mod tests {
     fn r17_a_text_without_known_tokens_is_near_to_nothing() {
         let (some, none) = (text(&[2]), text(&[]));
         let weights = token_weights(&some, std::slice::from_ref(&none));
-        assert_eq!(late_interaction(&some, &weights, &none), 0.0);
-        assert_eq!(late_interaction(&none, &[], &some), 0.0);
+        assert!(late_interaction(&some, &weights, &none).abs() < 1e-6);
+        assert!(late_interaction(&none, &[], &some).abs() < 1e-6);
     }
 }
