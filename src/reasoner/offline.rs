@@ -239,10 +239,9 @@ fn unknown_name(
             has_capital && !is_first || !embedder.knows(&word.to_lowercase())
         }
     };
-    // A slip that was mended is no longer in the question.
-    let mut asked = absent
-        .iter()
-        .filter(|word| question.text.contains(word.as_str()));
+    // A slip that was mended is no longer searched for.
+    let searched = question.search_text();
+    let mut asked = absent.iter().filter(|word| searched.contains(*word));
     asked.find(is_name).cloned()
 }
 

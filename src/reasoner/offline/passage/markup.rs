@@ -66,7 +66,8 @@ impl Markup {
                 let inner = self.open_links.pop().flatten();
                 let inner = inner.unwrap_or(range.end..range.end);
                 // A link to a heading of the same note is read without its mark.
-                let mark = usize::from(text[inner.clone()].starts_with('#'));
+                let is_wiki = text[range.clone()].starts_with("[[");
+                let mark = usize::from(is_wiki && text[inner.clone()].starts_with('#'));
                 self.hide(text, range.start..inner.start + mark);
                 self.hide(text, inner.end..range.end);
             }
@@ -263,6 +264,9 @@ mod tests {
                 "See the\nguide or the\nbook",
             ),
             ("See [the guide](\n  g.md) now", "See the guide\n now"),
+            ("[[#The lid]] and [#12](x)", "The lid and #12"),
+            ("> [!note]+ Lid\n> It is shut.", "> Lid\n> It is shut."),
+            ("It is shut.<br>Open it.", "It is shut. Open it."),
             ("> See [the\n> guide][g]", "> See the\n> guide"),
             ("See [`clap`](https://x.y/(z)) now", "See `clap` now"),
             (
