@@ -22,6 +22,7 @@ mod own_files;
 mod panics;
 mod plain;
 mod progress;
+mod read;
 mod replay;
 mod resumable;
 mod runs;
@@ -97,6 +98,8 @@ enum CliCommand {
     Ask(ask::Ask),
     /// Build or update the index
     Index(index::Index),
+    /// Print what is seen of a file: its text with its places, and what is missing
+    Read(read::Read),
     /// Search without answering
     Search(search::Search),
     /// Measure retrieval, routing and grading on judged data
@@ -194,6 +197,9 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         data_dir: global.data_dir,
         log_filter: verbose_filter(global.verbose),
     };
+    if let Some(CliCommand::Read(read)) = command {
+        return read::run(&read, &own_program());
+    }
     if let Some(CliCommand::Doctor(doctor)) = command {
         let given = doctor::CommandLine {
             env_file: global.env_file.as_deref(),
@@ -240,7 +246,12 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
-        Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
+        Some(
+            CliCommand::Completions(_)
+            | CliCommand::Doctor(_)
+            | CliCommand::Read(_)
+            | CliCommand::Trust(_),
+        ) => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@
 //! | `watch` | tells when it is time for that |
 //!
 //! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
-//! `whole` ask it what documents say of themselves; `inspect` looks at an index without touching it, `taken_over`
+//! `whole` ask it what documents say of themselves; `one_file` reads a file without a base, `inspect` looks at an index without touching it, `taken_over`
 //! has vectors go from one base to another, `shared` sets up a store that several machines use. `monitored` keeps why the last embedding failed.
 //! `opened`, `budget`, `query`, `pages` and `error` are what
 //! several rooms need.
@@ -37,6 +37,7 @@ mod left_out;
 mod links;
 mod monitored;
 mod named;
+mod one_file;
 mod opened;
 mod pages;
 mod query;
@@ -67,6 +68,7 @@ pub use index::{SpaceState, StoreAccess, StoreState};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
+pub use one_file::FileText;
 pub use search::{Hit, SearchMode};
 pub use shared::StoreAdministration;
 pub use source::Skipped;

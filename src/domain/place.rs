@@ -30,6 +30,8 @@ pub enum PlaceUnit {
     Row,
     /// A cell of a notebook.
     Cell,
+    /// A message of a mailbox.
+    Message,
     /// A part under a heading, in formats that know neither lines nor pages.
     Section,
 }
@@ -67,10 +69,12 @@ impl fmt::Display for Place {
             PlaceUnit::Slide => ("slide", "slides"),
             PlaceUnit::Row => ("row", "rows"),
             PlaceUnit::Cell => ("cell", "cells"),
+            PlaceUnit::Message => ("message", "messages"),
             PlaceUnit::Section => ("§", "§§"),
         };
         match (unit, name) {
             (PlaceUnit::Section, Some(name)) => return write!(f, "§ {name}"),
+            (PlaceUnit::Message, Some(name)) => return write!(f, "message {start}: {name}"),
             (_, Some(name)) => write!(f, "{name} ")?,
             (_, None) => {}
         }

@@ -174,7 +174,7 @@ fn boundaries(document: &Extraction) -> HashSet<usize> {
         .places
         .iter()
         .filter(|mark| match mark.place.unit {
-            PlaceUnit::Slide | PlaceUnit::Cell => true,
+            PlaceUnit::Slide | PlaceUnit::Cell | PlaceUnit::Message => true,
             PlaceUnit::Page | PlaceUnit::Row | PlaceUnit::Section => false,
         })
         .map(|mark| mark.line - 1)
@@ -503,6 +503,7 @@ mod tests {
                 mark(2, PlaceUnit::Row, "Costs", 3),
                 mark(3, PlaceUnit::Row, "Staff", 2),
             ],
+            missing: Vec::new(),
         };
         assert_eq!(
             places(&rows),

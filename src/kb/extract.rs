@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use encoding_rs::Encoding;
 
-use convert::convert;
 pub(super) use draft::{MAX_TEXT_BYTES, plain};
 pub use extraction::{Extraction, Mark, TextLayout};
-use format::Format;
+use format::Reading;
+pub use format::{FORMATS, Format};
 use isolation::Readers;
 pub(super) use isolation::ReadingSession;
 use isolation::confined;
@@ -30,7 +30,6 @@ pub(super) use text::utf_16_by_pattern;
 use super::opened::Opened;
 use crate::files::Unreadable;
 
-mod convert;
 mod draft;
 mod extraction;
 mod format;
@@ -59,10 +58,8 @@ pub(super) fn is_lines(file: &Opened) -> bool {
 /// [`is_lines`] for a caller that has begun to read it: `head` is how it begins, some
 /// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
 pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
-    match Format::of(path, head) {
-        Format::Lines(_) => true,
-        format => format.is_text() && size > MAX_FILE_BYTES,
-    }
+    let format = Format::of(path, head);
+    format.lines().is_some() || format.is_text() && size > MAX_FILE_BYTES
 }
 
 /// Whether a file of that name and size is too large to be indexed.
@@ -111,42 +108,35 @@ impl Extractor {
     ) -> Result<Extraction, SkipReason> {
         let format = Format::of(file.path(), &file.head(SNIFF_BYTES)?);
         let size = file.size();
-        if let Format::Lines(shape) = format {
+        if let Reading::Lines(shape, readable) = format.reading {
             // Nothing at all is no text either, except for text.
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
             let text = text::decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
-            let text = match shape {
-                TextLayout::Markdown => text::markdown::readable(&text),
-                _ => text,
-            };
+            let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
             return Ok(Extraction {
                 shape,
                 ..Extraction::of_text(source, text)
             });
         }
-        if let Format::Unread(what) = format {
+        if let Reading::Not(what) = format.reading {
             return Err(SkipReason::Unsupported(what.to_owned()));
         }
         if size == 0 {
             return Err(SkipReason::NoText("the file is empty".to_owned()));
         }
-        let limit = if format.is_text() && format != Format::Mail {
-            MAX_FILE_BYTES
-        } else {
-            MAX_DOCUMENT_BYTES
-        };
-        if size > limit {
+        if size > format.limit {
             return Err(SkipReason::TooLarge(size));
         }
+        let limit = format.limit;
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
         let Some(readers) = &self.readers else {
             let bytes = read_bytes(file, limit)?;
             let name = PathBuf::from(name.as_ref());
-            return confined(TIME_LIMIT, stop, move || convert(&name, format, bytes));
+            return confined(TIME_LIMIT, stop, move || isolation::made_of(&name, bytes));
         };
         let document = isolation::DocumentFile {
             file: file.file(),

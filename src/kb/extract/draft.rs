@@ -8,6 +8,8 @@ use crate::text::{Fences, one_line};
 pub(in crate::kb) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// Titles and the names of places are shown on one line.
 const MAX_NAME_CHARS: usize = 200;
+/// Nobody reads more lines about one document.
+const MAX_MISSING: usize = 20;
 
 /// Lines, and where places begin among them.
 #[derive(Debug, Default)]
@@ -15,6 +17,7 @@ pub(super) struct Draft {
     text: String,
     lines: usize,
     places: Vec<Mark>,
+    missing: Vec<String>,
     /// What came after the limit is not kept.
     full: bool,
 }
@@ -66,6 +69,19 @@ impl Draft {
         });
     }
 
+    /// Notes something that the document holds and its text does not.
+    pub fn miss(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if self.missing.len() < MAX_MISSING && !self.missing.contains(&what) {
+            self.missing.push(one_line(&what, MAX_NAME_CHARS));
+        }
+    }
+
+    /// Whether the text says this somewhere.
+    pub fn says(&self, words: &str) -> bool {
+        self.text.contains(words)
+    }
+
     /// Whether nothing more is taken.
     pub fn is_full(&self) -> bool {
         self.full
@@ -89,6 +105,7 @@ impl Draft {
             title: title.map(|t| shown(&t)).filter(|t| !t.is_empty()),
             shape,
             places: self.places,
+            missing: self.missing,
         })
     }
 

@@ -22,6 +22,8 @@ pub struct Extraction {
     pub shape: TextLayout,
     /// Where its places begin, in the order of their lines; empty for formats made of lines.
     pub places: Vec<Mark>,
+    /// What the document holds and its text does not, a sentence each.
+    pub missing: Vec<String>,
 }
 
 /// From this line on, this place.
@@ -62,6 +64,7 @@ impl Extraction {
             text,
             shape,
             places: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
@@ -79,6 +82,14 @@ impl Extraction {
     pub(in crate::kb) fn aliases(&self) -> Vec<String> {
         match self.shape {
             TextLayout::Markdown => Metadata::of(&self.text).list(&["aliases", "alias"]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the document says of itself above its text: each key with its values.
+    pub(in crate::kb) fn fields(&self) -> Vec<(String, Vec<String>)> {
+        match self.shape {
+            TextLayout::Markdown => Metadata::of(&self.text).entries(),
             _ => Vec::new(),
         }
     }
@@ -113,20 +124,5 @@ impl TextLayout {
             _ => None,
         };
         title.filter(|title| !title.is_empty())
-    }
-
-    /// Of text in a file of that name.
-    pub(in crate::kb) fn of(path: &Path) -> Self {
-        let extension = path
-            .extension()
-            .map(|e| e.to_string_lossy().to_lowercase())
-            .unwrap_or_default();
-        match extension.as_str() {
-            "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
-            "rst" | "rest" => Self::Rst,
-            "org" => Self::Org,
-            "" | "txt" | "text" | "log" | "adoc" | "tex" | "srt" | "vtt" => Self::Plain,
-            _ => Self::Code,
-        }
     }
 }

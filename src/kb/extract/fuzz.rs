@@ -49,13 +49,13 @@ fn one(ending: &str, bytes: &[u8]) {
     let name = format!("a.{ending}");
     let read = || {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
-        match Format::of(Path::new(&name), head) {
-            Format::Lines(shape) => {
+        match Format::of(Path::new(&name), head).lines() {
+            Some(shape) => {
                 let text = decode::decode(bytes.to_vec())?;
                 let made = Extraction::of_text(&name, text);
                 Ok(Extraction { shape, ..made })
             }
-            _ => made_of(Path::new(&name), bytes.to_vec()),
+            None => made_of(Path::new(&name), bytes.to_vec()),
         }
     };
     let Ok(Ok(made)) = catch_unwind(AssertUnwindSafe(read)) else {

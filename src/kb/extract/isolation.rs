@@ -8,7 +8,6 @@ mod label;
 mod readers;
 mod wire;
 
-#[cfg(fuzzing)]
 pub(in crate::kb::extract) use child::made_of;
 pub use child::{READER_ARGUMENT, read_documents};
 pub(in crate::kb::extract) use confined::confined;

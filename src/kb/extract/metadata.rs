@@ -59,6 +59,13 @@ impl<'t> Metadata<'t> {
         }
     }
 
+    /// Every key at the margin with its values, in the order of their lines.
+    pub fn entries(&self) -> Vec<(String, Vec<String>)> {
+        let keys = self.lines.iter().filter_map(|line| entry(line));
+        keys.map(|(key, _)| (key.to_owned(), self.list(&[key])))
+            .collect()
+    }
+
     /// The value of a key.
     pub fn one(&self, key: &str) -> Option<String> {
         let mut lines = self.lines.iter().filter_map(|line| entry(line));

@@ -1,36 +1,37 @@
-//! Which document of an office program a file is.
+//! Which document an archive or a compound file is.
 
 mod archive;
-mod docx;
 mod epub;
+mod microsoft;
 mod odf;
-mod ooxml;
-mod pptx;
-mod tables;
+pub(super) mod tables;
 mod xml;
 
-use super::sheet::Compound;
-use super::sheet::{xls, xlsx};
+use std::io::Cursor;
+use std::path::Path;
+
+use office_oxide::DocumentFormat;
+use office_oxide::cfb::CfbReader;
+
+use super::text::mail;
 use super::{Extraction, SkipReason};
 use archive::Archive;
 
-/// Reads whatever document the archive is.
-pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
-    let mut archive = Archive::open(bytes)?;
-    if archive.has("word/document.xml") {
-        return docx::document(&mut archive);
+/// Reads whatever document the archive or the compound file is.
+pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+    if bytes.starts_with(b"PK") {
+        archive(bytes)
+    } else {
+        compound(bytes)
     }
-    if archive.has("ppt/presentation.xml") {
-        return pptx::document(&mut archive);
-    }
-    if archive.has("xl/workbook.xml") {
-        archive.check()?;
-        return xlsx::xlsx(bytes);
-    }
-    if archive.has("xl/workbook.bin") {
-        return Err(unread(
-            "a binary workbook (XLSB) is not read: save it as XLSX",
-        ));
+}
+
+fn archive(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+    let mut archive = Archive::open(&bytes)?;
+    let types = archive.text("[Content_Types].xml")?.unwrap_or_default();
+    if let Some(format) = microsoft_format(&types, &archive) {
+        drop(archive);
+        return microsoft::document(bytes, format);
     }
     let kind = archive.text("mimetype")?.unwrap_or_default();
     if kind.trim() == "application/epub+zip" || archive.has("META-INF/container.xml") {
@@ -42,27 +43,45 @@ pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
     Err(unread("an archive: unpack it into the folder"))
 }
 
-/// Reads the only document of Office 97 to 2003 that is read, a workbook; what else a compound
-/// file is, its parts tell.
-pub(super) fn old_document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
-    let mut file = Compound::of(bytes)?;
-    if file.has("EncryptedPackage") {
-        return Err(SkipReason::Encrypted);
-    }
-    let what = if file.has("Workbook") || file.has("Book") {
-        return xls::document(&mut file);
-    } else if file.has("WordDocument") {
-        "an old Word document: save it as DOCX or PDF"
-    } else if file.has("PowerPoint Document") {
-        "an old presentation: save it as PPTX or PDF"
-    } else if file.has("__properties_version1.0") {
-        "a message of Outlook: save it as EML"
+/// What the list of content types says that the main part of a package is; its name where there is
+/// no list.
+fn microsoft_format(types: &str, archive: &Archive<'_>) -> Option<DocumentFormat> {
+    let main = types
+        .split("ContentType=\"")
+        .filter_map(|rest| rest.split('"').next())
+        .find(|kind| kind.ends_with(".main+xml") || kind.ends_with("sheet.binary.macroEnabled.main"));
+    let holds = |name: &str| main.is_some_and(|kind| kind.contains(name));
+    if holds("word") || archive.has("word/document.xml") {
+        Some(DocumentFormat::Docx)
+    } else if holds("presentation") || holds("powerpoint") || archive.has("ppt/presentation.xml") {
+        Some(DocumentFormat::Pptx)
+    } else if holds("sheet") || holds("excel") || archive.has("xl/workbook.xml") {
+        Some(DocumentFormat::Xlsx)
     } else {
-        return Err(SkipReason::Damaged(
-            "it is no document of Office that is known".to_owned(),
-        ));
+        None
+    }
+}
+
+/// A compound file is a document of Office 97 to 2003, or a message of Outlook.
+fn compound(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+    let parts = CfbReader::new(Cursor::new(&bytes))
+        .map_err(|error| SkipReason::Damaged(error.to_string()))?;
+    let has = |part: &str| parts.has_stream(part);
+    if has("EncryptedPackage") {
+        return microsoft::document(bytes, DocumentFormat::Docx).map_err(|_| SkipReason::Encrypted);
+    }
+    let format = if has("WordDocument") {
+        DocumentFormat::Doc
+    } else if has("Workbook") || has("Book") {
+        DocumentFormat::Xls
+    } else if has("PowerPoint Document") {
+        DocumentFormat::Ppt
+    } else if has("__properties_version1.0") {
+        return mail::outlook(&bytes);
+    } else {
+        return Err(unread("no document of Office that is known"));
     };
-    Err(unread(what))
+    microsoft::document(bytes, format)
 }
 
 fn unread(what: &str) -> SkipReason {

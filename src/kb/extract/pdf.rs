@@ -1,217 +1,277 @@
 //! PDF, page by page.
 //!
-//! `tame` first makes the file harmless; then each page is read for itself, so that one that
-//! cannot be read costs only itself. Where a page ends in the middle of a sentence, so do its
-//! lines: what stands on which page is a matter of places, not of paragraphs.
+//! `unpdf` reads the pages. Where a page ends in the middle of a sentence, so do its lines: what
+//! stands on which page is a matter of places, not of paragraphs. What stands at the edge of most
+//! pages is said once.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::collections::HashMap;
+use std::mem;
+use std::ops::ControlFlow;
+use std::path::Path;
 
-use pdf_extract::{
-    Document, MediaBox, OutputDev, OutputError, PlainTextOutput, Transform, decode_text_string,
-};
+use unpdf::model::{Block, Page};
+use unpdf::{Error, ErrorKind, FormField, Metadata, PageStreamOptions, ParseEvent, PdfParser};
 
 use super::draft::Draft;
+use super::office::tables::{escaped, table};
 use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 
-mod tame;
-
-/// No page says more.
-const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// A line at the edge of so many pages is their head or foot.
+const REPEATED_ON: usize = 3;
+/// Heads and feet are looked for among so many blocks at either edge of a page.
+const EDGE: usize = 2;
+/// A head or foot is no longer.
+const MAX_EDGE_CHARS: usize = 120;
 
 /// Reads all pages that can be read.
-pub(super) fn document(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
-    tame::check_packed(&bytes)?;
-    let locked = memchr::memmem::find(&bytes, b"/Encrypt").is_some();
-    let mut pdf = match Document::load_mem(&bytes) {
-        Ok(pdf) if pdf.is_encrypted() => return Err(SkipReason::Encrypted),
-        Ok(pdf) => pdf,
-        Err(_) if locked => return Err(SkipReason::Encrypted),
-        Err(error) => return Err(SkipReason::Damaged(error.to_string())),
-    };
-    drop(bytes);
-    let sizes = tame::streams(&mut pdf);
-    let title = title(&pdf);
-    let pages = pdf.get_pages();
-    if pages.is_empty() {
-        return Err(SkipReason::Damaged("it has no pages".to_owned()));
+pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+    let mut reading = PdfReader::default();
+    PdfParser::from_bytes(&bytes)
+        .and_then(|parser| {
+            let options = PageStreamOptions {
+                parallel: false,
+                ..PageStreamOptions::default()
+            };
+            parser.for_each_page(options, |event| reading.take(event))
+        })
+        .map_err(reason)?;
+    reading.finish()
+}
+
+fn reason(error: Error) -> SkipReason {
+    match error.kind() {
+        ErrorKind::Encrypted => SkipReason::Encrypted,
+        _ => SkipReason::Damaged(error.to_string()),
     }
-    let mut draft = Draft::default();
-    let mut unread = 0;
-    let mut ended = true;
-    for (&number, &page) in &pages {
-        let text = tame::page(&mut pdf, page, &sizes).and_then(|()| read(&pdf, number));
-        tame::release(&mut pdf, page);
-        let Some(text) = text else {
-            unread += 1;
-            continue;
-        };
-        let text = tidy(&text);
-        if ended {
-            draft.part();
+}
+
+#[derive(Default)]
+struct PdfReader {
+    metadata: Metadata,
+    fields: Vec<FormField>,
+    /// The text of each block of each page, by the page's number.
+    pages: Vec<(usize, Vec<String>)>,
+    draft: Draft,
+    failed: Vec<usize>,
+    pictures: Vec<usize>,
+    unreadable: Vec<usize>,
+    text_bytes: usize,
+}
+
+impl PdfReader {
+    fn take(&mut self, event: ParseEvent) -> ControlFlow<()> {
+        match event {
+            ParseEvent::DocumentStart {
+                metadata,
+                form_fields,
+                ..
+            } => {
+                self.metadata = metadata;
+                self.fields = form_fields;
+            }
+            ParseEvent::PageParsed(page) => self.take_page(&page),
+            ParseEvent::PageFailed { page, .. } => self.failed.push(page as usize),
+            ParseEvent::DocumentEnd { quality } => {
+                if quality.pages_incomplete {
+                    self.draft.miss("pages that its list of pages does not reach");
+                }
+            }
+            _ => {}
         }
-        draft.begin(PlaceUnit::Page, None, number as usize);
-        draft.push(&text);
-        ended = !text.ends_with(|c: char| c.is_alphanumeric() || c == ',');
-        if draft.is_full() {
-            break;
+        if self.text_bytes > super::MAX_TEXT_BYTES {
+            return ControlFlow::Break(());
         }
-    }
-    if unread > 0 {
-        tracing::debug!(
-            unread,
-            pages = pages.len(),
-            "pages of a PDF could not be read"
-        );
-    }
-    if unread == pages.len() {
-        return Err(SkipReason::Damaged(
-            "none of its pages can be read".to_owned(),
-        ));
-    }
-    draft.finish(
-        TextLayout::Plain,
-        title,
-        "its pages are pictures; run text recognition (OCR) on it first",
-    )
-}
-
-fn read(pdf: &Document, number: u32) -> Option<String> {
-    let mut text = String::new();
-    let read = panic::catch_unwind(AssertUnwindSafe(|| {
-        let mut page = PdfPage {
-            inner: PlainTextOutput::new(&mut text),
-            left: MAX_PAGE_BYTES,
-        };
-        pdf_extract::output_doc_page(pdf, &mut page, number)
-    }));
-    // What was read before the page broke is worth having.
-    match read {
-        Ok(Ok(())) => Some(text),
-        _ if text.trim().is_empty() => None,
-        _ => Some(text),
-    }
-}
-
-/// A page's text, up to a limit.
-struct PdfPage<'a> {
-    inner: PlainTextOutput<&'a mut String>,
-    left: usize,
-}
-
-impl OutputDev for PdfPage<'_> {
-    fn begin_page(
-        &mut self,
-        number: u32,
-        media: &MediaBox,
-        art: Option<(f64, f64, f64, f64)>,
-    ) -> Result<(), OutputError> {
-        self.inner.begin_page(number, media, art)
+        ControlFlow::Continue(())
     }
 
-    fn end_page(&mut self) -> Result<(), OutputError> {
-        self.inner.end_page()
-    }
-
-    fn output_character(
-        &mut self,
-        trm: &Transform,
-        width: f64,
-        spacing: f64,
-        font_size: f64,
-        said: &str,
-    ) -> Result<(), OutputError> {
-        self.left = self
-            .left
-            .checked_sub(said.len().max(1))
-            .ok_or(OutputError::FormatError(std::fmt::Error))?;
-        self.inner
-            .output_character(trm, width, spacing, font_size, said)
-    }
-
-    fn begin_word(&mut self) -> Result<(), OutputError> {
-        self.inner.begin_word()
-    }
-
-    fn end_word(&mut self) -> Result<(), OutputError> {
-        self.inner.end_word()
-    }
-
-    fn end_line(&mut self) -> Result<(), OutputError> {
-        self.inner.end_line()
-    }
-}
-
-/// Letters that were printed as one come apart, words that were cut at the end of a line come
-/// together, and of blank lines one is enough.
-fn tidy(text: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let mut line = unligated(&words.join(" "));
-        let blank_before = lines.last().is_none_or(String::is_empty);
-        if line.is_empty() && blank_before {
-            continue;
+    fn take_page(&mut self, page: &Page) {
+        let number = page.number as usize;
+        let blocks = blocks(page);
+        if blocks.is_empty() && (page.image_op_count > 0 || page.ocr_text_suppressed) {
+            self.pictures.push(number);
         }
-        if let Some(last) = lines.last_mut()
-            && let Some(rest) = continues(last, &line)
-        {
-            last.pop();
-            last.push_str(&line[..line.len() - rest.len()]);
-            let rest = rest.trim_start().to_owned();
-            line = rest;
-            if line.is_empty() {
-                continue;
+        if page.suppressed_text_runs + page.undecodable_content_streams > 0 {
+            self.unreadable.push(number);
+        }
+        self.text_bytes += blocks.iter().map(String::len).sum::<usize>();
+        self.pages.push((number, blocks));
+    }
+
+    fn finish(mut self) -> Result<Extraction, SkipReason> {
+        let all = self.pages.len() + self.failed.len();
+        if all == 0 {
+            return Err(SkipReason::Damaged("it has no pages".to_owned()));
+        }
+        if self.pages.is_empty() {
+            return Err(SkipReason::Damaged("none of its pages can be read".to_owned()));
+        }
+        drop_repeated_edges(&mut self.pages);
+        join_cut_words(&mut self.pages);
+        let mut draft = self.draft;
+        for (numbers, why) in [
+            (&self.failed, "cannot be read"),
+            (&self.pictures, "only a picture; run text recognition (OCR) on it"),
+            (&self.unreadable, "text in a font that does not say which letters it holds"),
+        ] {
+            if !numbers.is_empty() {
+                draft.miss(format!("{} of {all}: {why}", pages_named(numbers)));
             }
         }
-        lines.push(line);
+        let mut is_ended = true;
+        for (number, blocks) in &self.pages {
+            for (at, block) in blocks.iter().enumerate() {
+                if is_ended || at > 0 {
+                    draft.part();
+                }
+                if at == 0 {
+                    draft.begin(PlaceUnit::Page, None, *number);
+                }
+                draft.push(block);
+            }
+            if let Some(last) = blocks.last() {
+                is_ended = !last.ends_with(|c: char| c.is_alphanumeric() || c == ',');
+            }
+        }
+        add_fields(&mut draft, &self.fields);
+        draft.finish(
+            TextLayout::Markdown,
+            self.metadata.title.and_then(|title| own_title(&title)),
+            "its pages are pictures; run text recognition (OCR) on it first",
+        )
     }
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    lines.join("\n")
 }
 
-/// What follows the second half of a word whose first half ends `before`; `None` when there is no
-/// such word.
-fn continues<'l>(before: &str, line: &'l str) -> Option<&'l str> {
-    let half = before.strip_suffix(['-', '\u{ad}'])?;
-    let cut = half.ends_with(char::is_lowercase) && line.starts_with(char::is_lowercase);
-    let end = line.find(char::is_whitespace).unwrap_or(line.len());
-    cut.then(|| &line[end..])
-}
-
-fn unligated(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\u{fb00}' => plain.push_str("ff"),
-            '\u{fb01}' => plain.push_str("fi"),
-            '\u{fb02}' => plain.push_str("fl"),
-            '\u{fb03}' => plain.push_str("ffi"),
-            '\u{fb04}' => plain.push_str("ffl"),
-            '\u{fb05}' | '\u{fb06}' => plain.push_str("st"),
-            c => plain.push(c),
+/// The blocks of a page that say something, as Markdown.
+fn blocks(page: &Page) -> Vec<String> {
+    let level = |block: Option<&Block>| match block {
+        Some(Block::Paragraph(paragraph)) => paragraph.style.heading_level,
+        _ => None,
+    };
+    let mut blocks = Vec::new();
+    for (at, block) in page.elements.iter().enumerate() {
+        let said = match block {
+            Block::Paragraph(paragraph) => {
+                let text = words(&paragraph.plain_text());
+                match level(Some(block)) {
+                    // One over another is a line of large letters.
+                    Some(own) if level(page.elements.get(at + 1)).is_none_or(|next| next > own) => {
+                        format!("{} {text}", "#".repeat(usize::from(own.clamp(1, 6))))
+                    }
+                    _ => escaped(&text),
+                }
+            }
+            Block::Table(rows) => {
+                let cells = rows.rows.iter().map(|row| {
+                    let cells = row.cells.iter();
+                    cells.map(unpdf::TableCell::plain_text).collect()
+                });
+                table(&cells.collect::<Vec<_>>())
+            }
+            Block::Code { content } | Block::Raw { content } => content.clone(),
+            _ => continue,
+        };
+        if said.chars().any(|c| !c.is_whitespace() && c != '#') {
+            blocks.push(said);
         }
     }
-    plain
+    blocks
+}
+
+fn words(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Takes heads and feet off every page but the first that has them. Numbers in them count on.
+fn drop_repeated_edges(pages: &mut [(usize, Vec<String>)]) {
+    let key = |block: &str| -> Option<String> {
+        let is_short = block.chars().count() <= MAX_EDGE_CHARS && !block.contains('\n');
+        is_short.then(|| block.chars().filter(|c| !c.is_ascii_digit()).collect())
+    };
+    // A page of which nothing would be left has no head.
+    let is_edge = |at: usize, count: usize| count > EDGE && (at < EDGE || at + EDGE >= count);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (_, blocks) in pages.iter() {
+        for (at, block) in blocks.iter().enumerate() {
+            if is_edge(at, blocks.len())
+                && let Some(key) = key(block)
+            {
+                *seen.entry(key).or_default() += 1;
+            }
+        }
+    }
+    let most = pages.len() / 2;
+    let mut said: HashMap<String, ()> = HashMap::new();
+    for (_, blocks) in pages {
+        let count = blocks.len();
+        let mut at = 0;
+        blocks.retain(|block| {
+            at += 1;
+            let Some(key) = key(block).filter(|_| is_edge(at - 1, count)) else {
+                return true;
+            };
+            let on = seen.get(&key).copied().unwrap_or(0);
+            on < REPEATED_ON || on <= most || said.insert(key, ()).is_none()
+        });
+    }
+}
+
+/// Puts a word together whose halves stand on two pages.
+fn join_cut_words(pages: &mut [(usize, Vec<String>)]) {
+    for at in 1..pages.len() {
+        let (before, after) = pages.split_at_mut(at);
+        let (Some(last), Some(first)) = (before[at - 1].1.last_mut(), after[0].1.first_mut())
+        else {
+            continue;
+        };
+        let is_cut = last
+            .strip_suffix(['-', '\u{ad}'])
+            .is_some_and(|half| half.ends_with(char::is_lowercase))
+            && first.starts_with(char::is_lowercase);
+        if is_cut {
+            last.pop();
+            let end = first.find(char::is_whitespace).unwrap_or(first.len());
+            let rest = first.split_off(end).trim_start().to_owned();
+            last.push_str(&mem::replace(first, rest));
+        }
+    }
+}
+
+/// What a form was filled in with, where the pages do not show it.
+fn add_fields(draft: &mut Draft, fields: &[FormField]) {
+    let filled = fields.iter().filter_map(|field| {
+        let value = field.display_value();
+        let is_said = value.trim().is_empty() || draft.says(value.trim());
+        (!is_said).then(|| format!("{}: {value}", field.name))
+    });
+    let filled: Vec<String> = filled.collect();
+    if !filled.is_empty() {
+        draft.push_apart(&filled.join("\n"));
+    }
+}
+
+/// `page 2`, `pages 2, 5 and 7 others`.
+fn pages_named(numbers: &[usize]) -> String {
+    const NAMED: usize = 8;
+    let named: Vec<String> = numbers.iter().take(NAMED).map(ToString::to_string).collect();
+    let unit = if numbers.len() == 1 { "page" } else { "pages" };
+    match numbers.len().saturating_sub(NAMED) {
+        0 => format!("{unit} {}", named.join(", ")),
+        others => format!("{unit} {} and {others} others", named.join(", ")),
+    }
 }
 
 /// What the document calls itself, unless a program called it so.
-fn title(pdf: &Document) -> Option<String> {
-    let info = pdf.trailer.get(b"Info").ok()?;
-    let info = match info.as_reference() {
-        Ok(id) => pdf.get_dictionary(id).ok()?,
-        Err(_) => info.as_dict().ok()?,
-    };
-    let title = decode_text_string(info.get(b"Title").ok()?).ok()?;
+fn own_title(title: &str) -> Option<String> {
     let title = title.trim().trim_start_matches("Microsoft Word - ").trim();
     let lower = title.to_lowercase();
-    let is_file = [
-        ".doc", ".docx", ".indd", ".tex", ".dvi", ".pptx", ".ppt", ".pdf",
-    ]
-    .iter()
-    .any(|ending| lower.ends_with(ending));
+    let is_file = [".doc", ".docx", ".indd", ".tex", ".dvi", ".pptx", ".ppt", ".pdf"]
+        .iter()
+        .any(|ending| lower.ends_with(ending));
     let is_nothing = lower.is_empty() || lower.starts_with("untitled") || lower == "(anonymous)";
     (!is_file && !is_nothing).then(|| title.to_owned())
 }
@@ -220,9 +280,33 @@ fn title(pdf: &Document) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn pages(pages: &[&[&str]]) -> Vec<(usize, Vec<String>)> {
+        let blocks = |blocks: &[&str]| blocks.iter().map(|&block| block.to_owned()).collect();
+        pages
+            .iter()
+            .enumerate()
+            .map(|(at, page)| (at + 1, blocks(page)))
+            .collect()
+    }
+
     #[test]
-    fn words_that_were_cut_come_together() {
-        let text = "The \u{fb01}rst exam-\nple of  many\n\n\n\nA-\nB and x-\n";
-        assert_eq!(tidy(text), "The first example\nof many\n\nA-\nB and x-");
+    fn a_head_is_said_once_and_a_word_over_two_pages_is_whole() {
+        let head = "ACME Confidential";
+        let mut read = pages(&[
+            &[head, "It is a configu-", "Page 1 of 3"],
+            &[head, "ration of one", "Page 2 of 3"],
+            &[head, "End.", "Page 3 of 3"],
+        ]);
+        drop_repeated_edges(&mut read);
+        join_cut_words(&mut read);
+        assert_eq!(read[1].1, ["of one"]);
+        assert_eq!(read[2].1, ["End."]);
+        assert!(read[0].1.iter().any(|block| block == "It is a configu-"));
+    }
+
+    #[test]
+    fn pages_are_named_up_to_a_number() {
+        assert_eq!(pages_named(&[3]), "page 3");
+        assert_eq!(pages_named(&(1..=10).collect::<Vec<_>>()), "pages 1, 2, 3, 4, 5, 6, 7, 8 and 2 others");
     }
 }

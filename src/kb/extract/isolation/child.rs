@@ -14,8 +14,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::wire::{ExtractReply, ExtractRequest, read_document};
-use crate::kb::extract::convert::convert;
-use crate::kb::extract::format::Format;
+use crate::kb::extract::format::{Format, Reading};
+use crate::kb::extract::text::decode;
 use crate::kb::extract::{Extraction, SNIFF_BYTES, SkipReason};
 
 /// The first argument that makes the program this process; the second is that of its share.
@@ -86,8 +86,11 @@ pub(in crate::kb::extract) fn made_of(
     document: Vec<u8>,
 ) -> Result<Extraction, SkipReason> {
     let head = &document[..document.len().min(SNIFF_BYTES)];
-    let format = Format::of(name, head);
-    convert(name, format, document)
+    match Format::of(name, head).reading {
+        Reading::Bytes(read) => read(name, document),
+        Reading::Text(read) => read(name, &decode::decode(document)?),
+        Reading::Lines(..) | Reading::Not(_) => Err(SkipReason::Binary),
+    }
 }
 
 /// The standard output for answers only: what a library prints goes nowhere.

@@ -15,6 +15,7 @@ pub(in crate::kb) const MAX_LABEL_BYTES: usize = 96 * 1024 * 1024;
 struct Label {
     title: Option<String>,
     shape: TextLayout,
+    missing: Vec<String>,
     names: Vec<String>,
     /// Line, unit, which of the names, first, last.
     places: Vec<(usize, PlaceUnit, Option<usize>, usize, usize)>,
@@ -40,6 +41,7 @@ pub(in crate::kb) fn label(made: &Result<Extraction, SkipReason>) -> serde_json:
     serde_json::to_vec(&Ok::<_, SkipReason>(Label {
         title: document.title.clone(),
         shape: document.shape,
+        missing: document.missing.clone(),
         names,
         places,
     }))
@@ -77,6 +79,7 @@ pub(in crate::kb) fn labelled(
             title: label.title,
             shape: label.shape,
             places,
+            missing: label.missing,
         }))
 }
 
@@ -103,6 +106,7 @@ mod tests {
             title: Some("A title\nof two lines".to_owned()),
             shape: TextLayout::Rows,
             places: vec![row(1, Some("A")), row(2, Some("A")), row(3, None)],
+            missing: vec!["page 2 cannot be read".to_owned()],
         };
         for made in [Ok(document), Err(SkipReason::Damaged("its end".to_owned()))] {
             let text = made.as_ref().map_or("", |document| &document.text);
@@ -119,6 +123,7 @@ mod tests {
             title: None,
             shape: TextLayout::Rows,
             places: vec![row(2, None), row(1, None)],
+            missing: Vec::new(),
         };
         let label = label(&Ok(document)).unwrap();
         assert_eq!(labelled(&label, String::new()), None);

@@ -76,12 +76,6 @@ impl<'a> Archive<'a> {
             .ok_or_else(|| SkipReason::Damaged(format!("{name} is missing in it")))
     }
 
-    /// Unpacks everything once for nothing, so that a library that knows no limits may do it
-    /// again.
-    pub fn check(&mut self) -> Result<(), SkipReason> {
-        (0..self.zip.len()).try_for_each(|at| self.unpack(at, |_| {}))
-    }
-
     fn unpack(&mut self, at: usize, mut take: impl FnMut(&[u8])) -> Result<(), SkipReason> {
         let mut entry = self.zip.by_index(at).map_err(reason)?;
         let packed = entry.compressed_size().max(1);

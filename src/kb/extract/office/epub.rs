@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::archive::Archive;
-use super::ooxml;
 use super::xml;
 use super::xml::{Events, XmlEvent};
 use crate::kb::extract::draft::Draft;
@@ -26,9 +25,14 @@ pub(in crate::kb::extract) fn document(
             return Err(SkipReason::Encrypted);
         }
         let Some(page) = archive.text(&chapter)? else {
+            draft.miss(format!("{chapter}, which is a chapter and not in the file"));
             continue;
         };
-        let (markdown, _) = html::to_markdown(&html::opened(&page))?;
+        let (markdown, title) = html::to_markdown(&html::opened(&page))?;
+        let has_heading = markdown.lines().any(|line| line.starts_with('#'));
+        if let Some(title) = title.filter(|_| !has_heading) {
+            draft.push_apart(&format!("# {title}"));
+        }
         draft.push_apart(&markdown);
         if draft.is_full() {
             break;
@@ -38,6 +42,27 @@ pub(in crate::kb::extract) fn document(
         xml::first(&package, "title"),
         "its chapters are empty or pictures",
     )
+}
+
+/// A name relative to a folder of the archive, written as an address.
+fn inside(folder: &str, href: &str) -> String {
+    let href = href.split('#').next().unwrap_or_default();
+    let name = percent_encoding::percent_decode_str(href).decode_utf8_lossy();
+    let mut parts: Vec<&str> = if name.starts_with('/') || folder.is_empty() {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 fn root(container: &str) -> Result<Option<String>, SkipReason> {
@@ -57,6 +82,7 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
     let folder = package_at.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut items: HashMap<String, String> = HashMap::new();
     let mut chapters: Vec<String> = Vec::new();
+    let mut contents = None;
     let mut events = Events::of(package);
     while let Some(event) = events.next()? {
         let XmlEvent::Open(tag) = event else { continue };
@@ -68,7 +94,13 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
                 if let (true, Some(id), Some(href)) =
                     (page, tag.attribute("id"), tag.attribute("href"))
                 {
-                    items.insert(id, ooxml::inside(folder, &href.replace("%20", " ")));
+                    let chapter = inside(folder, &href);
+                    // The table of contents stands before the chapters, if not among them.
+                    let properties = tag.attribute("properties").unwrap_or_default();
+                    if properties.split(' ').any(|property| property == "nav") {
+                        contents = Some(id.clone());
+                    }
+                    items.insert(id, chapter);
                 }
             }
             "itemref" => {
@@ -77,6 +109,9 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
             }
             _ => {}
         }
+    }
+    if let Some(contents) = contents.and_then(|id| items.remove(&id)) {
+        chapters.insert(0, contents);
     }
     Ok(chapters)
 }

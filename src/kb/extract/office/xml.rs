@@ -40,11 +40,6 @@ impl Tag<'_> {
         self.find(|key| local(key) == name)
     }
 
-    /// The attribute of that name with its prefix.
-    pub fn prefixed(&self, name: &str) -> Option<String> {
-        self.find(|key| key == name)
-    }
-
     fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<String> {
         let mut attributes = self.start.attributes();
         attributes

@@ -33,6 +33,7 @@ pub(in crate::kb::extract) struct Workbook {
     sheets: Vec<Sheet>,
     cells: Vec<SheetCell>,
     text: String,
+    missing: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -89,9 +90,15 @@ impl Workbook {
         Ok(())
     }
 
+    /// Notes something that the workbook holds and its rows do not.
+    pub fn miss(&mut self, what: String) {
+        self.missing.push(what);
+    }
+
     /// All sheets as one document.
     pub fn document(mut self, title: Option<String>) -> Result<Extraction, SkipReason> {
         let mut draft = Draft::default();
+        self.missing.iter().for_each(|line| draft.miss(line));
         let ends: Vec<usize> = self.sheets.iter().skip(1).map(|next| next.from).collect();
         let ends = ends.into_iter().chain([self.cells.len()]);
         for (sheet, end) in self.sheets.iter().zip(ends) {

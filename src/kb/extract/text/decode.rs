@@ -2,13 +2,12 @@
 //!
 //! Nothing says in which encoding a text file is, so the surest sign decides: a byte order mark,
 //! then UTF-8 (whose sequences hardly come about by chance), then the NULs that UTF-16 puts
-//! between Western letters, then what only DOS wrote, then the guess of Firefox's detector. A guess
-//! always names some encoding, also for a picture, so what it gives must look like text too.
+//! between Western letters, then the guess of Firefox's detector. A guess always names some
+//! encoding, also for a picture, so what it gives must look like text too.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
-use super::dos;
 use crate::kb::extract::SkipReason;
 
 /// A few broken bytes are a slip of an editor; more than one in this many are another encoding.
@@ -38,9 +37,6 @@ pub(in crate::kb::extract) fn decode(bytes: Vec<u8>) -> Result<String, SkipReaso
         Err(error) => {
             let bytes = error.as_bytes();
             if broken_bytes(bytes) > allowed_breaks(bytes.len()) {
-                if let Some(text) = dos::decode(bytes) {
-                    return Ok(text);
-                }
                 return decode_as(guess(bytes), bytes);
             }
             String::from_utf8_lossy(bytes).into_owned()

@@ -1,11 +1,7 @@
 //! Web pages as Markdown: headings, lists, tables, code and links; without scripts and menus.
 //!
-//! A browser's parser repairs whatever it is given, which some input makes very expensive: open
-//! elements are searched from the innermost outwards, and formatting that is never closed is
-//! opened again in every paragraph. What a page would cost is found out first; one that costs too
-//! much is read as the text between its tags.
-
-mod shape;
+//! A browser's parser repairs whatever it is given, which elements within very many others make
+//! expensive; such a page is read as the text between its tags.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -22,9 +18,21 @@ use crate::kb::extract::{Extraction, SkipReason, format};
 
 /// Never said on the page, or said on every page.
 const SILENT: &[&str] = &[
-    "script", "style", "nav", "noscript", "template", "svg", "iframe", "object", "form", "button",
-    "select",
+    "script", "style", "nav", "noscript", "template", "svg", "iframe", "object", "select",
 ];
+/// Elements that need no end of their own.
+const LEFT_OPEN: &[&str] = &[
+    "p", "li", "td", "th", "tr", "dt", "dd", "option", "thead", "tbody", "tfoot", "html", "body",
+    "colgroup", "rt", "rp", "optgroup",
+];
+/// Written pages stay below a hundred elements within each other.
+const MAX_DEPTH: usize = 400;
+/// Tags, and attributes of one of them; each is compared with those before it.
+const MAX_TAGS: usize = 500_000;
+const MAX_TAG_BYTES: usize = 1024 * 1024;
+/// A button that says more is a question that opens its answer.
+const BUTTON_WORDS: usize = 3;
+
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
     "wbr",
@@ -40,7 +48,10 @@ pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extrac
     };
     let (markdown, title) = to_markdown(html)?;
     let mut draft = Draft::default();
-    draft.push(&markdown);
+    if let Some(title) = title.as_deref().filter(|title| !markdown.contains(*title)) {
+        draft.push(title);
+    }
+    draft.push_apart(&markdown);
     draft.finish_sections(title, "the page has no words outside its scripts and menus")
 }
 
@@ -48,7 +59,7 @@ pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extrac
 pub(in crate::kb::extract) fn to_markdown(
     html: &str,
 ) -> Result<(String, Option<String>), SkipReason> {
-    if shape::is_too_costly(html) {
+    if is_too_costly(html) {
         return Ok((between_tags(html), None));
     }
     let title: Arc<Mutex<Option<String>>> = Arc::default();
@@ -69,6 +80,8 @@ pub(in crate::kb::extract) fn to_markdown(
         .skip_tags(SILENT.to_vec())
         .add_handler(vec!["title"], keep_title)
         .add_handler(vec!["a"], without_anchors)
+        .add_handler(vec!["button"], without_labels)
+        .add_handler(vec!["img"], without_data)
         .build();
     let markdown = converter
         .convert(html)
@@ -90,6 +103,44 @@ fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<Hand
         Some(target) if !target.value.starts_with('#') => handlers.fallback(element),
         _ => Some(handlers.walk_children(element.node)),
     }
+}
+
+/// What a button says that is no mere label.
+fn without_labels(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let said = handlers.walk_children(element.node);
+    let is_question = said.content.split_whitespace().count() >= BUTTON_WORDS;
+    is_question.then_some(said)
+}
+
+/// A picture within the page is what is said of it.
+fn without_data(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let value = |name: &str| {
+        let mut attributes = element.attrs.iter();
+        attributes.find(|attribute| &*attribute.name.local == name)
+    };
+    let is_data = value("src").is_none_or(|source| source.value.starts_with("data:"));
+    if !is_data {
+        return handlers.fallback(element);
+    }
+    let alt = value("alt").map_or(String::new(), |alt| alt.value.to_string());
+    Some(HandlerResult::from(alt))
+}
+
+/// Whether building and walking this page's tree would take more than any written page does.
+fn is_too_costly(html: &str) -> bool {
+    let (mut depth, mut count) = (0_usize, 0_usize);
+    for tag in tags(html) {
+        let name = tag.name.to_ascii_lowercase();
+        count += 1;
+        if VOID.contains(&name.as_str()) || LEFT_OPEN.contains(&name.as_str()) {
+            continue;
+        }
+        depth = if tag.closes { depth.saturating_sub(1) } else { depth + 1 };
+        if depth > MAX_DEPTH || count > MAX_TAGS || tag.end - tag.start > MAX_TAG_BYTES {
+            return true;
+        }
+    }
+    false
 }
 
 /// XHTML closes empty elements with a mark that HTML does not know.

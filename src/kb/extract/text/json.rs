@@ -3,13 +3,25 @@
 //! The text is laid out as it stands, character by character: nothing is parsed, so neither depth
 //! nor a mistake in it matters, and all of it can be found.
 
+use std::path::Path;
+
+use crate::kb::extract::draft::Draft;
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
+
 /// Lists of short values go on until here.
 const MAX_WIDTH: usize = 100;
 /// Deeper levels are not indented further.
 const MAX_INDENT: usize = 12;
 
+/// Reads JSON that has no lines.
+pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
+    let mut draft = Draft::default();
+    draft.push(&laid_out(json));
+    draft.finish(TextLayout::Data, None, "the file is empty")
+}
+
 /// The same JSON, a member a line.
-pub(in crate::kb::extract) fn laid_out(json: &str) -> String {
+fn laid_out(json: &str) -> String {
     let mut out = Layout {
         text: String::with_capacity(json.len() + json.len() / 4),
         line: 0,

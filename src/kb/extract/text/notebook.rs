@@ -1,5 +1,7 @@
 //! Jupyter notebooks: prose as it is, code in fences, what the code printed after it.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::domain::PlaceUnit;
@@ -11,7 +13,7 @@ const MAX_OUTPUT_LINES: usize = 30;
 const MAX_OUTPUT_BYTES: usize = 4000;
 
 /// Reads a notebook of any version since 3.
-pub(in crate::kb::extract) fn document(json: &str) -> Result<Extraction, SkipReason> {
+pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
     let notebook: Value = serde_json::from_str(json)
         .map_err(|error| SkipReason::Damaged(format!("it is not a notebook ({error})")))?;
     let older = &notebook["worksheets"][0]["cells"];

@@ -1,0 +1,83 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::kb::{Extraction, FileText};
+use crate::text::sanitize;
+
+/// Arguments of `read`.
+#[derive(Debug, Args)]
+pub(super) struct Read {
+    /// Print one JSON object: title, text, places, fields, missing
+    #[arg(long)]
+    json: bool,
+    /// The file
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+/// Prints what kb-agent sees of a file; `program` takes documents apart.
+pub(super) fn run(read: &Read, program: &Path) -> Result<(), CommandFailure> {
+    let file = FileText::read(&read.path, Some(program)).map_err(|reason| {
+        CommandFailure::failed(format!("{}: {reason}", sanitize(&read.path.to_string_lossy())))
+    })?;
+    if read.json {
+        return Ok(print_json(&as_json(&file))?);
+    }
+    for line in &file.extraction.missing {
+        print_notice(&format!("missing: {}", sanitize(line)));
+    }
+    Ok(print_text(with_places(&file.extraction))?)
+}
+
+fn as_json(file: &FileText) -> Value {
+    let FileText { extraction, fields } = file;
+    let last = extraction.text.lines().count();
+    let ends = extraction.places.iter().skip(1).map(|next| next.line - 1);
+    let places: Vec<Value> = extraction
+        .places
+        .iter()
+        .zip(ends.chain([last]))
+        .map(|(mark, to)| {
+            let place = &mark.place;
+            json!({
+                "from_line": mark.line,
+                "to_line": to.max(mark.line),
+                "unit": place.unit,
+                "name": place.name,
+                "start": place.start,
+                "end": place.end,
+            })
+        })
+        .collect();
+    let fields: Map<String, Value> = fields
+        .iter()
+        .map(|(key, values)| match values.as_slice() {
+            [one] => (key.clone(), json!(one)),
+            many => (key.clone(), json!(many)),
+        })
+        .collect();
+    json!({
+        "title": extraction.title,
+        "text": extraction.text,
+        "places": places,
+        "fields": fields,
+        "missing": extraction.missing,
+    })
+}
+
+/// The text, each place named on a line of its own where it begins.
+fn with_places(extraction: &Extraction) -> String {
+    let mut shown = String::new();
+    let mut places = extraction.places.iter().peekable();
+    for (at, line) in extraction.text.lines().enumerate() {
+        while let Some(mark) = places.next_if(|mark| mark.line <= at + 1) {
+            shown.push_str(&format!("[{}]\n", sanitize(&mark.place.to_string())));
+        }
+        shown.push_str(&sanitize(line));
+        shown.push('\n');
+    }
+    shown
+}

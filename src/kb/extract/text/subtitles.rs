@@ -1,0 +1,67 @@
+//! Subtitles (SRT, WebVTT, SBV): what is said, and when.
+
+/// The same lines, with the time at which each cue begins instead of its number and its span.
+pub(in crate::kb::extract) fn readable(text: &str) -> String {
+    let mut readable = String::with_capacity(text.len());
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        let is_number = !line.trim().is_empty() && line.trim().bytes().all(|c| c.is_ascii_digit());
+        let is_before_span = lines.peek().is_some_and(|next| begin(next).is_some());
+        if let Some(begin) = begin(line) {
+            readable.push_str(&format!("[{begin}]"));
+        } else if !(is_number && is_before_span) {
+            readable.push_str(&without_tags(line));
+        }
+        if lines.peek().is_some() {
+            readable.push('\n');
+        }
+    }
+    readable
+}
+
+/// When a cue begins, of the line that says so.
+fn begin(line: &str) -> Option<&str> {
+    let (from, _) = line.split_once("-->").or_else(|| line.split_once(','))?;
+    let from = from.trim();
+    let is_time = from.contains(':') && from.starts_with(|c: char| c.is_ascii_digit());
+    let is_time = is_time && from.chars().all(|c| c.is_ascii_digit() || ":.,".contains(c));
+    is_time.then(|| from.split(['.', ',']).next().unwrap_or(from))
+}
+
+/// A line without tags of speakers, colours and slant.
+fn without_tags(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, tag)) = rest.split_once('<') {
+        plain.push_str(before);
+        let Some((inner, after)) = tag.split_once('>') else {
+            plain.push('<');
+            rest = tag;
+            continue;
+        };
+        if let Some(speaker) = inner.strip_prefix("v ") {
+            plain.push_str(&format!("{speaker}: "));
+        }
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cues_keep_their_lines_and_their_times() {
+        let srt = "1\n00:01:02,500 --> 00:01:04,000\n<i>We ship</i> on 3 May, 5:30 sharp.\n\n2\n";
+        assert_eq!(
+            readable(srt),
+            "\n[00:01:02]\nWe ship on 3 May, 5:30 sharp.\n\n2\n"
+        );
+        assert_eq!(
+            readable("WEBVTT\n\n00:05.000 --> 00:06.000 align:start\n<v Ann>Yes < no"),
+            "WEBVTT\n\n[00:05]\nAnn: Yes < no"
+        );
+    }
+}
