@@ -54,6 +54,14 @@ const OFFICE: &[&[u8]] = &[
     b"PK\x05\x06",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
 ];
+const WORKBOOK: &[&[u8]] = &[
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    b"\x09\x00\x04\x00",
+    b"\x09\x02\x06\x00",
+    b"\x09\x04\x06\x00",
+];
 const COMPOUND: &[&[u8]] = &[b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"];
 
 /// A format that is taken apart as bytes.
@@ -161,7 +169,7 @@ pub static FORMATS: &[&Format] = &[
         "Excel",
         &["xlsx", "xlsm", "xltx", "xltm", "xlsb", "xls", "xlt"],
         PlaceUnit::Row,
-        OFFICE,
+        WORKBOOK,
         office::document,
     ),
     &document("OpenDocument text", &["odt", "ott"], PlaceUnit::Section, ZIP, office::document),

@@ -19,10 +19,11 @@ use archive::Archive;
 
 /// Reads whatever document the archive or the compound file is.
 pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
-    if bytes.starts_with(b"PK") {
-        archive(bytes)
-    } else {
-        compound(bytes)
+    match bytes.first() {
+        Some(b'P') => archive(bytes),
+        // The bare records of Excel before version 5.
+        Some(0x09) => microsoft::document(bytes, DocumentFormat::Xls),
+        _ => compound(bytes),
     }
 }
 
@@ -51,11 +52,14 @@ fn microsoft_format(types: &str, archive: &Archive<'_>) -> Option<DocumentFormat
         .filter_map(|rest| rest.split('"').next())
         .find(|kind| kind.ends_with(".main+xml") || kind.ends_with("sheet.binary.macroEnabled.main"));
     let holds = |name: &str| main.is_some_and(|kind| kind.contains(name));
-    if holds("word") || archive.has("word/document.xml") {
+    if holds("word") || archive.has_like("word/document.xml") {
         Some(DocumentFormat::Docx)
-    } else if holds("presentation") || holds("powerpoint") || archive.has("ppt/presentation.xml") {
+    } else if holds("presentation")
+        || holds("powerpoint")
+        || archive.has_like("ppt/presentation.xml")
+    {
         Some(DocumentFormat::Pptx)
-    } else if holds("sheet") || holds("excel") || archive.has("xl/workbook.xml") {
+    } else if holds("sheet") || holds("excel") || archive.has_like("xl/workbook.xml") {
         Some(DocumentFormat::Xlsx)
     } else {
         None

@@ -9,7 +9,10 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use encoding_rs::Encoding;
 use unpdf::model::{Block, Page};
+use unpdf::parser::raw::tokenizer::dict_get;
+use unpdf::parser::raw::{PdfDict, RawDocument};
 use unpdf::{Error, ErrorKind, FormField, Metadata, PageStreamOptions, ParseEvent, PdfParser};
 
 use super::draft::Draft;
@@ -26,7 +29,10 @@ const MAX_EDGE_CHARS: usize = 120;
 
 /// Reads all pages that can be read.
 pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
-    let mut reading = PdfReader::default();
+    let mut reading = PdfReader {
+        notes: notes(&bytes),
+        ..PdfReader::default()
+    };
     PdfParser::from_bytes(&bytes)
         .and_then(|parser| {
             let options = PageStreamOptions {
@@ -50,6 +56,8 @@ fn reason(error: Error) -> SkipReason {
 struct PdfReader {
     metadata: Metadata,
     fields: Vec<FormField>,
+    /// What readers noted on the pages, by their numbers.
+    notes: HashMap<usize, Vec<String>>,
     /// The text of each block of each page, by the page's number.
     pages: Vec<(usize, Vec<String>)>,
     draft: Draft,
@@ -87,7 +95,8 @@ impl PdfReader {
 
     fn take_page(&mut self, page: &Page) {
         let number = page.number as usize;
-        let blocks = blocks(page);
+        let mut blocks = blocks(page);
+        blocks.extend(self.notes.remove(&number).unwrap_or_default());
         if blocks.is_empty() && (page.image_op_count > 0 || page.ocr_text_suppressed) {
             self.pictures.push(number);
         }
@@ -140,6 +149,61 @@ impl PdfReader {
             "its pages are pictures; run text recognition (OCR) on it first",
         )
     }
+}
+
+/// What annotations of the pages say: notes, comments on passages, text typed over the page.
+fn notes(bytes: &[u8]) -> HashMap<usize, Vec<String>> {
+    const SAYING: [&[u8]; 7] = [
+        b"Text",
+        b"FreeText",
+        b"Highlight",
+        b"Underline",
+        b"StrikeOut",
+        b"Squiggly",
+        b"Caret",
+    ];
+    let mut notes: HashMap<usize, Vec<String>> = HashMap::new();
+    let Ok(document) = RawDocument::load(bytes) else {
+        return notes;
+    };
+    let value = |dict: &PdfDict, key: &[u8]| {
+        let value = dict_get(dict, key)?;
+        let text = text_string(document.resolve(value).as_str_bytes()?);
+        Some(text).filter(|text| !text.trim().is_empty())
+    };
+    for (number, page) in document.pages() {
+        let Ok(page) = document.get_dict(page) else {
+            continue;
+        };
+        let all = dict_get(page, b"Annots").and_then(|all| document.resolve(all).as_array());
+        for note in all.unwrap_or_default() {
+            let Some(note) = document.resolve(note).as_dict() else {
+                continue;
+            };
+            let kind = dict_get(note, b"Subtype").and_then(|kind| kind.as_name());
+            if !kind.is_some_and(|kind| SAYING.contains(&kind)) {
+                continue;
+            }
+            if let Some(said) = value(note, b"Contents") {
+                let author = value(note, b"T").map(|author| format!(" ({author})"));
+                let note = format!("Note{}: {}", author.unwrap_or_default(), words(&said));
+                notes.entry(number as usize).or_default().push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// A text string of the format: UTF-16 by its mark, else UTF-8, else nearly Latin-1.
+fn text_string(bytes: &[u8]) -> String {
+    match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) => encoding.decode_without_bom_handling(&bytes[mark..]).0,
+        None => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,
+        },
+    }
+    .into_owned()
 }
 
 /// The blocks of a page that say something, as Markdown.

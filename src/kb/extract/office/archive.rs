@@ -48,6 +48,13 @@ impl<'a> Archive<'a> {
         self.zip.index_for_name(name).is_some()
     }
 
+    /// Whether there is an entry of that name, in whatever case and with whatever slashes.
+    pub fn has_like(&self, name: &str) -> bool {
+        let is_it = |entry: &str| entry.replace('\\', "/").eq_ignore_ascii_case(name);
+        let mut names = self.zip.file_names().filter_map(Result::ok);
+        names.any(|entry| is_it(&entry))
+    }
+
     /// An entry's bytes; `None` when there is none of that name.
     pub fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>, SkipReason> {
         match self.zip.index_for_name(name) {

@@ -111,6 +111,7 @@ fn fill_merged(
 /// Reads a workbook of Excel 97 to 2003, or an older one.
 pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
+    book.notices().iter().for_each(|notice| rows.miss(notice.clone()));
     for sheet in &book.sheets {
         rows.begin(&sheet.name)?;
         let value = |row: usize, column: usize| {

@@ -1,11 +1,15 @@
 //! Mail: who wrote what to whom and when, the text, and the text of what was attached.
 
+use std::io::Cursor;
 use std::path::Path;
 
+use encoding_rs::Encoding;
 use mail_parser::mailbox::mbox::MessageIterator;
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use msg_parser::{Outlook, Person};
+use office_oxide::cfb::CfbReader;
 
+use super::decode::decode;
 use super::html;
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
@@ -20,6 +24,10 @@ const PAGE_SAYS_MORE: usize = 4;
 
 /// Reads one message.
 pub(in crate::kb::extract) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+    let bytes = match Encoding::for_bom(&bytes) {
+        Some((encoding, _)) if encoding != encoding_rs::UTF_8 => decode(bytes)?.into_bytes(),
+        _ => bytes,
+    };
     let message = parse(without_count(&bytes)).ok_or_else(|| {
         SkipReason::Damaged("it is not a mail: it has no sender, subject or date".to_owned())
     })?;
@@ -84,12 +92,35 @@ pub(in crate::kb::extract) fn saved_page(
 
 /// Reads a message of Outlook.
 pub(in crate::kb::extract) fn outlook(bytes: &[u8]) -> Result<Extraction, SkipReason> {
-    let message = Outlook::from_slice(bytes)
+    let mut message = Outlook::from_slice(bytes)
         .map_err(|error| SkipReason::Damaged(error.to_string()))?;
+    fill_from_code_pages(&mut message, bytes);
     let mut draft = Draft::default();
     write_outlook(&mut draft, &message, 0)?;
     let title = Some(message.subject.clone());
     draft.finish(TextLayout::Plain, title, "it is empty")
+}
+
+/// Older programs write text in the code page of their machine, which the parser leaves out where
+/// it is not UTF-8.
+fn fill_from_code_pages(message: &mut Outlook, bytes: &[u8]) {
+    let Ok(mut parts) = CfbReader::new(Cursor::new(bytes)) else {
+        return;
+    };
+    for (property, value) in [
+        ("0037", &mut message.subject),
+        ("0C1A", &mut message.sender.name),
+        ("1000", &mut message.body),
+        ("1013", &mut message.html),
+    ] {
+        let part = format!("__substg1.0_{property}001E");
+        if value.trim().is_empty()
+            && let Ok(bytes) = parts.open_stream_by_path(&part)
+            && let Ok(text) = decode(bytes)
+        {
+            *value = text.trim_end_matches('\0').to_owned();
+        }
+    }
 }
 
 fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(), SkipReason> {
@@ -153,7 +184,7 @@ fn unhexed(hex: &str) -> Option<String> {
         let pair = std::str::from_utf8(pair).ok()?;
         u8::from_str_radix(pair, 16).ok()
     });
-    Some(String::from_utf8_lossy(&pairs.collect::<Vec<_>>()).into_owned())
+    decode(pairs.collect()).ok()
 }
 
 /// The text of a message, or its page where the text only says that there is one.
