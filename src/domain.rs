@@ -30,7 +30,9 @@ pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
 pub use lines::LineRange;
-pub use mention::{Mention, begins_mention, mention_of, mentions, without_mentions};
+pub use mention::{
+    Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
+};
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use question::{Earlier, Language, Literals, NamedPath, Parts, Question, QuestionKind};

@@ -353,6 +353,15 @@ fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Durat
             skipped.reason
         ));
     }
+    for gap in &report.gaps {
+        for missing in &gap.missing {
+            text.push_str(&format!(
+                "read in part: {}: {}\n",
+                sanitize(&gap.path),
+                sanitize(missing)
+            ));
+        }
+    }
     text
 }
 
@@ -361,6 +370,10 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         .skipped
         .iter()
         .map(|skipped| json!({"path": skipped.path, "reason": skipped.reason.to_string()}))
+        .collect();
+    let gaps = report.gaps.iter();
+    let gaps: Vec<_> = gaps
+        .map(|gap| json!({"path": gap.path, "missing": gap.missing}))
         .collect();
     json!({
         "name": name,
@@ -375,6 +388,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "of_other_machines": report.of_other_machines,
         "embedded": report.embedded,
         "skipped": skipped,
+        "in_part": gaps,
         "ms": took.as_millis() as u64,
     })
 }

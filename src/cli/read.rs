@@ -21,7 +21,10 @@ pub(super) struct Read {
 /// Prints what kb-agent sees of a file; `program` takes documents apart.
 pub(super) fn run(read: &Read, program: &Path) -> Result<(), CommandFailure> {
     let file = FileText::read(&read.path, Some(program)).map_err(|reason| {
-        CommandFailure::failed(format!("{}: {reason}", sanitize(&read.path.to_string_lossy())))
+        CommandFailure::failed(format!(
+            "{}: {reason}",
+            sanitize(&read.path.to_string_lossy())
+        ))
     })?;
     if read.json {
         return Ok(print_json(&as_json(&file))?);

@@ -153,6 +153,37 @@ fn end_of_name(word: &str) -> usize {
     word.len()
 }
 
+/// The question with quotes around each name after an `@` that looks like ordinary words and
+/// is a document's name all the same, as `is_name` tells: `@Backup plan`. The longest name counts.
+pub fn with_quoted_names(question: &str, is_name: impl Fn(&str) -> bool) -> String {
+    /// Words that a name without quotes may have.
+    const MOST_WORDS: usize = 5;
+    let mut quoted = String::with_capacity(question.len() + 2);
+    let mut rest = question;
+    while let Some(at) = rest.find('@') {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let begins = begins_mention(&question[..question.len() - rest.len() + at]);
+        quoted.push_str(before);
+        quoted.push('@');
+        rest = after;
+        if !begins || name_of(after).is_some() {
+            continue;
+        }
+        let ends = after.match_indices(char::is_whitespace).map(|(end, _)| end);
+        let ends: Vec<usize> = ends.chain([after.len()]).take(MOST_WORDS).collect();
+        let name = ends.iter().rev().find_map(|end| {
+            let name = after[..*end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
+            (!name.is_empty() && name.len() <= LONGEST && is_name(name)).then_some(name)
+        });
+        if let Some(name) = name {
+            quoted.push_str(&format!("\"{name}\""));
+            rest = &after[name.len()..];
+        }
+    }
+    quoted.push_str(rest);
+    quoted
+}
+
 /// How a document or folder is named in a question; `None` where it cannot be.
 pub fn mention_of(name: &str) -> Option<String> {
     let is_read_as = |written: &str| {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::agent::ScopedCommand;
 use crate::agent::ports::{Narrowed, ToolError, Toolbox};
-use crate::domain::mentions;
 use crate::protocol::{Command, Update};
 use crate::text::one_line;
 
@@ -22,7 +21,7 @@ impl Naming {
         let (Command::Ask { query, .. } | Command::Race { query }) = &command else {
             return Err(command);
         };
-        if mentions(query).is_empty() {
+        if !query.contains('@') {
             return Err(command);
         }
         let (tools, query) = (Arc::clone(tools), query.clone());

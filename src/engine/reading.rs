@@ -257,6 +257,12 @@ fn around(whole: &WholeDocument, line: usize) -> DocumentPart {
         lines: lines[first..end].iter().map(|line| clean(line)).collect(),
         total: lines.len(),
         places: places(&whole.extraction, first + 1, end),
+        missing: whole
+            .extraction
+            .missing
+            .iter()
+            .map(|line| clean(line))
+            .collect(),
         modified: whole.modified.map(Timestamp::at),
         path: whole.is_lines.then(|| whole.path.clone()),
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
+use super::gaps;
 use super::grep::{self, GrepPassage, ReadAs};
 use super::index::{Lease, Limits, Reader, Store, Within};
 use super::monitored::MonitoredEmbedder;
@@ -178,7 +179,10 @@ impl KnowledgeBase {
             pause: None,
         };
         self.refresh()?;
-        let report = work(&job);
+        let mut report = work(&job);
+        if let Ok(report) = &mut report {
+            gaps::keep(&self.home, report);
+        }
         if matches!(report, Err(KbError::Locked | KbError::ReadOnly))
             && let Err(error) = self.refresh()
         {

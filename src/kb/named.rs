@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::index::{DocumentName, Limits, NameMatches, NameQuery, Within, matching_names};
+use super::search::SearchMode;
 use super::source::walk;
 use crate::text::stem;
 
@@ -68,9 +69,40 @@ impl KnowledgeBase {
                 walked.map(|file| file.source).collect()
             };
             let unread = self.unread(files.insert(walked), name, stop)?;
-            found.push(nearer(means, unread));
+            let named = nearer(means, unread);
+            found.push(if named.is_empty() {
+                self.known_as(name, stop)?
+            } else {
+                named
+            });
         }
         Ok(found)
+    }
+
+    /// The documents that call themselves so in the `aliases` above their text.
+    fn known_as(&self, name: &str, stop: &AtomicBool) -> Result<Vec<String>, KbError> {
+        /// The words of an alias are found before words of the text.
+        const LOOKED_AT: usize = 20;
+        let name = name.trim();
+        let hits = self.search(SearchMode::Lexical, name, LOOKED_AT)?;
+        let mut known: Vec<String> = Vec::new();
+        for hit in hits {
+            if known.contains(&hit.source) {
+                continue;
+            }
+            // A file that has gone meanwhile is called nothing.
+            let Ok(whole) = self.whole_document(&hit.source, stop) else {
+                continue;
+            };
+            let aliases = whole.extraction.aliases();
+            if aliases
+                .iter()
+                .any(|alias| alias.to_lowercase() == name.to_lowercase())
+            {
+                known.push(hit.source);
+            }
+        }
+        Ok(known)
     }
 
     /// The files that a name means and that are no documents yet; only their names are known.

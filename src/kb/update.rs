@@ -17,7 +17,7 @@ use super::error::KbError;
 pub use changes::Changes;
 pub(super) use changes::PassedOver;
 pub(super) use job::Job;
-pub use job::{Phase, Progress, UpdateReport};
+pub use job::{Gap, Phase, Progress, UpdateReport};
 
 impl Job<'_> {
     /// The words from nothing.

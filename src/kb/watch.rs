@@ -88,6 +88,7 @@ impl Watch {
                 watching.watcher = Some(watcher);
                 watching.watched.forget(None);
                 watching.watch_all();
+                watching.poll_silent(knowledge.roots().paths());
             }
             Err(error) => watching.poll_instead(&error),
         }
@@ -244,6 +245,21 @@ impl Watching {
         }
     }
 
+    /// Looks through the folders besides, where their file system tells of no change that another
+    /// machine makes.
+    fn poll_silent<'r>(&mut self, mut roots: impl Iterator<Item = &'r Path>) {
+        let Some((root, kind)) = roots.find_map(|root| Some((root, silent_file_system(root)?)))
+        else {
+            return;
+        };
+        self.polling = Some(POLL);
+        self.notices.push_back(format!(
+            "{} lies on {kind}, where changes by other machines are not reported: it is looked \
+             through every few seconds",
+            crate::text::one_line(&root.to_string_lossy(), 200)
+        ));
+    }
+
     fn poll_instead(&mut self, error: &notify::Error) {
         self.polling = Some(POLL);
         self.watcher = None;
@@ -252,6 +268,36 @@ impl Watching {
             "the folders cannot be watched ({}); they are looked through every few seconds instead",
             crate::text::one_line(&directories::reason(error), 200)
         ));
+    }
+}
+
+/// The kind of the file system below this folder, if it tells of no changes by others.
+fn silent_file_system(folder: &Path) -> Option<&'static str> {
+    /// Marks of Linux's `statfs`, from `linux/magic.h` and the sources of each.
+    #[cfg(target_os = "linux")]
+    const SILENT: [(u32, &str); 9] = [
+        (0x0000_6969, "NFS"),
+        (0x0000_517b, "SMB"),
+        (0xff53_4d42, "CIFS"),
+        (0xfe53_4d42, "SMB2"),
+        (0x6573_5546, "FUSE"),
+        (0x0102_1997, "9p"),
+        (0x786f_4256, "VirtualBox's shared folders"),
+        (0x5346_414f, "AFS"),
+        (0x00c3_6400, "Ceph"),
+    ];
+    #[cfg(target_os = "linux")]
+    {
+        let mark = rustix::fs::statfs(folder).ok()?.f_type as u32;
+        SILENT
+            .iter()
+            .find(|(own, _)| *own == mark)
+            .map(|(_, kind)| *kind)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        None
     }
 }
 

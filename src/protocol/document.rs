@@ -25,6 +25,8 @@ pub struct DocumentPart {
     pub total: usize,
     /// Pages, slides, sheets or cells that begin among these lines: line and name.
     pub places: Vec<(usize, String)>,
+    /// What the document holds and these lines cannot show, a sentence each.
+    pub missing: Vec<String>,
     /// When the file was changed last, where the system tells.
     pub modified: Option<Timestamp>,
     /// Where an editor finds these very lines; `None` where the text was extracted.

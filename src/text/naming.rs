@@ -1,9 +1,15 @@
 //! Names of files as words.
 
-/// A document's file name without its extension.
+/// A document's file name without its extension, and without the id that Notion's export adds:
+/// `Backup plan` of `Backup plan 0f3c…e7.md`.
 pub fn stem(source: &str) -> &str {
     let name = source.rsplit('/').next().unwrap_or(source);
-    without_extension(name)
+    let name = without_extension(name);
+    let is_id = |id: &str| id.len() == 32 && id.bytes().all(|c| c.is_ascii_hexdigit());
+    match name.rsplit_once(' ') {
+        Some((title, id)) if is_id(id) && !title.trim().is_empty() => title.trim_end(),
+        _ => name,
+    }
 }
 
 /// With single spaces where a name has spaces, hyphens or underscores.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{mentions, without_mentions};
+use crate::domain::{mentions, with_quoted_names, without_mentions};
 use crate::kb::{KnowledgeBase, Within};
 
 /// The documents that tools look at.
@@ -23,6 +23,11 @@ impl Scope {
         question: &str,
         stop: &AtomicBool,
     ) -> Result<Option<(Self, String)>, ToolError> {
+        let is_name = |name: &str| {
+            let found = base.documents_named(std::iter::once(name), stop);
+            found.is_ok_and(|found| found.iter().any(|sources| !sources.is_empty()))
+        };
+        let question = &with_quoted_names(question, is_name);
         let mentions = mentions(question);
         if mentions.is_empty() {
             return Ok(None);

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::scope::Scope;
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
 use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink, blocking};
-use crate::domain::{Evidence, ToolCall, mentions};
+use crate::domain::{Evidence, ToolCall};
 use crate::kb::KnowledgeBase;
 
 /// The tools over one knowledge base, or over a part of it.
@@ -46,7 +46,7 @@ impl Toolbox for KbToolbox {
     }
 
     async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
-        if mentions(question).is_empty() {
+        if !question.contains('@') {
             return Ok(None);
         }
         let (base, question) = (Arc::clone(&self.base), question.to_owned());

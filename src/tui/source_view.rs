@@ -121,6 +121,18 @@ impl SourceView {
         }
     }
 
+    /// What the document holds and its text does not, on one line.
+    pub fn missing(&self) -> Option<String> {
+        let Content::Here(part) = &self.content else {
+            return None;
+        };
+        let (first, others) = part.missing.split_first()?;
+        Some(match others.len() {
+            0 => format!("not read of it: {first}"),
+            more => format!("not read of it: {first}; and {more} more"),
+        })
+    }
+
     /// Says why the document does not come.
     pub fn fail(&mut self, reason: &str) {
         self.awaited = None;

@@ -127,7 +127,13 @@ static RECORDS: Format = text(
     Some(PlaceUnit::Row),
     Reading::Text(records::document),
 );
-static MAILBOX: Format = document("mailbox", &["mbox", "mbx"], PlaceUnit::Message, &[], mail::mailbox);
+static MAILBOX: Format = document(
+    "mailbox",
+    &["mbox", "mbx"],
+    PlaceUnit::Message,
+    &[],
+    mail::mailbox,
+);
 static PACKED_JSON: Format = text("JSON on one line", &[], None, Reading::Text(json::document));
 static JSON: Format = text(
     "JSON",
@@ -160,7 +166,9 @@ pub static FORMATS: &[&Format] = &[
     ),
     &document(
         "PowerPoint",
-        &["pptx", "pptm", "potx", "potm", "ppsx", "ppsm", "ppt", "pot", "pps"],
+        &[
+            "pptx", "pptm", "potx", "potm", "ppsx", "ppsm", "ppt", "pot", "pps",
+        ],
         PlaceUnit::Slide,
         OFFICE,
         office::document,
@@ -172,7 +180,13 @@ pub static FORMATS: &[&Format] = &[
         WORKBOOK,
         office::document,
     ),
-    &document("OpenDocument text", &["odt", "ott"], PlaceUnit::Section, ZIP, office::document),
+    &document(
+        "OpenDocument text",
+        &["odt", "ott"],
+        PlaceUnit::Section,
+        ZIP,
+        office::document,
+    ),
     &document(
         "OpenDocument presentation",
         &["odp", "otp"],
@@ -187,8 +201,20 @@ pub static FORMATS: &[&Format] = &[
         ZIP,
         office::document,
     ),
-    &document("e-book", &["epub"], PlaceUnit::Section, ZIP, office::document),
-    &document("rich text", &["rtf"], PlaceUnit::Section, &[b"{\\rtf"], rich::document),
+    &document(
+        "e-book",
+        &["epub"],
+        PlaceUnit::Section,
+        ZIP,
+        office::document,
+    ),
+    &document(
+        "rich text",
+        &["rtf"],
+        PlaceUnit::Section,
+        &[b"{\\rtf"],
+        rich::document,
+    ),
     &document(
         "Outlook message",
         &["msg", "oft"],
@@ -196,7 +222,13 @@ pub static FORMATS: &[&Format] = &[
         COMPOUND,
         office::document,
     ),
-    &document("mail", &["eml", "emlx"], PlaceUnit::Message, &[], mail::document),
+    &document(
+        "mail",
+        &["eml", "emlx"],
+        PlaceUnit::Message,
+        &[],
+        mail::document,
+    ),
     &MAILBOX,
     &document(
         "saved web page",

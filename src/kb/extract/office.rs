@@ -50,7 +50,9 @@ fn microsoft_format(types: &str, archive: &Archive<'_>) -> Option<DocumentFormat
     let main = types
         .split("ContentType=\"")
         .filter_map(|rest| rest.split('"').next())
-        .find(|kind| kind.ends_with(".main+xml") || kind.ends_with("sheet.binary.macroEnabled.main"));
+        .find(|kind| {
+            kind.ends_with(".main+xml") || kind.ends_with("sheet.binary.macroEnabled.main")
+        });
     let holds = |name: &str| main.is_some_and(|kind| kind.contains(name));
     if holds("word") || archive.has_like("word/document.xml") {
         Some(DocumentFormat::Docx)

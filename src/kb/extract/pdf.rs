@@ -82,7 +82,8 @@ impl PdfReader {
             ParseEvent::PageFailed { page, .. } => self.failed.push(page as usize),
             ParseEvent::DocumentEnd { quality } => {
                 if quality.pages_incomplete {
-                    self.draft.miss("pages that its list of pages does not reach");
+                    self.draft
+                        .miss("pages that its list of pages does not reach");
                 }
             }
             _ => {}
@@ -113,15 +114,23 @@ impl PdfReader {
             return Err(SkipReason::Damaged("it has no pages".to_owned()));
         }
         if self.pages.is_empty() {
-            return Err(SkipReason::Damaged("none of its pages can be read".to_owned()));
+            return Err(SkipReason::Damaged(
+                "none of its pages can be read".to_owned(),
+            ));
         }
         drop_repeated_edges(&mut self.pages);
         join_cut_words(&mut self.pages);
         let mut draft = self.draft;
         for (numbers, why) in [
             (&self.failed, "cannot be read"),
-            (&self.pictures, "only a picture; run text recognition (OCR) on it"),
-            (&self.unreadable, "text in a font that does not say which letters it holds"),
+            (
+                &self.pictures,
+                "only a picture; run text recognition (OCR) on it",
+            ),
+            (
+                &self.unreadable,
+                "text in a font that does not say which letters it holds",
+            ),
         ] {
             if !numbers.is_empty() {
                 draft.miss(format!("{} of {all}: {why}", pages_named(numbers)));
@@ -200,7 +209,11 @@ fn text_string(bytes: &[u8]) -> String {
         Some((encoding, mark)) => encoding.decode_without_bom_handling(&bytes[mark..]).0,
         None => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
-            Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(bytes).0,
+            Err(_) => {
+                encoding_rs::WINDOWS_1252
+                    .decode_without_bom_handling(bytes)
+                    .0
+            }
         },
     }
     .into_owned()
@@ -321,7 +334,11 @@ fn add_fields(draft: &mut Draft, fields: &[FormField]) {
 /// `page 2`, `pages 2, 5 and 7 others`.
 fn pages_named(numbers: &[usize]) -> String {
     const NAMED: usize = 8;
-    let named: Vec<String> = numbers.iter().take(NAMED).map(ToString::to_string).collect();
+    let named: Vec<String> = numbers
+        .iter()
+        .take(NAMED)
+        .map(ToString::to_string)
+        .collect();
     let unit = if numbers.len() == 1 { "page" } else { "pages" };
     match numbers.len().saturating_sub(NAMED) {
         0 => format!("{unit} {}", named.join(", ")),
@@ -333,9 +350,11 @@ fn pages_named(numbers: &[usize]) -> String {
 fn own_title(title: &str) -> Option<String> {
     let title = title.trim().trim_start_matches("Microsoft Word - ").trim();
     let lower = title.to_lowercase();
-    let is_file = [".doc", ".docx", ".indd", ".tex", ".dvi", ".pptx", ".ppt", ".pdf"]
-        .iter()
-        .any(|ending| lower.ends_with(ending));
+    let is_file = [
+        ".doc", ".docx", ".indd", ".tex", ".dvi", ".pptx", ".ppt", ".pdf",
+    ]
+    .iter()
+    .any(|ending| lower.ends_with(ending));
     let is_nothing = lower.is_empty() || lower.starts_with("untitled") || lower == "(anonymous)";
     (!is_file && !is_nothing).then(|| title.to_owned())
 }
@@ -371,6 +390,9 @@ mod tests {
     #[test]
     fn pages_are_named_up_to_a_number() {
         assert_eq!(pages_named(&[3]), "page 3");
-        assert_eq!(pages_named(&(1..=10).collect::<Vec<_>>()), "pages 1, 2, 3, 4, 5, 6, 7, 8 and 2 others");
+        assert_eq!(
+            pages_named(&(1..=10).collect::<Vec<_>>()),
+            "pages 1, 2, 3, 4, 5, 6, 7, 8 and 2 others"
+        );
     }
 }

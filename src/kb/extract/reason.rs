@@ -1,4 +1,4 @@
-use std::io;
+use std::io::{self, ErrorKind};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -58,6 +58,12 @@ pub enum SkipReason {
     /// The machine did not let it be read; says how. Another time it may.
     #[error("not read this time: {0}")]
     NotNow(String),
+    /// A cloud folder keeps its contents elsewhere.
+    #[error(
+        "not on this machine: its contents are in the cloud; what is known of it is kept until they \
+         are loaded"
+    )]
+    InCloud,
     /// Its end was not waited for.
     #[error("not read: interrupted")]
     Stopped,
@@ -113,6 +119,7 @@ impl SkipReason {
             | Self::BrokeOff => true,
             Self::Congested
             | Self::NotNow(_)
+            | Self::InCloud
             | Self::Stopped
             | Self::Away
             | Self::LinkOutside
@@ -129,7 +136,7 @@ impl SkipReason {
     /// Whether it says something of the machine and nothing of the file: what was known of the
     /// file before stays known.
     pub(in crate::kb) fn is_passing(&self) -> bool {
-        matches!(self, Self::Congested | Self::NotNow(_))
+        matches!(self, Self::Congested | Self::NotNow(_) | Self::InCloud)
     }
 }
 
@@ -147,6 +154,18 @@ impl From<io::Error> for SkipReason {
     fn from(error: io::Error) -> Self {
         if is_link(&error) {
             return Self::Unreadable("a link has taken its place".to_owned());
+        }
+        // What folders of a cloud or of a network answer while they cannot give the contents.
+        if matches!(
+            error.kind(),
+            ErrorKind::WouldBlock
+                | ErrorKind::TimedOut
+                | ErrorKind::Deadlock
+                | ErrorKind::StaleNetworkFileHandle
+                | ErrorKind::NetworkDown
+                | ErrorKind::HostUnreachable
+        ) {
+            return Self::NotNow(error.to_string());
         }
         Self::Unreadable(error.to_string())
     }

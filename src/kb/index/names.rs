@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use globset::GlobSet;
 use strsim::osa_distance;
+use unicode_normalization::UnicodeNormalization;
 
 use super::document::{NameMatches, NameQuery};
 use crate::globs::{self, BadGlob};
@@ -65,7 +66,7 @@ fn remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbEr
         return Ok(found);
     }
     let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
-    let (slips, found) = nearest(&names, &asked.to_lowercase().replace('\\', "/"));
+    let (slips, found) = nearest(&names, &folded(asked).replace('\\', "/"));
     Ok(at(SLIP + slips, found))
 }
 
@@ -82,7 +83,7 @@ fn given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> 
     if !is_folder {
         return without_slips(all, name);
     }
-    let folded = name.to_lowercase().replace('\\', "/");
+    let folded = folded(name).replace('\\', "/");
     let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
     let below = pick_by(&names, &|n| n.is_below(&folded));
     if below.is_empty() && is_glob(name) {
@@ -93,12 +94,17 @@ fn given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> 
 
 /// `audit-log.md` by "the audit log".
 fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
-    let own = stem(source).to_lowercase();
+    let own = folded(stem(source));
     let mut words = own
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .peekable();
     words.peek().is_some() && words.all(|word| asked.contains(word))
+}
+
+/// A name in lower case and composed: macOS writes `é` as two characters.
+fn folded(name: &str) -> String {
+    name.nfc().collect::<String>().to_lowercase()
 }
 
 fn plain(asked: &str) -> &str {
@@ -118,7 +124,7 @@ fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, K
         return Ok(at(WITHOUT_SLIPS, vec![asked.to_owned()]));
     }
     let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
-    let folded = asked.to_lowercase().replace('\\', "/");
+    let folded = folded(asked).replace('\\', "/");
     let ending = format!("/{folded}");
     let plain = spaced(&folded);
     // A question holds of `Heron status.pptx` what looks like a name.
@@ -155,7 +161,7 @@ fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, K
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
 fn mentioned(all: &[DocumentName<'_>], question: &str) -> NameMatches {
-    let folded = question.to_lowercase();
+    let folded = folded(question);
     let words = words(&folded);
     let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
     let found = pick_by(&names, &|n| {
@@ -199,8 +205,8 @@ impl<'d> Names<'d> {
     fn of(document: &DocumentName<'d>) -> Self {
         Self {
             document: *document,
-            source: document.source.to_lowercase(),
-            title: document.title.to_lowercase(),
+            source: folded(document.source),
+            title: folded(document.title),
         }
     }
 

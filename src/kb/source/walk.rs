@@ -18,6 +18,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 pub(in crate::kb) use belonging::builder;
 
+use super::cloud::is_dataless;
 use super::included::Included;
 use super::roots::{Roots, below};
 use super::stamp::Stamp;
@@ -125,7 +126,12 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
         for sorted in receiver {
             match sorted {
                 Ok(file) => found.push(file),
-                Err((path, reason)) => skipped.push(skip(roots, &path, reason)),
+                Err((path, reason)) => {
+                    if reason == SkipReason::InCloud {
+                        unseen.extend(roots.source_of(&path));
+                    }
+                    skipped.push(skip(roots, &path, reason));
+                }
             }
         }
         // It may go while it is walked.
@@ -271,6 +277,7 @@ fn sort(
         return pass_over(SkipReason::BadName);
     }
     match entry.metadata() {
+        Ok(meta) if is_dataless(&meta) => pass_over(SkipReason::InCloud),
         Ok(meta) if is_too_large(path, meta.len()) => pass_over(
             Opened::beneath(root, path).map_or_else(SkipReason::from, |file| too_large(&file)),
         ),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Limits, Reader};
-use crate::kb::source::Roots;
+use crate::kb::source::{Roots, has_placeholder};
 use crate::kb::source::{Skipped, SourceFile, look};
 
 /// More files than this are a reason to look at everything.
@@ -82,11 +82,14 @@ pub(super) fn look_at(
             Ok(meta) if meta.is_file() => match look(roots, root, path, document.is_some()) {
                 Some(Ok(file)) => seen.found.push((file, document)),
                 Some(Err(skipped)) => {
+                    let is_passing = skipped.reason.is_passing();
                     seen.skipped.push(skipped);
-                    seen.vanished.extend(document);
+                    seen.vanished.extend(document.filter(|_| !is_passing));
                 }
                 None => seen.vanished.extend(document),
             },
+            // Whether it is gone, or only its contents, a walk tells.
+            Err(_) if has_placeholder(path) => return Ok(None),
             Err(error) if is_gone(error.kind(), path) => seen.vanished.extend(document),
             _ => return Ok(None),
         }

@@ -60,8 +60,19 @@ pub struct UpdateReport {
     pub embedded: usize,
     /// Files that are not in the index, and why.
     pub skipped: Vec<Skipped>,
+    /// What documents hold and their texts do not, by their paths.
+    pub gaps: Vec<Gap>,
     /// Files that were looked at to find this out.
     pub looked_at: usize,
+}
+
+/// A document that was not read to its last word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// As evidence names it.
+    pub path: String,
+    /// What is missing, a sentence each.
+    pub missing: Vec<String>,
 }
 
 /// One update.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::changes::{Changes, SeenFiles, look_at};
-use super::job::{Job, Phase, UpdateReport};
+use super::job::{Gap, Job, Phase, UpdateReport};
 use super::plan::{Suspect, looks_same, plan};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
@@ -69,8 +69,11 @@ pub(super) fn read(
 /// What became of it.
 enum ReadOutcome {
     Skipped(SkipReason),
-    Same { mtime_is_reliable: bool },
-    Text(Box<Incoming>),
+    Same {
+        mtime_is_reliable: bool,
+    },
+    /// The document, and what is missing from its text.
+    Text(Box<Incoming>, Vec<String>),
 }
 
 /// Reads all suspects on all cores and hands over what comes of them, in whatever order. Ends
@@ -142,7 +145,7 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
     };
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
-    Some(ReadOutcome::Text(Box::new(Incoming {
+    let incoming = Incoming {
         source: source.clone(),
         title,
         hash,
@@ -153,7 +156,8 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
         links,
         chunks: chunks.map(|chunk| (key_of(&chunk), chunk)).collect(),
         reservation,
-    })))
+    };
+    Some(ReadOutcome::Text(Box::new(incoming), document.missing))
 }
 
 /// About what a document takes while it is cut, in bytes: its text, the same in chunks, its lines.
@@ -167,8 +171,11 @@ fn weight(document: &Extraction) -> u64 {
 fn hash(document: &Extraction) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(document.text.as_bytes());
-    if document.title.is_some() || !document.places.is_empty() {
-        let rest = format!("{:?}{:?}", document.title, document.places);
+    if document.title.is_some() || !document.places.is_empty() || !document.missing.is_empty() {
+        let rest = format!(
+            "{:?}{:?}{:?}",
+            document.title, document.places, document.missing
+        );
         hasher.update(rest.as_bytes());
     }
     *hasher.finalize().as_bytes()
@@ -307,7 +314,11 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            ReadOutcome::Text(document) => {
+            ReadOutcome::Text(document, missing) => {
+                self.report.gaps.push(Gap {
+                    path: suspect.file.source.clone(),
+                    missing,
+                });
                 match &suspect.old {
                     Some(_) => self.report.changed += 1,
                     None => self.added.push(document.hash),
@@ -324,6 +335,10 @@ impl Pass<'_> {
             return Ok(());
         }
         *self.removed.entry(gone.hash).or_default() += 1;
+        self.report.gaps.push(Gap {
+            path: gone.source.clone(),
+            missing: Vec::new(),
+        });
         self.batch.remove(&gone.source, limits)
     }
 

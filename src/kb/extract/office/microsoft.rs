@@ -44,12 +44,19 @@ pub(in crate::kb::extract) fn document(
     }
     let mut content = document.to_ir();
     let numbers = document.as_docx().map(numbers).unwrap_or_default();
-    let is_presentation = matches!(document.format(), DocumentFormat::Pptx | DocumentFormat::Ppt);
+    let is_presentation = matches!(
+        document.format(),
+        DocumentFormat::Pptx | DocumentFormat::Ppt
+    );
     drop(document);
 
     let mut draft = Draft::default();
     if content.metadata.text_truncated {
-        content.metadata.warnings.iter().for_each(|line| draft.miss(line));
+        content
+            .metadata
+            .warnings
+            .iter()
+            .for_each(|line| draft.miss(line));
     }
     let mut labels = Labels(numbers);
     let title = mem::take(&mut content.metadata.title);
@@ -69,7 +76,11 @@ pub(in crate::kb::extract) fn document(
         }
     }
     if is_presentation {
-        return draft.finish(TextLayout::Markdown, title, "its slides are empty or pictures");
+        return draft.finish(
+            TextLayout::Markdown,
+            title,
+            "its slides are empty or pictures",
+        );
     }
     draft.finish_sections(title, "its pages are empty or pictures")
 }
@@ -133,7 +144,9 @@ impl Labels {
                 first.content.insert(0, text(format!("{label} ")));
                 is_plain = false;
             }
-            item.nested.iter_mut().for_each(|nested| self.apply_to_list(nested));
+            item.nested
+                .iter_mut()
+                .for_each(|nested| self.apply_to_list(nested));
         }
         list.ordered &= is_plain;
     }
@@ -160,9 +173,7 @@ fn with_comments_in_place(elements: Vec<Element>) -> Vec<Element> {
         comment_ids(&element, &mut about);
         placed.push(element);
         for id in about {
-            let is_it = |comment: &&mut Option<Element>| {
-                matches!(comment, Some(Element::Endnote(note)) if note.id == id)
-            };
+            let is_it = |comment: &&mut Option<Element>| matches!(comment, Some(Element::Endnote(note)) if note.id == id);
             placed.extend(comments.iter_mut().find(is_it).and_then(Option::take));
         }
     }
@@ -204,7 +215,10 @@ fn numbers(document: &DocxDocument) -> HashMap<String, VecDeque<String>> {
             BlockElement::Paragraph(paragraph) => {
                 if let Some(label) = counters.label(document, paragraph) {
                     let text = paragraph_text(paragraph);
-                    labels.entry(text.trim().to_owned()).or_default().push_back(label);
+                    labels
+                        .entry(text.trim().to_owned())
+                        .or_default()
+                        .push_back(label);
                 }
             }
             BlockElement::Table(table) => {
@@ -229,7 +243,9 @@ impl Counters {
             Some(own) => own,
             None => {
                 let styles = document.styles.as_ref()?;
-                styles.effective_paragraph_properties(direct).numbering_ref?
+                styles
+                    .effective_paragraph_properties(direct)
+                    .numbering_ref?
             }
         };
         let numbering = document.numbering.as_ref()?;
@@ -268,7 +284,9 @@ impl Counters {
 fn counted(count: u32, format: &NumberFormat) -> String {
     let letters = || {
         let letter = char::from(b'a' + ((count.max(1) - 1) % 26) as u8);
-        letter.to_string().repeat(((count.max(1) - 1) / 26 + 1).min(4) as usize)
+        letter
+            .to_string()
+            .repeat(((count.max(1) - 1) / 26 + 1).min(4) as usize)
     };
     match format {
         NumberFormat::LowerLetter => letters(),

@@ -48,7 +48,10 @@ pub(in crate::kb::extract) fn xlsx(book: &XlsxDocument) -> Result<Extraction, Sk
 
 fn title(book: &XlsxDocument) -> Option<String> {
     let properties = book.core_properties.as_ref()?;
-    properties.title.clone().filter(|title| !title.trim().is_empty())
+    properties
+        .title
+        .clone()
+        .filter(|title| !title.trim().is_empty())
 }
 
 fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String]) {
@@ -64,7 +67,10 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
         rows.miss(format!("sheet {name}: {damage}"));
     }
     if !sheet.text_shapes.is_empty() {
-        rows.miss(format!("sheet {name}: text in {} shape(s)", sheet.text_shapes.len()));
+        rows.miss(format!(
+            "sheet {name}: text in {} shape(s)",
+            sheet.text_shapes.len()
+        ));
     }
     if !sheet.images.is_empty() {
         rows.miss(format!("sheet {name}: {} picture(s)", sheet.images.len()));
@@ -76,7 +82,10 @@ fn padded(book: &XlsxDocument, cell: &Cell) -> Option<String> {
     let CellValue::Number(number) = cell.value else {
         return None;
     };
-    let code = book.styles.as_ref()?.number_format_override_for(cell.style_index?)?;
+    let code = book
+        .styles
+        .as_ref()?
+        .number_format_override_for(cell.style_index?)?;
     let is_code = code.len() > 1 && code.bytes().all(|digit| digit == b'0');
     is_code.then(|| format!("{number:0width$.0}", width = code.len()))
 }
@@ -88,7 +97,9 @@ fn fill_merged(
     sheet: &Worksheet,
 ) -> Result<(), SkipReason> {
     for area in &sheet.merged_cells {
-        let Some((first, last)) = area.split_once(':') else { continue };
+        let Some((first, last)) = area.split_once(':') else {
+            continue;
+        };
         let (Some(first), Some(last)) = (CellRef::parse(first), CellRef::parse(last)) else {
             continue;
         };
@@ -97,7 +108,11 @@ fn fill_merged(
         let Some((top, below)) = sheet.rows.get(from..to).and_then(<[_]>::split_first) else {
             continue;
         };
-        let Some(cell) = top.cells.iter().find(|cell| cell.reference.col == first.col) else {
+        let Some(cell) = top
+            .cells
+            .iter()
+            .find(|cell| cell.reference.col == first.col)
+        else {
             continue;
         };
         let value = book.format_cell_value(cell);
@@ -111,7 +126,9 @@ fn fill_merged(
 /// Reads a workbook of Excel 97 to 2003, or an older one.
 pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
-    book.notices().iter().for_each(|notice| rows.miss(notice.clone()));
+    book.notices()
+        .iter()
+        .for_each(|notice| rows.miss(notice.clone()));
     for sheet in &book.sheets {
         rows.begin(&sheet.name)?;
         let value = |row: usize, column: usize| {
@@ -129,10 +146,16 @@ pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, Skip
         for comment in &sheet.comments {
             let author = comment.author.as_deref().unwrap_or_default();
             let said = format!("Comment ({author}): {}", comment.text);
-            rows.push(usize::from(comment.row) + 1, usize::from(comment.col), &said)?;
+            rows.push(
+                usize::from(comment.row) + 1,
+                usize::from(comment.col),
+                &said,
+            )?;
         }
         for &(first, last, column, _) in &sheet.merged_cells {
-            let Some(shown) = value(first.into(), column.into()) else { continue };
+            let Some(shown) = value(first.into(), column.into()) else {
+                continue;
+            };
             let last = usize::from(last).min(sheet.rows.len().saturating_sub(1));
             for row in usize::from(first) + 1..=last {
                 rows.push(row + 1, column.into(), &shown)?;

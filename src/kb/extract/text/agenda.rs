@@ -88,7 +88,9 @@ impl Property {
             is_quoted ^= c == '"';
             c == ':' && !is_quoted
         })?;
-        let (name, parameters) = line[..colon].split_once(';').unwrap_or((&line[..colon], ""));
+        let (name, parameters) = line[..colon]
+            .split_once(';')
+            .unwrap_or((&line[..colon], ""));
         // Apple writes `item1.EMAIL`.
         let name = name.rsplit('.').next().unwrap_or(name);
         let value = line[colon + 1..]
@@ -106,11 +108,20 @@ impl Property {
 
     /// The value as people write it.
     fn shown(&self) -> String {
-        let common_name = self.parameters.split(';').find_map(|one| one.strip_prefix("CN="));
-        let value = self.value.trim_start_matches("mailto:").trim_start_matches("MAILTO:");
+        let common_name = self
+            .parameters
+            .split(';')
+            .find_map(|one| one.strip_prefix("CN="));
+        let value = self
+            .value
+            .trim_start_matches("mailto:")
+            .trim_start_matches("MAILTO:");
         match self.name.as_str() {
             "ADR" | "ORG" => {
-                let parts = value.split(';').map(str::trim).filter(|part| !part.is_empty());
+                let parts = value
+                    .split(';')
+                    .map(str::trim)
+                    .filter(|part| !part.is_empty());
                 parts.collect::<Vec<_>>().join(", ")
             }
             "ATTENDEE" | "ORGANIZER" => match common_name {
@@ -158,7 +169,9 @@ impl Entry {
     }
 
     fn write(self, draft: &mut Draft) {
-        let title = self.title.unwrap_or_else(|| "Entry without a title".to_owned());
+        let title = self
+            .title
+            .unwrap_or_else(|| "Entry without a title".to_owned());
         draft.push_apart(&format!("## {}", title.replace('\n', " ")));
         draft.push_apart(&self.lines.join("\n"));
     }

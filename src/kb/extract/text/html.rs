@@ -135,7 +135,11 @@ fn is_too_costly(html: &str) -> bool {
         if VOID.contains(&name.as_str()) || LEFT_OPEN.contains(&name.as_str()) {
             continue;
         }
-        depth = if tag.closes { depth.saturating_sub(1) } else { depth + 1 };
+        depth = if tag.closes {
+            depth.saturating_sub(1)
+        } else {
+            depth + 1
+        };
         if depth > MAX_DEPTH || count > MAX_TAGS || tag.end - tag.start > MAX_TAG_BYTES {
             return true;
         }

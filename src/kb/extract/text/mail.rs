@@ -47,7 +47,8 @@ fn without_count(bytes: &[u8]) -> &[u8] {
 
 fn parse(bytes: &[u8]) -> Option<Message<'_>> {
     let message = MessageParser::default().parse(bytes)?;
-    let is_one = message.from().is_some() || message.subject().is_some() || message.date().is_some();
+    let is_one =
+        message.from().is_some() || message.subject().is_some() || message.date().is_some();
     is_one.then_some(message)
 }
 
@@ -69,7 +70,9 @@ pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: Vec<u8>) -> Result<Extrac
         }
     }
     if broken > 0 {
-        draft.miss(format!("{broken} message(s) without sender, subject and date"));
+        draft.miss(format!(
+            "{broken} message(s) without sender, subject and date"
+        ));
     }
     draft.finish(TextLayout::Plain, None, "it holds no messages")
 }
@@ -80,20 +83,21 @@ pub(in crate::kb::extract) fn saved_page(
     bytes: Vec<u8>,
 ) -> Result<Extraction, SkipReason> {
     let parsed = MessageParser::default().parse(&bytes);
-    let page = parsed.iter().flat_map(|message| &message.parts).find_map(|part| {
-        match &part.body {
+    let page = parsed
+        .iter()
+        .flat_map(|message| &message.parts)
+        .find_map(|part| match &part.body {
             PartType::Html(page) => Some(page),
             _ => None,
-        }
-    });
+        });
     let page = page.ok_or_else(|| SkipReason::Damaged("there is no page in it".to_owned()))?;
     html::document(name, page)
 }
 
 /// Reads a message of Outlook.
 pub(in crate::kb::extract) fn outlook(bytes: &[u8]) -> Result<Extraction, SkipReason> {
-    let mut message = Outlook::from_slice(bytes)
-        .map_err(|error| SkipReason::Damaged(error.to_string()))?;
+    let mut message =
+        Outlook::from_slice(bytes).map_err(|error| SkipReason::Damaged(error.to_string()))?;
     fill_from_code_pages(&mut message, bytes);
     let mut draft = Draft::default();
     write_outlook(&mut draft, &message, 0)?;
@@ -128,7 +132,11 @@ fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(
         let named = people.iter().map(person);
         named.collect::<Vec<_>>().join(", ")
     };
-    let date = [&message.client_submit_time, &message.message_delivery_time, &message.headers.date];
+    let date = [
+        &message.client_submit_time,
+        &message.message_delivery_time,
+        &message.headers.date,
+    ];
     let date = date.into_iter().find(|date| !date.is_empty());
     draft.part();
     write_head(
@@ -146,7 +154,11 @@ fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(
     let page = page.map_or_else(String::new, |(markdown, _)| markdown);
     draft.push_apart(better_of(&message.body, &page));
     for attachment in &message.attachments {
-        let names = [&attachment.long_file_name, &attachment.file_name, &attachment.display_name];
+        let names = [
+            &attachment.long_file_name,
+            &attachment.file_name,
+            &attachment.display_name,
+        ];
         let name = names.into_iter().find(|name| !name.is_empty());
         let name = name.map_or("without a name", String::as_str);
         if depth < MAX_DEPTH
@@ -158,7 +170,9 @@ fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(
         }
         draft.push_apart(&format!("Attachment: {name}"));
         let is_text = attachment.mime_tag.starts_with("text/")
-            || [".txt", ".md", ".csv", ".log"].iter().any(|end| name.ends_with(end));
+            || [".txt", ".md", ".csv", ".log"]
+                .iter()
+                .any(|end| name.ends_with(end));
         if is_text && attachment.payload_bytes.len() <= MAX_ATTACHED_BYTES {
             draft.push_apart(&String::from_utf8_lossy(&attachment.payload_bytes));
         }

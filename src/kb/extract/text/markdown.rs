@@ -175,15 +175,15 @@ impl Cleaner {
             && [" from '", " from \""]
                 .iter()
                 .any(|from| trimmed.contains(from));
-        (is_option || is_attributes || is_contents || is_import || is_include(trimmed))
-            .then(String::new)
+        let is_own = is_include(trimmed) || is_logseq_property(trimmed);
+        (is_option || is_attributes || is_contents || is_import || is_own).then(String::new)
     }
 
     /// A line without what is out of sight within it.
     fn inline(&mut self, line: &str) -> String {
         let mut clean = String::with_capacity(line.len());
         let mut rest = line;
-        while let Some(at) = rest.find(['\\', '`', '<', '{', '!', '[', 'd']) {
+        while let Some(at) = rest.find(['\\', '`', '<', '{', '!', '[', 'd', '%', '(']) {
             clean.push_str(&rest[..at]);
             rest = &rest[at..];
             let taken = self.take_inline(rest, &mut clean).max(1);
@@ -207,7 +207,8 @@ impl Cleaner {
         for (begin, end) in HIDDEN {
             if let Some(inner) = rest.strip_prefix(begin) {
                 let Some(at) = inner.find(end) else {
-                    if *begin == "{%" || *begin == "{{#" {
+                    let is_inline = *begin == "%%" && !clean.trim().is_empty();
+                    if *begin == "{%" || *begin == "{{#" || is_inline {
                         clean.push_str(rest);
                     } else {
                         self.hidden_until = Some(end);
@@ -226,6 +227,9 @@ impl Cleaner {
             .or_else(|| self.tag(rest))
         {
             clean.push_str(&said);
+            return length;
+        }
+        if let Some(length) = block_reference(rest) {
             return length;
         }
         if rest.starts_with("data:") && rest.get(..80).is_some_and(|head| head.contains(";base64,"))
@@ -313,6 +317,8 @@ const HIDDEN: &[(&str, &str)] = &[
     ("{{%", "%}}"),
     ("{{#", "}}"),
     ("{%", "%}"),
+    // Comments of Obsidian.
+    ("%%", "%%"),
 ];
 
 /// Whether a line is nothing but the name of a file to be put there.
@@ -496,6 +502,26 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
         }
     }
     None
+}
+
+/// How long the reference to a block of Logseq is that begins here: `((65a1b2c3-…))`.
+fn block_reference(rest: &str) -> Option<usize> {
+    let inner = rest.strip_prefix("((")?;
+    let end = inner.find("))")?;
+    is_id(&inner[..end]).then_some(end + 4)
+}
+
+/// `id:: 65a1b2c3-…`, and what else Logseq keeps for itself.
+fn is_logseq_property(trimmed: &str) -> bool {
+    let Some((key, value)) = trimmed.trim_start_matches("- ").split_once("::") else {
+        return false;
+    };
+    key == "collapsed" || key == "id" && is_id(value.trim())
+}
+
+/// An id that a program gave: 36 characters of hexadecimal digits and hyphens.
+fn is_id(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')
 }
 
 fn is_badge(alt: &str, source: &str) -> bool {

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn ids_are_no_words() {
-        let org = "* Plan\n:PROPERTIES:\n:ID: 6f1c\n:Owner: Ann\n:END:\nSee [[id:6f1c][Backup plan]].";
+        let org =
+            "* Plan\n:PROPERTIES:\n:ID: 6f1c\n:Owner: Ann\n:END:\nSee [[id:6f1c][Backup plan]].";
         assert_eq!(readable(org), "* Plan\n\n\nOwner: Ann\n\nSee Backup plan.");
     }
 }

@@ -9,11 +9,15 @@ use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// Reads a document of rich text.
 pub(in crate::kb::extract) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
-    let document = RtfDocument::from_bytes(&bytes)
-        .map_err(|error| SkipReason::Damaged(error.to_string()))?;
+    let document =
+        RtfDocument::from_bytes(&bytes).map_err(|error| SkipReason::Damaged(error.to_string()))?;
     let mut draft = Draft::default();
     for paragraph in document.get_text().split('\n') {
         draft.push_apart(paragraph);
     }
-    draft.finish(TextLayout::Plain, document.info.title, "its pages are empty or pictures")
+    draft.finish(
+        TextLayout::Plain,
+        document.info.title,
+        "its pages are empty or pictures",
+    )
 }

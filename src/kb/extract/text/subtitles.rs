@@ -24,7 +24,10 @@ fn begin(line: &str) -> Option<&str> {
     let (from, _) = line.split_once("-->").or_else(|| line.split_once(','))?;
     let from = from.trim();
     let is_time = from.contains(':') && from.starts_with(|c: char| c.is_ascii_digit());
-    let is_time = is_time && from.chars().all(|c| c.is_ascii_digit() || ":.,".contains(c));
+    let is_time = is_time
+        && from
+            .chars()
+            .all(|c| c.is_ascii_digit() || ":.,".contains(c));
     is_time.then(|| from.split(['.', ',']).next().unwrap_or(from))
 }
 

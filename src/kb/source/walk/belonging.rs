@@ -15,6 +15,7 @@ use ignore::{DirEntry, WalkBuilder};
 use super::rules::{Budget, IgnoreRules, Read, Ruling};
 use super::secret;
 use crate::kb::extract::SkipReason;
+use crate::kb::source::cloud::placeholder_of;
 use crate::kb::source::included::Included;
 use crate::kb::source::roots::below;
 
@@ -39,6 +40,10 @@ pub(in crate::kb) fn builder(
                     aside(entry.path(), reason);
                     false
                 }
+                Placement::InCloud(file) => {
+                    aside(&file, SkipReason::InCloud);
+                    false
+                }
             }
     });
     Ok(builder)
@@ -48,6 +53,8 @@ enum Placement {
     In,
     Out,
     LeftOut(SkipReason),
+    /// A placeholder of this file.
+    InCloud(PathBuf),
 }
 
 /// What one way through a root knows.
@@ -138,7 +145,7 @@ impl Belonging {
             return Placement::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
         }
         if is_hidden(entry) && ruling != Ruling::Kept {
-            return Placement::Out;
+            return placeholder_of(path).map_or(Placement::Out, Placement::InCloud);
         }
         Placement::In
     }
