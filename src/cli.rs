@@ -139,6 +139,7 @@ pub fn main() -> ExitCode {
     use_local_times();
     let parsed = Cli::command()
         .after_long_help(settings_help())
+        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {

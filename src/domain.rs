@@ -7,6 +7,7 @@
 mod answer;
 mod confidence;
 mod evidence;
+mod file_format;
 mod grade;
 mod graded_by;
 mod lines;
@@ -27,6 +28,7 @@ mod what_if;
 pub use answer::{Answer, Citation, Outcome, Quotation, Turn};
 pub use confidence::{Confidence, ConfidenceLevel};
 pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
+pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
 pub use lines::LineRange;

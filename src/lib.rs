@@ -76,33 +76,10 @@
 //!
 //! # Adding a file format
 //!
-//! A file of unknown ending is read already, line by line, as code: a reader is worth its while where lines alone
-//! mislead.
-//!
-//! 1. The reader: `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name, by both where
-//!    two formats share an ending; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`. An
-//!    ending that is read as plain text so far leaves the list in `kb/extract/extraction.rs`. A file that is not what
-//!    its ending says is refused as damaged, unless its lines are worth reading as they are. Text may have 10 MB;
-//!    another limit stands in `kb/extract.rs`.
-//! 2. Its places, by which passages are cited. What becomes Markdown with headings ends with `Draft::finish_sections`
-//!    of `kb/extract/draft.rs`, as in `kb/extract/text/html.rs`: `§ Heading`, a passage a section (text of the
-//!    document within it is quoted, or its headings and fences count; without a title the first heading is the title,
-//!    so several entries in a file have the file's name). Pages, rows, cells and the like are units in
-//!    `domain/place.rs`, with a number, a name or both; a new one stands there and, where each is a passage of its
-//!    own, in `kb/chunk.rs`.
-//! 3. Raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` (and `SCHEMA` in
-//!    `tests/it/store_server.rs`): otherwise files that were read differently before stay as they are; and `VERSION`
-//!    in `kb/source/cache.rs` where such files were refused or taken apart before (what was read as lines is not kept
-//!    there).
-//! 4. What people call it: `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and
-//!    `reasoner/offline/question/literals.rs`.
-//! 5. Fuzzing: its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/` (and in
-//!    `kb/extract/fuzz.rs` where it is not called like the ending; nothing in `tests/fuzz/targets`).
-//! 6. Tests: a sample in `tests/it/samples.rs` and `formats.rs` there, in `formats/damaged.rs` an exception in each
-//!    `matches!` where neither noise nor half of one is damaged, hostile ones, and a good one with a word that no
-//!    other has, in `tests/hostile/make_corpus.py`. `cargo test -- extract formats kept_documents hostile` runs what
-//!    is about formats.
-//! 7. The lists of formats: README.md, CHANGELOG.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there.
+//! A row in `FILE_FORMATS` (`domain/file_format.rs`), the reader that its kind names in `kb/extract/format.rs`, and
+//! the reader's own file. Raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` where files
+//! were read differently before. The README's table, the fuzz targets and every list of endings are made from the
+//! rows; `tests/it/formats.rs` asks for a sample.
 //!
 //! # Adding a tool
 //!

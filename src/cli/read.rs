@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::domain::FILE_FORMATS;
 use crate::kb::{Extraction, FileText};
 use crate::text::sanitize;
 
@@ -16,6 +17,22 @@ pub(super) struct Read {
     /// The file
     #[arg(value_name = "PATH")]
     path: PathBuf,
+}
+
+/// Every format that is read, with the endings of its files' names and an example of a citation.
+pub(super) fn formats_help() -> String {
+    let mut text = "Formats, by the endings of names; the contents decide:".to_owned();
+    for format in FILE_FORMATS.iter().filter(|format| format.is_read()) {
+        if !format.endings.is_empty() {
+            let endings = format.endings.join(" ");
+            text.push_str(&format!(
+                "\n  {} ({}): {endings}",
+                format.name,
+                format.citation()
+            ));
+        }
+    }
+    text
 }
 
 /// Prints what kb-agent sees of a file; `program` takes documents apart.

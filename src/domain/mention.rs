@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::file_format::FileFormat;
 use crate::text::{is_chinese, is_cjk};
 
 /// More of them in one question are words.
@@ -36,14 +37,6 @@ const JOINING_ZH: [char; 17] = [
 /// How files end that people have. Where text follows without a space, such an ending ends a name;
 /// what else stands after a dot may be a number, or a part of the name.
 #[rustfmt::skip] // several to a line, also where one is long
-const ENDINGS: &[&str] = &[
-    "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "doc", "docm", "docx",
-    "eml", "epub", "go", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "js", "json", "jsonl",
-    "jsx", "kt", "log", "lua", "markdown", "md", "mdx", "odp", "ods", "odt", "org", "pdf", "php",
-    "pl", "ppt", "pptx", "py", "r", "rb", "rs", "rst", "rtf", "scala", "sh", "sql", "swift", "tab",
-    "tex", "text", "toml", "ts", "tsv", "tsx", "txt", "vue", "xhtml", "xls", "xlsm", "xlsx", "xml",
-    "yaml", "yml",
-];
 
 /// A name after an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +129,7 @@ fn end_of_name(word: &str) -> usize {
         let ending = rest[..length].to_ascii_lowercase();
         let follows = rest[length..].chars().next();
         let is_text = follows.is_some_and(|c| is_of_cjk_text(c) || matches!(c, '\'' | '’'));
-        if is_text && ENDINGS.contains(&ending.as_str()) {
+        if is_text && FileFormat::by_ending(&ending).is_some() {
             return dot + 1 + length;
         }
     }

@@ -1,24 +1,9 @@
 //! What files are, by the endings of their names.
 
+use crate::domain::{FileFormat, FileKind};
+
 /// An ending longer than this is no kind of file.
 const LONGEST_ENDING: usize = 8;
-
-/// What endings are called; others are called by themselves.
-const KINDS: &[(&str, &[&str])] = &[
-    ("Markdown", &["md", "markdown", "mdx"]),
-    ("text", &["txt", "text", "log"]),
-    ("PDF", &["pdf"]),
-    ("Word", &["docx", "docm", "dotx", "odt", "ott"]),
-    ("slides", &["pptx", "pptm", "potx", "ppsx", "odp", "otp"]),
-    ("sheet", &["xlsx", "xlsm", "xltx", "xls", "ods", "ots"]),
-    ("table", &["csv", "tsv", "tab"]),
-    ("web page", &["html", "htm", "xhtml", "shtml"]),
-    ("mail", &["eml"]),
-    ("book", &["epub"]),
-    ("notebook", &["ipynb"]),
-    ("reStructuredText", &["rst"]),
-    ("Org", &["org"]),
-];
 
 /// What a file is by its ending.
 pub(super) fn kind(source: &str) -> String {
@@ -27,15 +12,14 @@ pub(super) fn kind(source: &str) -> String {
         Some((stem, ending)) if !stem.is_empty() => ending.to_lowercase(),
         _ => String::new(),
     };
-    let known = KINDS
-        .iter()
-        .find(|(_, endings)| endings.contains(&ending.as_str()));
+    let known = FileFormat::by_ending(&ending)
+        .filter(|format| format.is_read() && format.kind != FileKind::Code);
     let is_word = |ending: &str| {
         (1..=LONGEST_ENDING).contains(&ending.len())
             && ending.chars().all(|c| c.is_ascii_alphanumeric())
     };
     match known {
-        Some((name, _)) => (*name).to_owned(),
+        Some(format) => format.short_name.to_owned(),
         None if is_word(&ending) => ending,
         None => "other".to_owned(),
     }

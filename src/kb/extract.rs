@@ -15,8 +15,7 @@ use encoding_rs::Encoding;
 
 pub(super) use draft::{MAX_TEXT_BYTES, plain};
 pub use extraction::{Extraction, Mark, TextLayout};
-use format::Reading;
-pub use format::{FORMATS, Format};
+use format::{Reading, kind_of, reading};
 use isolation::Readers;
 pub(super) use isolation::ReadingSession;
 use isolation::confined;
@@ -28,6 +27,7 @@ pub use reason::SkipReason;
 pub(super) use text::utf_16_by_pattern;
 
 use super::opened::Opened;
+use crate::domain::FileFormat;
 use crate::files::Unreadable;
 
 mod draft;
@@ -58,8 +58,9 @@ pub(super) fn is_lines(file: &Opened) -> bool {
 /// [`is_lines`] for a caller that has begun to read it: `head` is how it begins, some
 /// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
 pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
-    let format = Format::of(path, head);
-    format.lines().is_some() || format.is_text() && size > MAX_FILE_BYTES
+    let kind = kind_of(path, head);
+    let is_text = FileFormat::by_kind(kind).is_some_and(FileFormat::is_text);
+    format::is_lines(kind) || is_text && size > MAX_FILE_BYTES
 }
 
 /// Whether a file of that name and size is too large to be indexed.
@@ -106,9 +107,10 @@ impl Extractor {
         source: &str,
         stop: &AtomicBool,
     ) -> Result<Extraction, SkipReason> {
-        let format = Format::of(file.path(), &file.head(SNIFF_BYTES)?);
+        let kind = kind_of(file.path(), &file.head(SNIFF_BYTES)?);
+        let reading = reading(kind);
         let size = file.size();
-        if let Reading::Lines(shape, readable) = format.reading {
+        if let Reading::Lines(shape, readable) = reading {
             // Nothing at all is no text either, except for text.
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
@@ -120,16 +122,16 @@ impl Extractor {
                 ..Extraction::of_text(source, text)
             });
         }
-        if let Reading::Not(what) = format.reading {
+        if let Reading::Not(what) = reading {
             return Err(SkipReason::Unsupported(what.to_owned()));
         }
         if size == 0 {
             return Err(SkipReason::NoText("the file is empty".to_owned()));
         }
-        if size > format.limit {
+        let limit = format::limit(kind);
+        if size > limit {
             return Err(SkipReason::TooLarge(size));
         }
-        let limit = format.limit;
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();

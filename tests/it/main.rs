@@ -34,6 +34,7 @@ mod kb;
 mod kept_documents;
 mod kill;
 mod law;
+mod listed_formats;
 mod llm;
 mod llm_endurance;
 mod llm_failures;

@@ -6,7 +6,7 @@ use std::thread;
 
 use std::sync::atomic::AtomicBool;
 
-use super::format::Format;
+use super::format::{Reading, kind_of, reading};
 use super::isolation::made_of;
 use super::text::decode;
 use super::{Extraction, SNIFF_BYTES};
@@ -49,13 +49,13 @@ fn one(ending: &str, bytes: &[u8]) {
     let name = format!("a.{ending}");
     let read = || {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
-        match Format::of(Path::new(&name), head).lines() {
-            Some(shape) => {
+        match reading(kind_of(Path::new(&name), head)) {
+            Reading::Lines(shape, _) => {
                 let text = decode::decode(bytes.to_vec())?;
                 let made = Extraction::of_text(&name, text);
                 Ok(Extraction { shape, ..made })
             }
-            None => made_of(Path::new(&name), bytes.to_vec()),
+            _ => made_of(Path::new(&name), bytes.to_vec()),
         }
     };
     let Ok(Ok(made)) = catch_unwind(AssertUnwindSafe(read)) else {

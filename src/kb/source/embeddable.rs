@@ -7,10 +7,16 @@
 
 use std::path::Path;
 
+use crate::domain::{FileContent, FileFormat};
+
 /// Whether a file of that name is written for people to read from top to bottom.
 pub(in crate::kb) fn is_prose(source: &str) -> bool {
-    let extension = extension(source);
-    extension.is_empty() || PROSE.contains(&extension.as_str())
+    extension(source).is_empty() || content(source) == Some(FileContent::Prose)
+}
+
+/// What files of such a name are for; `None` where no format is known.
+fn content(source: &str) -> Option<FileContent> {
+    FileFormat::by_ending(&extension(source)).map(|format| format.content)
 }
 
 /// Whether a document is found by its words only and never embedded.
@@ -21,44 +27,11 @@ pub(in crate::kb) fn is_words_only(source: &str, text: &str) -> bool {
     if is_prose(source) {
         return false;
     }
-    if DATA.contains(&extension(source).as_str()) {
+    if content(source) == Some(FileContent::Data) {
         return text.len() > LARGE_DATA || is_generated(text);
     }
     is_minified(text) || is_generated(text)
 }
-
-/// Endings of prose; a file without one, such as `README`, is prose too.
-const PROSE: &[&str] = &[
-    "md", "markdown", "mdown", "mkd", "mdx", "rst", "rest", "org", "adoc", "asciidoc", "txt",
-    "text", "tex", "html", "htm", "xhtml", "shtml", "pdf", "docx", "docm", "dotx", "odt", "ott",
-    "pptx", "pptm", "potx", "ppsx", "odp", "otp", "epub", "eml", "ipynb", "srt", "vtt",
-];
-
-/// Endings of tables and other data, of which a little is worth reading and much is looked up.
-const DATA: &[&str] = &[
-    "csv",
-    "tsv",
-    "tab",
-    "xls",
-    "xlsx",
-    "xlsm",
-    "xlsb",
-    "xltx",
-    "ods",
-    "ots",
-    "json",
-    "jsonl",
-    "ndjson",
-    "geojson",
-    "webmanifest",
-    "xml",
-    "yaml",
-    "yml",
-    "sql",
-    "log",
-    "po",
-    "pot",
-];
 
 /// More of a table than this is a list of records: about 300 passages.
 const LARGE_DATA: usize = 256 * 1024;

@@ -318,6 +318,7 @@ fn a_file_of_code_has_the_inks_of_its_language() {
         total: lines.len(),
         lines,
         places: Vec::new(),
+        missing: Vec::new(),
         modified: Some(Timestamp(0)),
         path: Some(PathBuf::from("/kb/src/main.rs")),
     };

@@ -54,6 +54,7 @@ pub fn part(first: usize, last: usize, total: usize) -> DocumentPart {
         lines: (first..=last).map(line).collect(),
         total,
         places: Vec::new(),
+        missing: Vec::new(),
         modified: Some(Timestamp(0)),
         path: Some(PathBuf::from("/kb/docs/guide/pipeline.md")),
     }

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::wire::{ExtractReply, ExtractRequest, read_document};
-use crate::kb::extract::format::{Format, Reading};
+use crate::kb::extract::format::{Reading, kind_of, reading};
 use crate::kb::extract::text::decode;
 use crate::kb::extract::{Extraction, SNIFF_BYTES, SkipReason};
 
@@ -86,7 +86,7 @@ pub(in crate::kb::extract) fn made_of(
     document: Vec<u8>,
 ) -> Result<Extraction, SkipReason> {
     let head = &document[..document.len().min(SNIFF_BYTES)];
-    match Format::of(name, head).reading {
+    match reading(kind_of(name, head)) {
         Reading::Bytes(read) => read(name, document),
         Reading::Text(read) => read(name, &decode::decode(document)?),
         Reading::Lines(..) | Reading::Not(_) => Err(SkipReason::Binary),

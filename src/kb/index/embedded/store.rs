@@ -25,7 +25,7 @@ use crate::threads;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// From so many chunks on, reading the keys of their vectors takes longer than a thread takes to begin.
 const THREAD_FROM_CHUNKS: u64 = 32 * 1024;

@@ -1,9 +1,10 @@
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::super::language::{language_of, regex, table};
-use crate::domain::{Language, Literals, NamedPath};
+use crate::domain::{FILE_FORMATS, Language, Literals, NamedPath};
 use crate::text::is_cjk;
 
 /// More of a kind are only in a text that is pasted rather than asked.
@@ -18,10 +19,16 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| regex(r"[\w./:-]+"));
 /// A file at the beginning of a run with its lines, by an ending that names a document rather than a product or a
 /// version such as 1.2; a name may have several dots.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?x)^[:-]*(.*?\.(?i:md|markdown|txt|rst|adoc|org|pdf|docx|pptx|xlsx|odt|epub|html?|csv|tsv|jsonl?|ya?ml|toml
-    |xml|ini|env|log|rs|py|js|ts|go|java|c|h|cpp|sh|sql|ipynb|eml|rtf))(:(\d+)(?:-(\d+))?)?(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
-    )
+    let mut endings: Vec<&str> = FILE_FORMATS
+        .iter()
+        .flat_map(|format| format.endings.iter().copied())
+        .collect();
+    // The longest that fits counts.
+    endings.sort_by_key(|ending| Reverse(ending.len()));
+    regex(&format!(
+        r"(?x)^[:-]*(.*?\.(?i:{}))(:(\d+)(?:-(\d+))?)?(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
+        endings.join("|")
+    ))
 });
 /// An id such as `PROJ-123`.
 static ID: LazyLock<Regex> = LazyLock::new(|| regex(r"^([A-Za-z][A-Za-z0-9_]+)-([0-9]{1,7})$"));
