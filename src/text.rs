@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 pub use blocks::{Fence, Fences, begins_item, front_matter};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use figures::{counted, duration};
-pub use naming::{spaced, stem, without_extension};
+pub use naming::{extension, spaced, stem, without_extension};
 pub use near::nearest;
 pub use sparkline::sparkline;
 pub use trouble::Trouble;

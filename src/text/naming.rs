@@ -1,5 +1,7 @@
 //! Names of files as words.
 
+use std::path::Path;
+
 /// A document's file name without its extension, and without the id that Notion's export adds:
 /// `Backup plan` of `Backup plan 0f3c…e7.md`.
 pub fn stem(source: &str) -> &str {
@@ -10,6 +12,12 @@ pub fn stem(source: &str) -> &str {
         Some((title, id)) if is_id(id) && !title.trim().is_empty() => title.trim_end(),
         _ => name,
     }
+}
+
+/// What stands behind the last dot of a file's name, in lower case; empty where there is none.
+pub fn extension(source: &str) -> String {
+    let extension = Path::new(source).extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
 }
 
 /// With single spaces where a name has spaces, hyphens or underscores.

@@ -12,6 +12,7 @@ use super::sheet::records;
 use super::text::{agenda, html, json, mail, markdown, notebook, outline, rich, subtitles};
 use super::{Extraction, SkipReason, TextLayout, office, pdf};
 use crate::domain::{FILE_FORMATS, FileFormat, FileKind};
+use crate::text::extension;
 
 type Made = Result<Extraction, SkipReason>;
 
@@ -58,7 +59,7 @@ const MAX_JSON_LINE: usize = 1000;
 
 /// What a file is; `head` is how it begins.
 pub(super) fn kind_of(path: &Path, head: &[u8]) -> FileKind {
-    let extension = extension(path);
+    let extension = extension(&path.to_string_lossy());
     let named = FileFormat::by_ending(&extension);
     if let Some(format) = by_signature(named, head) {
         return format.kind;
@@ -102,7 +103,7 @@ pub(super) fn limit(kind: FileKind) -> u64 {
 
 /// Whether a file of that name is one of the formats that are mostly not text.
 pub(super) fn is_document(path: &Path) -> bool {
-    FileFormat::by_ending(&extension(path))
+    FileFormat::by_ending(&extension(&path.to_string_lossy()))
         .is_some_and(|format| !format.is_text() && format.is_read())
 }
 
@@ -151,13 +152,6 @@ fn is_html(head: &[u8]) -> bool {
             .is_some_and(|begin| begin.eq_ignore_ascii_case(mark))
     };
     starts(b"<!doctype html") || starts(b"<html")
-}
-
-/// In lower case.
-pub(super) fn extension(path: &Path) -> String {
-    path.extension()
-        .map(|extension| extension.to_string_lossy().to_lowercase())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

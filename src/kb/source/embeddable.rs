@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use crate::domain::{FileContent, FileFormat};
+use crate::text::extension;
 
 /// Whether a file of that name is written for people to read from top to bottom.
 pub(in crate::kb) fn is_prose(source: &str) -> bool {
@@ -102,12 +103,6 @@ fn is_generated(text: &str) -> bool {
             .any(|mark| line.contains(mark));
     }
     says_generated && says_keep_off
-}
-
-/// In lower case; empty where there is none.
-fn extension(source: &str) -> String {
-    let extension = Path::new(source).extension().unwrap_or_default();
-    extension.to_string_lossy().to_lowercase()
 }
 
 #[cfg(test)]

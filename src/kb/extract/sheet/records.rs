@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::rows::Workbook;
-use crate::kb::extract::{Extraction, SkipReason, format};
+use crate::kb::extract::{Extraction, SkipReason};
+use crate::text::extension;
 
 /// How much tells the separator.
 const SAMPLE_BYTES: usize = 16 * 1024;
@@ -11,7 +12,7 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Reads every record; a broken one is passed over.
 pub(in crate::kb::extract) fn document(path: &Path, text: &str) -> Result<Extraction, SkipReason> {
-    let separator = match format::extension(path).as_str() {
+    let separator = match extension(&path.to_string_lossy()).as_str() {
         "tsv" | "tab" => b'\t',
         _ => separator(text),
     };

@@ -14,7 +14,8 @@ use quick_xml::escape::unescape;
 use regex::Regex;
 
 use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, SkipReason, format};
+use crate::kb::extract::{Extraction, SkipReason};
+use crate::text::extension;
 
 /// Never said on the page, or said on every page.
 const SILENT: &[&str] = &[
@@ -40,7 +41,7 @@ const VOID: &[&str] = &[
 /// A page as a document.
 pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extraction, SkipReason> {
     let repaired;
-    let html = if format::extension(path) == "xhtml" || html.starts_with("<?xml") {
+    let html = if extension(&path.to_string_lossy()) == "xhtml" || html.starts_with("<?xml") {
         repaired = opened(html);
         &repaired
     } else {
