@@ -198,9 +198,6 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         data_dir: global.data_dir,
         log_filter: verbose_filter(global.verbose),
     };
-    if let Some(CliCommand::Read(read)) = command {
-        return read::run(&read, &own_program());
-    }
     if let Some(CliCommand::Doctor(doctor)) = command {
         let given = doctor::CommandLine {
             env_file: global.env_file.as_deref(),
@@ -238,6 +235,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Demo(demo)) => demo::run(&demo, &settings, &start.over_demo(&environment)),
         Some(CliCommand::Ask(ask)) => ask::run(&ask, &settings),
         Some(CliCommand::Index(index)) => index::run(&index, &settings),
+        Some(CliCommand::Read(read)) => read::run(&read, &settings),
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
         Some(CliCommand::Store(store)) => store::run(&store, &settings),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
@@ -247,12 +245,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
-        Some(
-            CliCommand::Completions(_)
-            | CliCommand::Doctor(_)
-            | CliCommand::Read(_)
-            | CliCommand::Trust(_),
-        ) => Ok(()),
+        Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
     }
 }
 

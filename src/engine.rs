@@ -54,7 +54,7 @@ pub use error::EngineError;
 pub use grading::{Graded, Grader};
 pub use knowledge::{
     embed_pending, embed_some, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
-    open_local_knowledge, store_administration, update_words,
+    open_local_knowledge, recognition, store_administration, update_words,
 };
 pub use opening::Opening;
 pub use profile::Profile;

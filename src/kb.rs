@@ -58,7 +58,10 @@ pub use chunk::{Chunk, chunk};
 pub use error::KbError;
 #[cfg(fuzzing)]
 pub use extract::fuzz;
-pub use extract::{Extraction, Mark, READER_ARGUMENT, SkipReason, TextLayout, read_documents};
+pub use extract::{
+    Extraction, Mark, READER_ARGUMENT, RECOGNITION_PROGRAMS, SkipReason, TextLayout,
+    TextRecognition, read_documents,
+};
 pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
 pub use index::Document;

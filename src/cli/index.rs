@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -346,19 +346,48 @@ fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Durat
         report.embedded,
         took.as_secs_f64()
     );
-    for skipped in left_out {
-        text.push_str(&format!(
-            "left out: {}: {}\n",
-            sanitize(&skipped.path),
-            skipped.reason
-        ));
-    }
+    text.push_str(&left_out_as_text(left_out));
     for gap in &report.gaps {
         for missing in &gap.missing {
             text.push_str(&format!(
                 "read in part: {}: {}\n",
                 sanitize(&gap.path),
                 sanitize(missing)
+            ));
+        }
+    }
+    text
+}
+
+/// A line for each file that is left out, and one for many of the same reason.
+fn left_out_as_text(left_out: &[&Skipped]) -> String {
+    /// More of one reason are counted.
+    const MOST_OF_A_REASON: usize = 5;
+    const NAMED: usize = 3;
+    let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for skipped in left_out {
+        let reason = skipped.reason.to_string();
+        by_reason
+            .entry(reason)
+            .or_default()
+            .push(sanitize(&skipped.path).into_owned());
+    }
+    let mut text = String::new();
+    for skipped in left_out {
+        let reason = skipped.reason.to_string();
+        let is_many = |paths: &Vec<String>| paths.len() > MOST_OF_A_REASON;
+        if by_reason.get(&reason).is_some_and(is_many) {
+            let paths = by_reason.remove(&reason).unwrap_or_default();
+            text.push_str(&format!(
+                "left out: {} files: {reason}: {} and {} more (--json names all)\n",
+                paths.len(),
+                paths[..NAMED].join(", "),
+                paths.len() - NAMED
+            ));
+        } else if by_reason.contains_key(&reason) {
+            text.push_str(&format!(
+                "left out: {}: {reason}\n",
+                sanitize(&skipped.path)
             ));
         }
     }

@@ -1,10 +1,12 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
+use crate::engine::recognition;
 use crate::kb::{Extraction, FileText};
 use crate::text::sanitize;
 
@@ -35,9 +37,10 @@ pub(super) fn formats_help() -> String {
     text
 }
 
-/// Prints what kb-agent sees of a file; `program` takes documents apart.
-pub(super) fn run(read: &Read, program: &Path) -> Result<(), CommandFailure> {
-    let file = FileText::read(&read.path, Some(program)).map_err(|reason| {
+/// Prints what kb-agent sees of a file.
+pub(super) fn run(read: &Read, settings: &Settings) -> Result<(), CommandFailure> {
+    let program = settings.own_program.as_deref();
+    let file = FileText::read(&read.path, program, recognition(settings)).map_err(|reason| {
         CommandFailure::failed(format!(
             "{}: {reason}",
             sanitize(&read.path.to_string_lossy())

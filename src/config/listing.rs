@@ -13,7 +13,7 @@ use super::trust::{TrustAnswer, admit};
 use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_CA,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA,
     STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD, variables,
 };
 use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
@@ -158,6 +158,11 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
         name if name == AUDIT_PROMPTS.name => u8::from(settings.audit_prompts).to_string(),
         name if name == LOG.name => text(&settings.log_filter),
         name if name == THEME.name => settings.theme.clone(),
+        name if name == OCR.name => match settings.ocr.as_deref() {
+            None => "0".to_owned(),
+            Some("") => "1".to_owned(),
+            Some(languages) => languages.to_owned(),
+        },
         name if name == MOUSE.name => if settings.mouse { "on" } else { "off" }.to_owned(),
         name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
         name if name == VECTOR_THRESHOLD.name => limits.vector_score_threshold.to_string(),

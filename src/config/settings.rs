@@ -13,8 +13,8 @@ use super::unknown::unknown;
 use super::values::{number, refused, secret};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_CA,
-    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE,
+    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
 };
 use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
@@ -57,6 +57,9 @@ pub struct Settings {
     pub log_filter: String,
     /// The theme's name.
     pub theme: String,
+    /// Whose text of scans and pictures is recognised, and as which languages: empty for the
+    /// default of the programs; `None` for no recognition.
+    pub ocr: Option<String>,
     /// Whether the terminal is to report the mouse.
     pub mouse: bool,
     /// Whether `NO_COLOR` asks for no colour.
@@ -169,6 +172,7 @@ impl Settings {
             data_dir,
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
+            ocr: ocr(environment)?,
             mouse: mouse(environment)?,
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
@@ -196,6 +200,18 @@ pub fn is_theme_name(name: &str) -> bool {
 fn is_own_theme(name: &str, config_dir: Option<&Path>) -> bool {
     let file = |folder: &Path| folder.join("themes").join(format!("{name}.toml"));
     is_theme_name(name) && config_dir.is_some_and(|folder| file(folder).is_file())
+}
+
+fn ocr(environment: &Environment) -> Result<Option<String>, SettingError> {
+    let is_language = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '/');
+    match environment.get(OCR.name) {
+        None | Some("0") => Ok(None),
+        Some("1") => Ok(Some(String::new())),
+        Some(languages) if !languages.is_empty() && languages.chars().all(is_language) => {
+            Ok(Some(languages.to_owned()))
+        }
+        Some(other) => Err(refused(OCR, other)),
+    }
 }
 
 fn mouse(environment: &Environment) -> Result<bool, SettingError> {
@@ -330,6 +346,7 @@ mod tests {
             ("KB_AGENT_EMBEDDING_BASE_URL", "ftp://somewhere"),
             ("KB_AGENT_THEME", "pink"),
             ("KB_AGENT_MOUSE", "maybe"),
+            ("KB_AGENT_OCR", "deu eng"),
             ("KB_AGENT_INCLUDE", "*.env:[a"),
             ("KB_AGENT_LOG", "kb_agent=loud"),
         ] {

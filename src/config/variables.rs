@@ -8,13 +8,14 @@ pub fn variables() -> impl Iterator<Item = Variable> {
     llm_variables::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 20] = [
+const OWN: [Variable; 21] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
     PLAIN_HTTP_HOSTS,
     SOURCE,
     INCLUDE,
+    OCR,
     DATA_DIR,
     CONFIG_DIR,
     STORE_URL,
@@ -48,6 +49,11 @@ pub(super) const SOURCE: Variable =
 pub(super) const INCLUDE: Variable = reaching(
     "KB_AGENT_INCLUDE",
     "patterns of files such as *.env, separated as in PATH",
+);
+/// It reaches out: it starts other programs.
+pub(super) const OCR: Variable = reaching(
+    "KB_AGENT_OCR",
+    "0, 1, or languages of tesseract such as deu+eng",
 );
 pub(super) const DATA_DIR: Variable = reaching("KB_AGENT_DATA_DIR", "a folder");
 pub(super) const CONFIG_DIR: Variable = reaching("KB_AGENT_CONFIG_DIR", "a folder");

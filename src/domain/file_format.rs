@@ -24,6 +24,7 @@ pub struct FileFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     Pdf,
+    Picture,
     Office,
     RichText,
     Mail,
@@ -321,6 +322,12 @@ pub static FILE_FORMATS: &[FileFormat] = &[
         ],
         FileContent::Code,
     ),
+    lines(
+        FileKind::Picture,
+        "picture",
+        &["png", "jpg", "jpeg", "tif", "tiff", "webp", "bmp"],
+        FileContent::Data,
+    ),
     unread(
         "compressed file",
         &["gz", "tgz"],
@@ -361,7 +368,7 @@ impl FileFormat {
 
     /// Whether its files are read.
     pub fn is_read(&self) -> bool {
-        !matches!(self.kind, FileKind::Unread(_))
+        !matches!(self.kind, FileKind::Picture | FileKind::Unread(_))
     }
 
     /// Whether its files are text, though perhaps not read line by line.
@@ -369,6 +376,7 @@ impl FileFormat {
         !matches!(
             self.kind,
             FileKind::Pdf
+                | FileKind::Picture
                 | FileKind::Office
                 | FileKind::RichText
                 | FileKind::Mail

@@ -9,6 +9,7 @@ mod check;
 mod embedding;
 mod endpoint;
 mod examination;
+mod files;
 mod index;
 mod settings;
 mod storage;
@@ -52,5 +53,6 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
         Some(access) => store::check(settings, access, &mut examination).await,
         None => index::check(settings, embedding, &mut examination).await,
     }
+    files::check(settings, &mut examination);
     storage::check(settings, &mut examination).await;
 }

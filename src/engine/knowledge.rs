@@ -9,7 +9,7 @@ use crate::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmb
 use crate::files::wait_for;
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, StoreAccess,
-    StoreAdministration, UpdateReport,
+    StoreAdministration, TextRecognition, UpdateReport,
 };
 
 use super::{EngineError, demo};
@@ -40,7 +40,9 @@ pub fn open_knowledge_at(
         }
         None => KnowledgeBase::open(roots, home, embedder)?,
     };
-    Ok(base.reading_by(settings.own_program.as_deref()))
+    Ok(base
+        .reading_by(settings.own_program.as_deref())
+        .recognising(recognition(settings)))
 }
 
 /// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
@@ -53,7 +55,15 @@ pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, 
         Some(access) => KnowledgeBase::open_shared(sources(settings)?, &home, embedder, &access)?,
         None => KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?,
     };
-    Ok(base.reading_by(settings.own_program.as_deref()))
+    Ok(base
+        .reading_by(settings.own_program.as_deref())
+        .recognising(recognition(settings)))
+}
+
+/// How the text of scans and pictures is recognised, if it is.
+pub fn recognition(settings: &Settings) -> Option<TextRecognition> {
+    let languages = settings.ocr.clone();
+    languages.map(|languages| TextRecognition { languages })
 }
 
 /// The documents of that base alone: nothing is embedded and no index is opened. Blocks.
@@ -106,7 +116,9 @@ fn open_over(
         Some(access) => KnowledgeBase::open_shared(sources, &home, embedder, &access)?,
         None => KnowledgeBase::open(sources, &home, embedder)?,
     };
-    Ok(base.reading_by(settings.own_program.as_deref()))
+    Ok(base
+        .reading_by(settings.own_program.as_deref())
+        .recognising(recognition(settings)))
 }
 
 /// The base over the folders that the settings name with the index in the data folder, whatever store

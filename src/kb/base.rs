@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::budget::ByteBudget;
 use super::error::KbError;
-use super::extract::{Extraction, SkipReason};
+use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::gaps;
 use super::grep::{self, GrepPassage, ReadAs};
 use super::index::{Lease, Limits, Reader, Store, Within};
@@ -70,6 +70,15 @@ impl KnowledgeBase {
     pub fn reading_by(mut self, program: Option<&Path>) -> Self {
         if let Some(program) = program {
             self.texts.read_by(program.to_owned());
+        }
+        self
+    }
+
+    /// The same base, which has the text of scans and pictures recognised.
+    #[must_use]
+    pub fn recognising(mut self, recognition: Option<TextRecognition>) -> Self {
+        if let Some(recognition) = recognition {
+            self.texts.recognise(recognition);
         }
         self
     }

@@ -7,6 +7,8 @@
 //! is what they say to each other, with `label`), on a thread that is `confined` where there is no
 //! program to start, and `archive` and the formats bound what comes out of it.
 
+use std::fs::File;
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -24,11 +26,12 @@ pub use isolation::{READER_ARGUMENT, read_documents};
 pub(super) use limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES, SNIFF_BYTES};
 pub(super) use metadata::names_only;
 pub use reason::SkipReason;
+pub use recognition::{PROGRAMS as RECOGNITION_PROGRAMS, TextRecognition};
 pub(super) use text::utf_16_by_pattern;
 
 use super::opened::Opened;
-use crate::domain::FileFormat;
-use crate::files::Unreadable;
+use crate::domain::{FileFormat, FileKind};
+use crate::files::{Unreadable, read_all};
 
 mod draft;
 mod extraction;
@@ -41,6 +44,7 @@ mod metadata;
 mod office;
 mod pdf;
 mod reason;
+mod recognition;
 mod sheet;
 mod text;
 
@@ -85,6 +89,7 @@ pub(super) fn too_large(file: &Opened) -> SkipReason {
 #[derive(Debug, Default)]
 pub(super) struct Extractor {
     readers: Option<Readers>,
+    recognition: Option<TextRecognition>,
 }
 
 impl Extractor {
@@ -92,7 +97,18 @@ impl Extractor {
     pub fn new(program: Option<PathBuf>) -> Self {
         Self {
             readers: program.map(Readers::new),
+            recognition: None,
         }
+    }
+
+    /// From now on, the text of scans and pictures is recognised.
+    pub fn recognise(&mut self, recognition: TextRecognition) {
+        self.recognition = Some(recognition);
+    }
+
+    /// Whether what was kept of a document is what would be made of it now.
+    pub fn stands_by(&self, kept: &Result<Extraction, SkipReason>) -> bool {
+        self.recognition.is_none() || !wants_recognition(kept)
     }
 
     /// To be held while one document after the other is read.
@@ -115,7 +131,7 @@ impl Extractor {
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
-            let text = text::decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
+            let text = text::decode::decode(read_bytes(file.from_start()?, size, MAX_FILE_BYTES)?)?;
             let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
             return Ok(Extraction {
                 shape,
@@ -135,14 +151,43 @@ impl Extractor {
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
+        let made = self.take_apart(file.file(), &name, (size, limit), stop);
+        match &self.recognition {
+            Some(recognition) if wants_recognition(&made) => {
+                let with_text = match kind {
+                    FileKind::Picture => recognition.of_picture(file.file(), stop)?,
+                    _ => recognition.of_scan(file.file(), stop)?,
+                };
+                let size = with_text.metadata()?.len();
+                self.take_apart(
+                    &with_text,
+                    "recognised.pdf",
+                    (size, MAX_DOCUMENT_BYTES),
+                    stop,
+                )
+            }
+            _ => made,
+        }
+    }
+
+    /// In a process of its own where there is one, else on a thread.
+    fn take_apart(
+        &self,
+        file: &File,
+        name: &str,
+        (size, limit): (u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<Extraction, SkipReason> {
         let Some(readers) = &self.readers else {
-            let bytes = read_bytes(file, limit)?;
-            let name = PathBuf::from(name.as_ref());
+            let mut file = file;
+            file.rewind()?;
+            let bytes = read_bytes(file, size, limit)?;
+            let name = PathBuf::from(name);
             return confined(TIME_LIMIT, stop, move || isolation::made_of(&name, bytes));
         };
         let document = isolation::DocumentFile {
-            file: file.file(),
-            name: &name,
+            file,
+            name,
             size,
             limit,
         };
@@ -150,10 +195,21 @@ impl Extractor {
     }
 }
 
+/// Whether pages or the whole are pictures that may show text.
+fn wants_recognition(made: &Result<Extraction, SkipReason>) -> bool {
+    match made {
+        Ok(document) => document
+            .missing
+            .iter()
+            .any(|line| line.contains(pdf::PICTURE_PAGE)),
+        Err(reason) => matches!(reason, SkipReason::Scan | SkipReason::Picture),
+    }
+}
+
 /// A whole file of at most `limit` bytes.
-fn read_bytes(file: &Opened, limit: u64) -> Result<Vec<u8>, SkipReason> {
-    file.bytes(limit).map_err(|why| match why {
-        Unreadable::TooLarge { .. } => SkipReason::TooLarge(file.size()),
+fn read_bytes(file: &File, size: u64, limit: u64) -> Result<Vec<u8>, SkipReason> {
+    read_all(file, limit).map_err(|why| match why {
+        Unreadable::TooLarge { .. } => SkipReason::TooLarge(size),
         why => why.into(),
     })
 }

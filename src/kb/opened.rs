@@ -56,16 +56,14 @@ impl Opened {
     /// At most so many bytes of its beginning.
     pub fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
-        self.rewound()?.take(bytes as u64).read_to_end(&mut head)?;
+        self.from_start()?
+            .take(bytes as u64)
+            .read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// All that it holds, if that is at most `limit` bytes.
-    pub fn bytes(&self, limit: u64) -> Result<Vec<u8>, Unreadable> {
-        files::read_all(self.rewound()?, limit)
-    }
-
-    fn rewound(&self) -> io::Result<&File> {
+    /// Its bytes from the first.
+    pub fn from_start(&self) -> io::Result<&File> {
         (&self.file).seek(SeekFrom::Start(0))?;
         Ok(&self.file)
     }

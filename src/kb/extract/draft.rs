@@ -82,6 +82,11 @@ impl Draft {
         self.text.contains(words)
     }
 
+    /// Whether anything was said.
+    pub fn has_text(&self) -> bool {
+        !self.text.trim().is_empty()
+    }
+
     /// Whether nothing more is taken.
     pub fn is_full(&self) -> bool {
         self.full
@@ -97,7 +102,7 @@ impl Draft {
         if self.full {
             return Err(too_much_text());
         }
-        if self.text.trim().is_empty() {
+        if !self.has_text() {
             return Err(SkipReason::NoText(why.to_owned()));
         }
         Ok(Extraction {

@@ -34,6 +34,8 @@ pub(super) enum Reading {
 pub(super) fn reading(kind: FileKind) -> Reading {
     match kind {
         FileKind::Pdf => Reading::Bytes(pdf::document),
+        // Only text recognition reads it.
+        FileKind::Picture => Reading::Bytes(|_, _| Err(SkipReason::Picture)),
         FileKind::Office => Reading::Bytes(office::document),
         FileKind::RichText => Reading::Bytes(rich::document),
         FileKind::Mail => Reading::Bytes(mail::document),

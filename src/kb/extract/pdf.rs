@@ -20,6 +20,8 @@ use super::office::tables::{escaped, table};
 use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 
+/// What is said of pages without text; text recognition looks for it.
+pub(super) const PICTURE_PAGE: &str = "only a picture: install ocrmypdf, then set KB_AGENT_OCR=1";
 /// A line at the edge of so many pages is their head or foot.
 const REPEATED_ON: usize = 3;
 /// Heads and feet are looked for among so many blocks at either edge of a page.
@@ -81,9 +83,16 @@ impl PdfReader {
             ParseEvent::PageParsed(page) => self.take_page(&page),
             ParseEvent::PageFailed { page, .. } => self.failed.push(page as usize),
             ParseEvent::DocumentEnd { quality } => {
-                if quality.pages_incomplete {
+                let read = self.pages.len() + self.failed.len();
+                let declared = quality.declared_page_count.unwrap_or(0) as usize;
+                if declared > read {
+                    let gone = declared - read;
+                    self.draft.miss(format!(
+                        "{gone} of {declared} pages: they are not in the file"
+                    ));
+                } else if quality.pages_incomplete || quality.xref_reconstructed {
                     self.draft
-                        .miss("pages that its list of pages does not reach");
+                        .miss("the file is damaged: what its table does not reach may be missing");
                 }
             }
             _ => {}
@@ -123,10 +132,7 @@ impl PdfReader {
         let mut draft = self.draft;
         for (numbers, why) in [
             (&self.failed, "cannot be read"),
-            (
-                &self.pictures,
-                "only a picture; run text recognition (OCR) on it",
-            ),
+            (&self.pictures, PICTURE_PAGE),
             (
                 &self.unreadable,
                 "text in a font that does not say which letters it holds",
@@ -152,10 +158,13 @@ impl PdfReader {
             }
         }
         add_fields(&mut draft, &self.fields);
+        if !draft.has_text() && self.pictures.len() == all {
+            return Err(SkipReason::Scan);
+        }
         draft.finish(
             TextLayout::Markdown,
             self.metadata.title.and_then(|title| own_title(&title)),
-            "its pages are pictures; run text recognition (OCR) on it first",
+            "its pages are empty or drawings",
         )
     }
 }

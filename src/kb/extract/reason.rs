@@ -34,6 +34,12 @@ pub enum SkipReason {
     /// There is nothing in it that could be found; says why.
     #[error("no text in it: {0}")]
     NoText(String),
+    /// Its pages are pictures of text.
+    #[error("a scan without text: install ocrmypdf, then set KB_AGENT_OCR=1")]
+    Scan,
+    /// A picture, which may show text.
+    #[error("a picture")]
+    Picture,
     /// Its format says that there should be more, or something else.
     #[error("damaged: {0}")]
     Damaged(String),
@@ -111,6 +117,8 @@ impl SkipReason {
             | Self::TooLarge(_)
             | Self::LargeText(_)
             | Self::NoText(_)
+            | Self::Scan
+            | Self::Picture
             | Self::Damaged(_)
             | Self::Encrypted
             | Self::UnpacksTooMuch(_)

@@ -19,8 +19,8 @@ use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };
 use crate::kb::extract::{
-    Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason, is_lines,
-    label, labelled,
+    Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason,
+    TextRecognition, is_lines, label, labelled,
 };
 use crate::kb::opened::Opened;
 
@@ -64,6 +64,11 @@ impl TextCache {
         self.extractor = Extractor::new(Some(program));
     }
 
+    /// From now on, the text of scans and pictures is recognised.
+    pub fn recognise(&mut self, recognition: TextRecognition) {
+        self.extractor.recognise(recognition);
+    }
+
     /// To be held while one document after the other is read: what is started for the first is
     /// kept for the others.
     pub fn session(&self) -> ReadingSession<'_> {
@@ -84,7 +89,7 @@ impl TextCache {
         let before = Stamp::of(file.meta());
         let path = file.path().to_owned();
         let goal = self.dir.join(name(&path, before));
-        if let Some(known) = read_kept(&goal) {
+        if let Some(known) = read_kept(&goal).filter(|kept| self.extractor.stands_by(kept)) {
             return known;
         }
         let made = self.extractor.extract(file, source, stop);
