@@ -31,8 +31,12 @@ fn archive(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
     let mut archive = Archive::open(&bytes)?;
     let types = archive.text("[Content_Types].xml")?.unwrap_or_default();
     if let Some(format) = microsoft_format(&types, &archive) {
+        let renamed = match main_workbook(&types).filter(|_| format == DocumentFormat::Xlsx) {
+            Some(part) => Some(archive.with_main_part(part, "xl/workbook.xml")?),
+            None => None,
+        };
         drop(archive);
-        return microsoft::document(bytes, format);
+        return microsoft::document(renamed.unwrap_or(bytes), format);
     }
     let kind = archive.text("mimetype")?.unwrap_or_default();
     if kind.trim() == "application/epub+zip" || archive.has("META-INF/container.xml") {
@@ -42,6 +46,19 @@ fn archive(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
         return odf::document(&mut archive);
     }
     Err(unread("an archive: unpack it into the folder"))
+}
+
+/// The main part of a workbook that is called otherwise than everywhere.
+fn main_workbook(types: &str) -> Option<&str> {
+    let overrides = types.split("<Override ").skip(1);
+    let main = overrides
+        .filter_map(|one| one.split('>').next())
+        .find(|one| {
+            one.contains("spreadsheetml.sheet.main+xml")
+                || one.contains("ms-excel.sheet.macroEnabled.main+xml")
+        })?;
+    let name = main.split("PartName=\"/").nth(1)?.split('"').next()?;
+    (name != "xl/workbook.xml").then_some(name)
 }
 
 /// What the list of content types says that the main part of a package is; its name where there is

@@ -7,8 +7,8 @@
 
 use std::io::{Cursor, Read};
 
-use zip::ZipArchive;
 use zip::result::ZipError;
+use zip::{ZipArchive, ZipWriter};
 
 use crate::kb::extract::SkipReason;
 use crate::kb::extract::text::decode;
@@ -53,6 +53,26 @@ impl<'a> Archive<'a> {
         let is_it = |entry: &str| entry.replace('\\', "/").eq_ignore_ascii_case(name);
         let mut names = self.zip.file_names().filter_map(Result::ok);
         names.any(|entry| is_it(&entry))
+    }
+
+    /// The same archive, in which the part of that name and its relations have another.
+    pub fn with_main_part(&mut self, from: &str, to: &str) -> Result<Vec<u8>, SkipReason> {
+        let relations = |part: &str| {
+            let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
+            format!("{folder}/_rels/{file}.rels")
+        };
+        let mut renamed = ZipWriter::new(Cursor::new(Vec::new()));
+        for at in 0..self.zip.len() {
+            let entry = self.zip.by_index_raw(at).map_err(reason)?;
+            let name = entry.name().map_err(reason)?.into_owned();
+            let new = match name.as_str() {
+                part if part == from => to.to_owned(),
+                part if part == relations(from) => relations(to),
+                _ => name,
+            };
+            renamed.raw_copy_file_rename(entry, new).map_err(reason)?;
+        }
+        Ok(renamed.finish().map_err(reason)?.into_inner())
     }
 
     /// An entry's bytes; `None` when there is none of that name.

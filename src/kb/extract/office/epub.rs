@@ -28,6 +28,8 @@ pub(in crate::kb::extract) fn document(
             draft.miss(format!("{chapter}, which is a chapter and not in the file"));
             continue;
         };
+        // A book's list of contents is no menu.
+        let page = page.replace("<nav", "<div").replace("</nav", "</div");
         let (markdown, title) = html::to_markdown(&html::opened(&page))?;
         let has_heading = markdown.lines().any(|line| line.starts_with('#'));
         if let Some(title) = title.filter(|_| !has_heading) {

@@ -3,6 +3,8 @@
 //! A browser's parser repairs whatever it is given, which elements within very many others make
 //! expensive; such a page is read as the text between its tags.
 
+mod tables;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -83,6 +85,7 @@ pub(in crate::kb::extract) fn to_markdown(
         .add_handler(vec!["a"], without_anchors)
         .add_handler(vec!["button"], without_labels)
         .add_handler(vec!["img"], without_data)
+        .add_handler(vec!["table"], tables::as_markdown)
         .build();
     let markdown = converter
         .convert(html)
