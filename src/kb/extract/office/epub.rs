@@ -19,6 +19,12 @@ pub(in crate::kb::extract) fn document(
     let package = archive.required(&package_at)?;
     let locked = archive.text("META-INF/encryption.xml")?.unwrap_or_default();
     let mut draft = Draft::default();
+    let mut has_chapter = false;
+    let title = xml::first(&package, "title");
+    if let Some(title) = &title {
+        let by = xml::first(&package, "creator").map(|author| format!("\nBy {author}"));
+        draft.push_apart(&format!("{title}{}", by.unwrap_or_default()));
+    }
     for chapter in spine(&package_at, &package)? {
         // What a shop has locked; fonts are often scrambled in books that are not locked.
         if locked.contains(&format!("\"{chapter}\"")) {
@@ -35,15 +41,18 @@ pub(in crate::kb::extract) fn document(
         if let Some(title) = title.filter(|_| !has_heading) {
             draft.push_apart(&format!("# {title}"));
         }
+        has_chapter |= !markdown.trim().is_empty();
         draft.push_apart(&markdown);
         if draft.is_full() {
             break;
         }
     }
-    draft.finish_sections(
-        xml::first(&package, "title"),
-        "its chapters are empty or pictures",
-    )
+    if !has_chapter {
+        return Err(SkipReason::NoText(
+            "its chapters are empty or pictures".to_owned(),
+        ));
+    }
+    draft.finish_sections(title, "its chapters are empty or pictures")
 }
 
 /// A name relative to a folder of the archive, written as an address.
