@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::markdown;
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
@@ -47,7 +48,7 @@ pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extractio
                     draft.push_apart(&fenced("text", &outputs));
                 }
             }
-            _ => draft.push(source.trim_matches('\n')),
+            _ => draft.push(markdown::readable(&source).trim_matches('\n')),
         }
     }
     let title = notebook["metadata"]["title"].as_str().map(str::to_owned);
