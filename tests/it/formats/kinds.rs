@@ -11,14 +11,23 @@ fn rich_text_is_read_paragraph_by_paragraph_with_its_signs() {
     let letter = br"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fswiss Arial;}{\f1 Courier;}}{\colortbl;\red255\green0\blue0;}{\info{\title The letter}{\author Ann}}{\*\generator Riched20;}\f0\fs24 Dear J\'fcrgen,\par \b The harvester\b0  costs 1\u8239 ?200 \u8364?.\par {\cf1 Second\tab column}\par{\pict\pngblip 89504e470d0a1a0a}\line Yours}";
     let read = file("a.rtf", letter).extraction;
     let said = &read.text;
-    for words in ["Dear J\u{fc}rgen,", "The harvester costs", "\u{20ac}", "Second", "Yours"] {
+    for words in [
+        "Dear J\u{fc}rgen,",
+        "The harvester costs",
+        "\u{20ac}",
+        "Second",
+        "Yours",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     for unsaid in ["Arial", "Riched20", "89504e", "par"] {
         assert!(!said.contains(unsaid), "{unsaid}: {said}");
     }
     let line = |words: &str| said.lines().position(|line| line.contains(words));
-    assert!(line("Dear") < line("harvester") && line("harvester") < line("Second"), "{said}");
+    assert!(
+        line("Dear") < line("harvester") && line("harvester") < line("Second"),
+        "{said}"
+    );
     assert_eq!(read.title.as_deref(), Some("The letter"));
 }
 
@@ -30,17 +39,31 @@ fn each_message_of_a_mailbox_is_a_place_of_its_own_and_decoded() {
         let read = file(name, MAILBOX);
         for (words, place) in [
             ("The pyrometer is broken.", "message 1: The kiln"),
-            ("Order a new thermocouple, caf\u{e9} brown.", "message 2: Re: The kiln"),
+            (
+                "Order a new thermocouple, caf\u{e9} brown.",
+                "message 2: Re: The kiln",
+            ),
             ("It comes on Friday.", "message 3: Delivery"),
             ("From then on it is warm.", "message 3: Delivery"),
         ] {
             assert_eq!(place_of(&read, words), place, "{name}");
         }
-        assert!(!read.extraction.text.contains(">From"), "{}", read.extraction.text);
-        assert!(!read.extraction.text.contains("VGhl"), "{}", read.extraction.text);
+        assert!(
+            !read.extraction.text.contains(">From"),
+            "{}",
+            read.extraction.text
+        );
+        assert!(
+            !read.extraction.text.contains("VGhl"),
+            "{}",
+            read.extraction.text
+        );
     }
     let crlf = file("a.mbox", MAILBOX.replace('\n', "\r\n"));
-    assert_eq!(place_of(&crlf, "It comes on Friday."), "message 3: Delivery");
+    assert_eq!(
+        place_of(&crlf, "It comes on Friday."),
+        "message 3: Delivery"
+    );
 }
 
 #[test]
@@ -82,7 +105,10 @@ fn each_event_of_a_calendar_is_a_section_that_says_when_and_where() {
         assert_eq!(place_of(&read, words), place);
     }
     assert_eq!(read.extraction.title.as_deref(), Some("Workshop"));
-    assert!(!said.contains("Reminder") && !said.contains("1f0c"), "{said}");
+    assert!(
+        !said.contains("Reminder") && !said.contains("1f0c"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -97,7 +123,11 @@ fn each_contact_is_a_section_that_says_how_to_reach_them() {
     ] {
         assert_eq!(place_of(&read, words), place);
     }
-    assert!(!read.extraction.text.contains("9j/4AA"), "{}", read.extraction.text);
+    assert!(
+        !read.extraction.text.contains("9j/4AA"),
+        "{}",
+        read.extraction.text
+    );
 }
 
 #[test]
@@ -107,9 +137,18 @@ fn subtitles_keep_their_lines_and_say_when() {
     let lines: Vec<&str> = said.lines().map(str::trim_end).collect();
     assert_eq!(
         lines,
-        ["", "[00:01:02]", "We ship on 3 May.", "", "", "[00:01:05]", "At noon."]
+        [
+            "",
+            "[00:01:02]",
+            "We ship on 3 May.",
+            "",
+            "",
+            "[00:01:05]",
+            "At noon."
+        ]
     );
-    let vtt = "WEBVTT\n\nintro\n00:05.000 --> 00:06.000 align:start\n<v Ann>Open the <c.loud>valve</c>\n";
+    let vtt =
+        "WEBVTT\n\nintro\n00:05.000 --> 00:06.000 align:start\n<v Ann>Open the <c.loud>valve</c>\n";
     let said = text("a.vtt", vtt);
     assert_eq!(said.lines().count(), vtt.lines().count());
     assert!(said.contains("[00:05]\nAnn: Open the valve"), "{said}");
@@ -126,7 +165,12 @@ fn ids_of_org_are_no_words_and_links_say_their_text() {
 }
 
 fn keys(object: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut keys: Vec<&str> = object
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     keys.sort_unstable();
     keys
 }
@@ -141,24 +185,37 @@ fn read_prints_what_is_seen_of_a_file_as_json() {
     );
     let read = |name: &str| -> Value {
         let output = place.run(&["read", "--json", name]);
-        assert!(output.status.success(), "{}", workplace::text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            workplace::text(&output.stderr)
+        );
         let lines = workplace::json_lines(&output.stdout);
         assert_eq!(lines.len(), 1);
         lines[0].clone()
     };
     let slides = read("slides.pptx");
-    assert_eq!(keys(&slides), ["fields", "missing", "places", "text", "title"]);
+    assert_eq!(
+        keys(&slides),
+        ["fields", "missing", "places", "text", "title"]
+    );
     assert_eq!(slides["title"], "Welcome");
     assert_eq!(slides["missing"], json!([]));
     let places = slides["places"].as_array().unwrap();
     assert_eq!(places.len(), 3);
-    assert_eq!(keys(&places[1]), ["end", "from_line", "name", "start", "to_line", "unit"]);
+    assert_eq!(
+        keys(&places[1]),
+        ["end", "from_line", "name", "start", "to_line", "unit"]
+    );
     assert_eq!(places[1]["unit"], "slide");
     assert_eq!(places[1]["name"], "Roadmap");
     let lines: Vec<&str> = slides["text"].as_str().unwrap().lines().collect();
     let line = |at: &str| usize::try_from(places[1][at].as_u64().unwrap()).unwrap();
     let own = lines[line("from_line") - 1..line("to_line")].join("\n");
-    assert!(own.contains("submarine") && !own.contains("Welcome"), "{own}");
+    assert!(
+        own.contains("submarine") && !own.contains("Welcome"),
+        "{own}"
+    );
     assert_eq!(
         places[2]["to_line"].as_u64().unwrap(),
         lines.len() as u64,
