@@ -131,6 +131,69 @@ fn each_contact_is_a_section_that_says_how_to_reach_them() {
 }
 
 #[test]
+fn escapes_and_quoted_values_of_calendars_and_contacts_are_read() {
+    let said = text(
+        "a.ics",
+        "BEGIN:VEVENT\nSUMMARY:Copy\nDESCRIPTION:from C:\\\\new\\, then\\nshut\\; go\nEND:VEVENT\n",
+    );
+    assert!(
+        said.contains("Description: from C:\\new, then\nshut; go"),
+        "{said}"
+    );
+    let contact = "BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=BCrgen;;;\nADR;WORK;ENCODING=QUOTED-PRINTABLE:;;Quay=207;Os=\nlo;;;\nEND:VCARD\nBEGIN:VCARD\nN:Berg;Ann;;;\nFN:Dr Ann Berg\nTEL:1\nEND:VCARD\n";
+    let read = file("a.vcf", contact);
+    assert_eq!(
+        place_of(&read, "Quay 7, Oslo"),
+        "\u{a7} J\u{fc}rgen M\u{fc}ller"
+    );
+    assert_eq!(place_of(&read, "Telephone: 1"), "\u{a7} Dr Ann Berg");
+}
+
+#[test]
+fn a_page_is_read_in_the_encoding_that_it_says() {
+    let page =
+        |label: &str| format!("<html><head><meta charset={label}></head><body><p>Caf").into_bytes();
+    let latin = [page("\"iso-8859-1\""), b"\xe9 north</p>".to_vec()].concat();
+    assert_eq!(text("a.html", latin), "Caf\u{e9} north\n");
+    let greek = [page("windows-1253"), b"\xe1</p>".to_vec()].concat();
+    assert_eq!(text("a.html", greek), "Caf\u{3b1}\n");
+    let right = [page("iso-8859-1"), "\u{e9}</p>".as_bytes().to_vec()].concat();
+    assert_eq!(
+        text("a.html", right),
+        "Caf\u{e9}\n",
+        "UTF-8 is surer than what it says"
+    );
+}
+
+#[test]
+fn of_what_cells_of_notebooks_print_the_last_state_is_read_and_tables_are() {
+    let bar: String = (0..=2000).map(|at| format!("\r{at}/2000")).collect();
+    let notebook = json!({"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": "run()", "outputs": [
+        {"output_type": "stream", "text": format!("{bar}\ndone\n")},
+        {"output_type": "stream", "text": "\u{1b}[0;32mgreen\u{1b}[0m words\r\n"},
+        {"output_type": "error", "ename": "ValueError", "evalue": "\u{1b}[31mbad\u{1b}[0m value"},
+        {"output_type": "execute_result", "data": {"text/html": "<table><tr><th>City</th></tr><tr><td>Lyon</td></tr></table>"}},
+        {"output_type": "execute_result", "data": {"text/html": ["<p>Oslo", "</p>"], "text/plain": "<IPython.core.display.HTML object>"}},
+        {"output_type": "display_data", "data": {"text/markdown": "**Rome**"}},
+    ]}]});
+    let said = text("a.ipynb", notebook.to_string());
+    for words in [
+        "\n2000/2000\ndone\n",
+        "\ngreen words\n",
+        "ValueError: bad value",
+        "Lyon",
+        "Oslo",
+        "Rome",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(
+        !said.contains("1999") && !said.contains("[0") && !said.contains("IPython"),
+        "{said}"
+    );
+}
+
+#[test]
 fn subtitles_keep_their_lines_and_say_when() {
     let srt = "1\r\n00:01:02,500 --> 00:01:04,000\r\n<i>We ship on 3 May.</i>\r\n\r\n2\r\n00:01:05,000 --> 00:01:07,000\r\nAt <font color=\"#ff0000\">noon</font>.\r\n";
     let said = text("a.srt", srt);
