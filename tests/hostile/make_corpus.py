@@ -450,6 +450,8 @@ def texts():
     yield "escapes.json", '["' + "\\" * many(9_000_001) + '"]'
     yield "deep.ipynb", '{"cells":' + "[" * many(4_000_000)
     yield "cells.ipynb", '{"cells":[' + "{}," * many(3_000_000) + "{}]}"
+    # A map of one entry takes a hundred times its bytes.
+    yield "maps.ipynb", '{"cells":[' + '{"":0},' * 1_300_000 + "0]}"
     yield "sources.ipynb", json.dumps(
         {"cells": [{"cell_type": "code", "source": ["x\n"] * many(700_000), "outputs": []}] * 2})[:9 * MB]
     yield "outputs.ipynb", '{"cells":[{"cell_type":"code","source":"x","outputs":[' + (
