@@ -337,10 +337,10 @@ fn edge_keys(block: &str, page: usize) -> Vec<String> {
     for piece in block.split_inclusive(|c: char| !c.is_ascii_digit()) {
         let number = piece.trim_end_matches(|c: char| !c.is_ascii_digit());
         if (1..=MAX_PAGE_DIGITS).contains(&number.len())
-            && let Ok(count) = number.parse::<i64>()
+            && let Ok(count) = number.parse::<usize>()
         {
             let (before, after) = (&block[..at], &block[at + number.len()..]);
-            keys.push(format!("{before}#{}{after}", count - page as i64));
+            keys.push(format!("{before}#{}{after}", count.wrapping_sub(page)));
         }
         at += piece.len();
     }

@@ -199,8 +199,8 @@ impl Entry {
             let names = property.value.split(';').map(str::trim);
             let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             let given = names.iter().skip(1).chain(names.first());
-            let named = given.copied().collect::<Vec<_>>().join(" ");
-            self.title = Some(named).filter(|name| !name.is_empty());
+            let whole = given.copied().collect::<Vec<_>>().join(" ");
+            self.title = Some(whole).filter(|name| !name.is_empty());
         } else if TITLES.contains(&property.name.as_str()) {
             self.title = Some(property.value);
         } else if let Some((_, name)) = PROPERTIES.iter().find(|(own, _)| *own == property.name) {
