@@ -9,6 +9,59 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+/// A target that reads documents.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentTarget {
+    /// As `KB_AGENT_FUZZ_TARGET` and the folder of its kept inputs name it.
+    pub name: &'static str,
+    /// The endings of the files that its inputs are read as.
+    pub endings: &'static [&'static str],
+    /// Whether an input lists the parts of an archive, as [`packed`] takes them.
+    pub is_packed: bool,
+}
+
+const fn whole(name: &'static str, endings: &'static [&'static str]) -> DocumentTarget {
+    DocumentTarget {
+        name,
+        endings,
+        is_packed: false,
+    }
+}
+
+const fn parts(name: &'static str, endings: &'static [&'static str]) -> DocumentTarget {
+    DocumentTarget {
+        name,
+        endings,
+        is_packed: true,
+    }
+}
+
+/// Every target that reads documents. The others read what models and the engine say.
+pub const DOCUMENT_TARGETS: &[DocumentTarget] = &[
+    whole("pdf", &["pdf"]),
+    whole("doc", &["doc"]),
+    whole("ppt", &["ppt"]),
+    whole("xls", &["xls"]),
+    whole("msg", &["msg"]),
+    whole("rtf", &["rtf"]),
+    whole("mail", &["eml", "emlx"]),
+    whole("mbox", &["mbox"]),
+    whole("mht", &["mht"]),
+    whole("agenda", &["ics", "vcf"]),
+    whole("subtitles", &["srt", "vtt"]),
+    whole("html", &["html"]),
+    whole("notebook", &["ipynb"]),
+    whole("json", &["json"]),
+    whole("table", &["csv", "tsv"]),
+    whole("text", &["md", "txt", "rst", "org", "rs"]),
+    whole("archive", &["docx", "pptx", "xlsx", "odt", "epub"]),
+    parts("docx", &["docx"]),
+    parts("pptx", &["pptx"]),
+    parts("xlsx", &["xlsx"]),
+    parts("odf", &["odt", "ods", "odp"]),
+    parts("epub", &["epub"]),
+];
+
 /// Begins the line that names a part.
 const PART: &str = "=== ";
 

@@ -22,7 +22,6 @@ done
 cp Cargo.lock tests/fuzz/Cargo.lock
 # Build scripts are for the host and not instrumented: hence the explicit target.
 RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=16 ${coverage[*]}" \
-    RUSTC_WRAPPER=$PWD/tests/fuzz/rustc.sh \
     cargo build --manifest-path tests/fuzz/Cargo.toml --target "$host" --profile "$profile"
 reader=tests/fuzz/target/$host/${profile/dev/debug}/reader
 

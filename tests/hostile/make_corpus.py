@@ -199,12 +199,21 @@ def relations(*all):
     return f'<Relationships xmlns="{PACKAGE}">{inner}</Relationships>'
 
 
+def head(kind, part):
+    """What every package has: the types of its parts, and which part is the main one."""
+    main = f"application/vnd.openxmlformats-officedocument.{kind}.main+xml"
+    types = "http://schemas.openxmlformats.org/package/2006/content-types"
+    return [
+        ("[Content_Types].xml", f'<Types xmlns="{types}"><Override PartName="/{part}" ContentType="{main}"/></Types>'),
+        ("_rels/.rels", relations(("officeDocument", part))),
+    ]
+
+
 def xlsx(sheet="", strings="<sst/>", sheets=1, styles=None, workbook=""):
     names = "".join(f'<sheet name="S{n}" sheetId="{n + 1}" r:id="r0"/>' for n in range(sheets))
     parts = [("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")]
     parts += [("styles", "styles.xml")] if styles else []
-    entries = [
-        ("_rels/.rels", relations(("officeDocument", "xl/workbook.xml"))),
+    entries = head("spreadsheetml.sheet", "xl/workbook.xml") + [
         ("xl/workbook.xml",
          f'{workbook}<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}"><sheets>{names}</sheets></workbook>'),
         ("xl/_rels/workbook.xml.rels", relations(*parts)),
@@ -260,9 +269,13 @@ def workbooks():
     yield "binary.xlsb", archive([("xl/workbook.bin", noise(3000))])
 
 
-def docx(body, head=""):
-    return archive([("word/document.xml",
-                     f'{head}<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')])
+WORD_HEAD = head("wordprocessingml.document", "word/document.xml")
+
+
+def docx(body, begin=""):
+    return archive(WORD_HEAD + [
+                    ("word/document.xml",
+                     f'{begin}<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')])
 
 
 def paragraph(text):
@@ -292,11 +305,11 @@ def documents():
         "<w:tbl>" + "<w:tr/>" * 20_000 + "<w:tr>" + "<w:tc/>" * 20_000 + "</w:tr></w:tbl>" + paragraph("x"))
     yield "runs.docx", docx("<w:p>" + "<w:r><w:t>a</w:t></w:r>" * 900_000 + "</w:p>")
     yield "attributes.docx", docx("<w:p " + " ".join(f'a{n}="1"' for n in range(300_000)) + "/>" + paragraph("x"))
-    yield "bomb.docx", archive([("word/document.xml", bytes(64 * MB))])
+    yield "bomb.docx", archive(WORD_HEAD + [("word/document.xml", bytes(64 * MB))])
     yield "overlapping.docx", overlapping()
     yield "encrypted.docx", bytes(marked(docx(paragraph("x"))))
     yield "truncated.docx", docx(paragraph("half"))[:-60]
-    yield "names.docx", archive([("../../../../etc/cron.d/kb", "x"), ("word/document.xml", paragraph("x"))])
+    yield "names.docx", archive(WORD_HEAD + [("../../../../etc/cron.d/kb", "x"), ("word/document.xml", paragraph("x"))])
     yield "entries.docx", archive([(f"a{n}", "") for n in range(30_000)])
     yield "nested.zip", nested()
     yield "size.docx", lying(docx(paragraph("x")))
@@ -312,7 +325,7 @@ def documents():
     yield "spaces.odt", ods('<text:p>a<text:s text:c="4294967295"/>b</text:p>', "text")
     yield "deep.odt", ods("<text:list><text:list-item>" * 200_000, "text")
     yield "deep.odp", ods("<draw:g>" * 300_000, "presentation")
-    yield "slides.pptx", archive([
+    yield "slides.pptx", archive(head("presentationml.presentation", "ppt/presentation.xml") + [
         ("ppt/presentation.xml", "<p>" + '<p:sldId r:id="r0"/>' * 500_000 + "</p>"),
         ("ppt/_rels/presentation.xml.rels", relations(("slide", "slides/slide1.xml"))),
         ("ppt/slides/slide1.xml", "<a:t>again and again</a:t>" * 2000)])
@@ -437,6 +450,8 @@ def texts():
     yield "escapes.json", '["' + "\\" * many(9_000_001) + '"]'
     yield "deep.ipynb", '{"cells":' + "[" * many(4_000_000)
     yield "cells.ipynb", '{"cells":[' + "{}," * many(3_000_000) + "{}]}"
+    # A map of one entry takes a hundred times its bytes.
+    yield "maps.ipynb", '{"cells":[' + '{"":0},' * 1_300_000 + "0]}"
     yield "sources.ipynb", json.dumps(
         {"cells": [{"cell_type": "code", "source": ["x\n"] * many(700_000), "outputs": []}] * 2})[:9 * MB]
     yield "outputs.ipynb", '{"cells":[{"cell_type":"code","source":"x","outputs":[' + (

@@ -8,6 +8,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 const W: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
 const R: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
 const A: &str = "http://schemas.openxmlformats.org/drawingml/2006/main";
 const P: &str = "http://schemas.openxmlformats.org/presentationml/2006/main";
 
@@ -22,11 +23,91 @@ pub fn archive(entries: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// An archive whose entry is zeros, many times larger than itself.
-pub fn bomb(entry: &str, megabytes: usize) -> Vec<u8> {
+/// What the main part of a package of Office is.
+#[derive(Clone, Copy)]
+pub enum Main {
+    Document,
+    Presentation,
+    Workbook,
+}
+
+impl Main {
+    fn content_type(self) -> String {
+        let kind = match self {
+            Self::Document => "wordprocessingml.document",
+            Self::Presentation => "presentationml.presentation",
+            Self::Workbook => "spreadsheetml.sheet",
+        };
+        format!("application/vnd.openxmlformats-officedocument.{kind}.main+xml")
+    }
+}
+
+/// The list of content types and the relations of a package, `target` as the relation writes it.
+fn package_head(main: Main, part: &str, target: &str) -> [(&'static str, String); 2] {
+    [
+        (
+            "[Content_Types].xml",
+            format!(
+                "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"><Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/><Default Extension=\"xml\" ContentType=\"application/xml\"/><Override PartName=\"/{part}\" ContentType=\"{}\"/></Types>",
+                main.content_type()
+            ),
+        ),
+        (
+            "_rels/.rels",
+            relations(&[
+                ("rId1", "officeDocument", target),
+                ("rId2", "metadata/core-properties", "docProps/core.xml"),
+            ]),
+        ),
+    ]
+}
+
+/// The relations of a part: id, the last word of the type, target.
+pub fn relations(relations: &[(&str, &str, &str)]) -> String {
+    let mut xml =
+        "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">"
+            .to_owned();
+    for (id, kind, target) in relations {
+        let mode = if *kind == "hyperlink" {
+            " TargetMode=\"External\""
+        } else {
+            ""
+        };
+        let namespace = if kind.starts_with("metadata") {
+            PACKAGE
+        } else {
+            R
+        };
+        write!(
+            xml,
+            "<Relationship Id=\"{id}\" Type=\"{namespace}/{kind}\" Target=\"{target}\"{mode}/>"
+        )
+        .unwrap();
+    }
+    xml + "</Relationships>"
+}
+
+/// A package of Office whose main part is the first of `entries`.
+pub fn package(main: Main, entries: &[(&str, &str)]) -> Vec<u8> {
+    package_with_target(main, entries[0].0, entries)
+}
+
+/// [`package`] whose relation names its main part as `target`.
+pub fn package_with_target(main: Main, target: &str, entries: &[(&str, &str)]) -> Vec<u8> {
+    let head = package_head(main, entries[0].0, target);
+    let head = head.iter().map(|(name, text)| (*name, text.as_str()));
+    archive(&head.chain(entries.iter().copied()).collect::<Vec<_>>())
+}
+
+/// A package whose main part is zeros, many times larger than itself.
+pub fn bomb(main: Main, part: &str, megabytes: usize) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-    zip.start_file(entry, options).unwrap();
+    for (name, content) in package_head(main, part, part) {
+        zip.start_file(name, options).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.start_file(part, options).unwrap();
     let zeros = vec![0; 1024 * 1024];
     for _ in 0..megabytes {
         zip.write_all(&zeros).unwrap();
@@ -69,69 +150,96 @@ pub fn docx() -> Vec<u8> {
         "<w:p><w:r><w:t>See </w:t></w:r><w:hyperlink r:id=\"rId9\"><w:r><w:t>the policy</w:t></w:r></w:hyperlink><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>".to_owned(),
     ]
     .concat();
-    archive(&[
-        (
-            "word/document.xml",
-            &format!(
-                "<w:document xmlns:w=\"{W}\" xmlns:r=\"{R}\"><w:body>{body}</w:body></w:document>"
+    package(
+        Main::Document,
+        &[
+            (
+                "word/document.xml",
+                &format!(
+                    "<w:document xmlns:w=\"{W}\" xmlns:r=\"{R}\"><w:body>{body}</w:body></w:document>"
+                ),
             ),
-        ),
-        (
-            "word/_rels/document.xml.rels",
-            "<Relationships><Relationship Id=\"rId9\" Type=\"x/hyperlink\" TargetMode=\"External\" Target=\"policy.md\"/></Relationships>",
-        ),
-        (
-            "word/styles.xml",
-            &format!(
-                "<w:styles xmlns:w=\"{W}\"><w:style w:styleId=\"H1\"><w:name w:val=\"heading 1\"/></w:style><w:style w:styleId=\"H2\"><w:name w:val=\"Titre 2\"/><w:basedOn w:val=\"Base\"/></w:style><w:style w:styleId=\"Base\"><w:name w:val=\"b\"/><w:outlineLvl w:val=\"1\"/></w:style></w:styles>"
+            (
+                "word/_rels/document.xml.rels",
+                &relations(&[
+                    ("rId9", "hyperlink", "policy.md"),
+                    ("rId1", "styles", "styles.xml"),
+                    ("rId2", "numbering", "numbering.xml"),
+                ]),
             ),
-        ),
-        (
-            "word/numbering.xml",
-            &format!(
-                "<w:numbering xmlns:w=\"{W}\"><w:abstractNum w:abstractNumId=\"7\"><w:lvl w:ilvl=\"0\"><w:numFmt w:val=\"decimal\"/></w:lvl></w:abstractNum><w:num w:numId=\"1\"><w:abstractNumId w:val=\"7\"/></w:num></w:numbering>"
+            (
+                "word/styles.xml",
+                &format!(
+                    "<w:styles xmlns:w=\"{W}\"><w:style w:styleId=\"H1\"><w:name w:val=\"heading 1\"/></w:style><w:style w:styleId=\"H2\"><w:name w:val=\"Titre 2\"/><w:basedOn w:val=\"Base\"/></w:style><w:style w:styleId=\"Base\"><w:name w:val=\"b\"/><w:pPr><w:outlineLvl w:val=\"1\"/></w:pPr></w:style></w:styles>"
+                ),
             ),
-        ),
-        (
-            "docProps/core.xml",
-            "<c:coreProperties xmlns:c=\"c\" xmlns:dc=\"d\"><dc:title>Staff handbook</dc:title></c:coreProperties>",
-        ),
-    ])
+            (
+                "word/numbering.xml",
+                &format!(
+                    "<w:numbering xmlns:w=\"{W}\"><w:abstractNum w:abstractNumId=\"7\"><w:lvl w:ilvl=\"0\"><w:numFmt w:val=\"decimal\"/></w:lvl></w:abstractNum><w:num w:numId=\"1\"><w:abstractNumId w:val=\"7\"/></w:num></w:numbering>"
+                ),
+            ),
+            (
+                "docProps/core.xml",
+                "<cp:coreProperties xmlns:cp=\"http://schemas.openxmlformats.org/package/2006/metadata/core-properties\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:title>Staff handbook</dc:title></cp:coreProperties>",
+            ),
+        ],
+    )
+}
+
+/// A shape of a slide that says a text.
+pub fn shape(kind: &str, text: &str) -> String {
+    format!(
+        "<p:sp><p:nvSpPr><p:cNvPr id=\"2\" name=\"s\"/><p:cNvSpPr/><p:nvPr><p:ph {kind}/></p:nvPr></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+    )
+}
+
+/// A slide of these shapes.
+pub fn slide_of(shapes: &[String]) -> String {
+    format!(
+        "<p:sld xmlns:p=\"{P}\" xmlns:a=\"{A}\" xmlns:r=\"{R}\"><p:cSld><p:spTree><p:nvGrpSpPr/><p:grpSpPr/>{}</p:spTree></p:cSld></p:sld>",
+        shapes.concat()
+    )
 }
 
 /// Three slides; the third has notes.
 pub fn pptx() -> Vec<u8> {
     let slide = |title: &str, text: &str| {
-        format!(
-            "<p:sld xmlns:p=\"{P}\" xmlns:a=\"{A}\"><p:sp><p:nvPr><p:ph type=\"title\"/></p:nvPr><a:p><a:r><a:t>{title}</a:t></a:r></a:p></p:sp><p:sp><p:nvPr><p:ph idx=\"1\"/></p:nvPr><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sp><p:sp><p:nvPr><p:ph type=\"sldNum\"/></p:nvPr><a:p><a:r><a:t>99</a:t></a:r></a:p></p:sp></p:sld>"
-        )
+        slide_of(&[shape("type=\"title\"", title), shape("idx=\"1\"", text)])
     };
     let notes = format!(
-        "<p:notes xmlns:p=\"{P}\" xmlns:a=\"{A}\"><p:sp><p:nvPr><p:ph type=\"body\"/></p:nvPr><a:p><a:r><a:t>Mention the lighthouse.</a:t></a:r></a:p></p:sp></p:notes>"
+        "<p:notes xmlns:p=\"{P}\" xmlns:a=\"{A}\"><p:cSld><p:spTree><p:sp><p:nvSpPr><p:cNvPr id=\"2\" name=\"s\"/><p:cNvSpPr/><p:nvPr><p:ph type=\"body\" idx=\"1\"/></p:nvPr></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/><a:p><a:r><a:t>Mention the lighthouse.</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:notes>"
     );
-    archive(&[
-        (
-            "ppt/presentation.xml",
-            &format!(
-                "<p:presentation xmlns:p=\"{P}\" xmlns:r=\"{R}\"><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/><p:sldId id=\"258\" r:id=\"c\"/></p:sldIdLst></p:presentation>"
+    package(
+        Main::Presentation,
+        &[
+            (
+                "ppt/presentation.xml",
+                &format!(
+                    "<p:presentation xmlns:p=\"{P}\" xmlns:r=\"{R}\"><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/><p:sldId id=\"258\" r:id=\"c\"/></p:sldIdLst></p:presentation>"
+                ),
             ),
-        ),
-        (
-            "ppt/_rels/presentation.xml.rels",
-            "<Relationships><Relationship Id=\"a\" Target=\"slides/slide7.xml\"/><Relationship Id=\"b\" Target=\"slides/slide1.xml\"/><Relationship Id=\"c\" Target=\"slides/slide2.xml\"/></Relationships>",
-        ),
-        ("ppt/slides/slide7.xml", &slide("Welcome", "First words")),
-        (
-            "ppt/slides/slide1.xml",
-            &slide("Roadmap", "The submarine ships in autumn"),
-        ),
-        ("ppt/slides/slide2.xml", &slide("Thanks", "Last words")),
-        (
-            "ppt/slides/_rels/slide2.xml.rels",
-            "<Relationships><Relationship Id=\"n\" Type=\"x/notesSlide\" Target=\"../notesSlides/notes1.xml\"/></Relationships>",
-        ),
-        ("ppt/notesSlides/notes1.xml", &notes),
-    ])
+            (
+                "ppt/_rels/presentation.xml.rels",
+                &relations(&[
+                    ("a", "slide", "slides/slide7.xml"),
+                    ("b", "slide", "slides/slide1.xml"),
+                    ("c", "slide", "slides/slide2.xml"),
+                ]),
+            ),
+            ("ppt/slides/slide7.xml", &slide("Welcome", "First words")),
+            (
+                "ppt/slides/slide1.xml",
+                &slide("Roadmap", "The submarine ships in autumn"),
+            ),
+            ("ppt/slides/slide2.xml", &slide("Thanks", "Last words")),
+            (
+                "ppt/slides/_rels/slide2.xml.rels",
+                &relations(&[("n", "notesSlide", "../notesSlides/notes1.xml")]),
+            ),
+            ("ppt/notesSlides/notes1.xml", &notes),
+        ],
+    )
 }
 
 /// A workbook whose second sheet has a title above its header.
@@ -164,38 +272,33 @@ pub fn xlsx() -> Vec<u8> {
         row(4, &["Atlas", "Bo", "1200"]),
         row(5, &["Periscope", "Cy", "340.5"]),
     ]);
-    archive(&[
-        (
-            "_rels/.rels",
-            &format!(
-                "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"><Relationship Id=\"r\" Type=\"{R}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>"
+    package(
+        Main::Workbook,
+        &[
+            (
+                "xl/workbook.xml",
+                &format!(
+                    "<workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" xmlns:r=\"{R}\"><sheets><sheet name=\"Staff\" sheetId=\"1\" r:id=\"r1\"/><sheet name=\"Costs\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>"
+                ),
             ),
-        ),
-        (
-            "[Content_Types].xml",
-            "<Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"/>",
-        ),
-        (
-            "xl/workbook.xml",
-            &format!(
-                "<workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" xmlns:r=\"{R}\"><sheets><sheet name=\"Staff\" sheetId=\"1\" r:id=\"r1\"/><sheet name=\"Costs\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>"
+            (
+                "xl/_rels/workbook.xml.rels",
+                &relations(&[
+                    ("r1", "worksheet", "worksheets/sheet1.xml"),
+                    ("r2", "worksheet", "worksheets/sheet2.xml"),
+                ]),
             ),
-        ),
-        (
-            "xl/_rels/workbook.xml.rels",
-            &format!(
-                "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\"><Relationship Id=\"r1\" Type=\"{R}/worksheet\" Target=\"worksheets/sheet1.xml\"/><Relationship Id=\"r2\" Type=\"{R}/worksheet\" Target=\"worksheets/sheet2.xml\"/></Relationships>"
-            ),
-        ),
-        ("xl/worksheets/sheet1.xml", &first),
-        ("xl/worksheets/sheet2.xml", &second),
-    ])
+            ("xl/worksheets/sheet1.xml", &first),
+            ("xl/worksheets/sheet2.xml", &second),
+        ],
+    )
 }
 
 const ODF: &str =
     "xmlns:office=\"o\" xmlns:text=\"t\" xmlns:table=\"b\" xmlns:xlink=\"x\" xmlns:draw=\"d\"";
 
-fn odf(kind: &str, body: &str) -> Vec<u8> {
+/// A file of OpenDocument of that kind.
+pub fn odf(kind: &str, body: &str) -> Vec<u8> {
     archive(&[
         (
             "mimetype",

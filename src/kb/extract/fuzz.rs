@@ -10,7 +10,7 @@ use super::format::{Reading, kind_of, reading};
 use super::isolation::made_of;
 use super::text::decode;
 use super::{Extraction, SNIFF_BYTES};
-use crate::fuzz::packed;
+use crate::fuzz::{DOCUMENT_TARGETS, packed};
 use crate::kb::chunk;
 use crate::kb::links::links;
 
@@ -21,25 +21,17 @@ const STACK_BYTES: usize = 32 * 1024 * 1024;
 /// it, or a reason.
 ///
 /// # Panics
-/// Where what is read does not hold together.
+/// Where what is read does not hold together, or no target is called so.
 pub fn document(target: &str, input: &[u8]) {
-    let endings: &[&str] = match target {
-        "mail" => &["eml"],
-        "notebook" => &["ipynb"],
-        "table" => &["csv", "tsv"],
-        "archive" => &["docx", "pptx", "xlsx", "odt", "epub"],
-        "text" => &["md", "txt", "rst", "org", "rs"],
-        "odf" => &["odt", "ods", "odp"],
-        _ => &[target],
-    };
-    let from_parts = matches!(target, "docx" | "pptx" | "xlsx" | "odf" | "epub");
-    let bytes = if from_parts {
+    let mut targets = DOCUMENT_TARGETS.iter();
+    let target = targets.find(|own| own.name == target).expect("a target");
+    let bytes = if target.is_packed {
         packed(input)
     } else {
         input.to_vec()
     };
     thread::scope(|scope| {
-        let read = || endings.iter().for_each(|ending| one(ending, &bytes));
+        let read = || target.endings.iter().for_each(|ending| one(ending, &bytes));
         let reader = thread::Builder::new().stack_size(STACK_BYTES);
         reader.spawn_scoped(scope, read).expect("a thread");
     });
@@ -50,8 +42,9 @@ fn one(ending: &str, bytes: &[u8]) {
     let read = || {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
         match reading(kind_of(Path::new(&name), head)) {
-            Reading::Lines(shape, _) => {
+            Reading::Lines(shape, readable) => {
                 let text = decode::decode(bytes.to_vec())?;
+                let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
                 let made = Extraction::of_text(&name, text);
                 Ok(Extraction { shape, ..made })
             }

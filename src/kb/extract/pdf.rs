@@ -26,6 +26,13 @@ pub(super) const PICTURE_PAGE: &str = "only a picture: install ocrmypdf, then se
 const REPEATED_ON: usize = 3;
 /// Heads and feet are looked for among so many blocks at either edge of a page.
 const EDGE: usize = 2;
+/// A number that counts pages has no more digits.
+const MAX_PAGE_DIGITS: usize = 4;
+/// Words that follow a half of a compound which shares its other half: `pre- and postfix`.
+const JOINING: &[&str] = &[
+    "and", "or", "to", "und", "oder", "bis", "bzw.", "et", "ou", "y", "o", "e", "en", "of", "og",
+    "och",
+];
 /// A head or foot is no longer.
 const MAX_EDGE_CHARS: usize = 120;
 
@@ -266,39 +273,50 @@ fn blocks(page: &Page) -> Vec<String> {
 
 fn words(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        words.join(" ")
+        let mut said = String::with_capacity(line.len());
+        for word in line.split_whitespace() {
+            if is_cut(&said) && word.starts_with(char::is_lowercase) && !JOINING.contains(&word) {
+                said.pop();
+            } else if !said.is_empty() {
+                said.push(' ');
+            }
+            said.push_str(word);
+        }
+        said
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Takes heads and feet off every page but one. Numbers in them count on.
+/// Whether a text ends in the middle of a word.
+fn is_cut(text: &str) -> bool {
+    let half = text.strip_suffix(['-', '\u{ad}', '\u{2010}']);
+    half.is_some_and(|half| half.ends_with(char::is_lowercase))
+}
+
+/// Takes heads and feet off every page but one.
 fn drop_repeated_edges(pages: &mut [(usize, Vec<String>)]) {
-    let key = |block: &str| -> Option<String> {
-        let is_short = block.chars().count() <= MAX_EDGE_CHARS && !block.contains('\n');
-        is_short.then(|| block.chars().filter(|c| !c.is_ascii_digit()).collect())
-    };
-    // A page of which nothing would be left has no head.
-    let is_edge = |at: usize, count: usize| count > EDGE && (at < EDGE || at + EDGE >= count);
+    let is_edge = |at: usize, count: usize| at < EDGE || at + EDGE >= count;
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (_, blocks) in pages.iter() {
-        for (at, block) in blocks.iter().enumerate() {
-            if is_edge(at, blocks.len())
-                && let Some(key) = key(block)
-            {
-                *seen.entry(key).or_default() += 1;
-            }
+    for (page, blocks) in pages.iter() {
+        let count = blocks.len();
+        let edges = blocks
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| is_edge(*at, count));
+        for key in edges.flat_map(|(_, block)| edge_keys(block, *page)) {
+            *seen.entry(key).or_default() += 1;
         }
     }
     let most = (pages.len() / 2).max(REPEATED_ON - 1);
     seen.retain(|_, on| *on > most);
     let mut left = seen.clone();
-    for (_, blocks) in pages {
+    for (page, blocks) in pages {
         let count = blocks.len();
-        let mut at = 0;
-        blocks.retain(|block| {
-            at += 1;
-            let key = key(block).filter(|_| is_edge(at - 1, count));
+        let mut stays = |at: usize, block: &str| {
+            let keys = edge_keys(block, *page).into_iter();
+            let key = keys
+                .filter(|_| is_edge(at, count))
+                .max_by_key(|key| seen.get(key));
             let Some((key, left)) = key.and_then(|key| left.get_mut(&key).map(|left| (key, left)))
             else {
                 return true;
@@ -306,9 +324,36 @@ fn drop_repeated_edges(pages: &mut [(usize, Vec<String>)]) {
             let is_first = *left == seen[&key];
             *left -= 1;
             // A head stays on the first of its pages, a foot on the last.
-            if at <= EDGE { is_first } else { *left == 0 }
-        });
+            if at * 2 < count { is_first } else { *left == 0 }
+        };
+        let kept: Vec<bool> = (0..count).map(|at| stays(at, &blocks[at])).collect();
+        // A page of which nothing would be left has no head.
+        if kept.contains(&true) {
+            let mut kept = kept.into_iter();
+            blocks.retain(|_| kept.next().unwrap_or(true));
+        }
     }
+}
+
+/// What a block has in common with the same head or foot of other pages: its text, and its text
+/// with one number counted from that of its page. Other numbers say something.
+fn edge_keys(block: &str, page: usize) -> Vec<String> {
+    if block.chars().count() > MAX_EDGE_CHARS || block.contains('\n') {
+        return Vec::new();
+    }
+    let mut keys = vec![block.to_owned()];
+    let mut at = 0;
+    for piece in block.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let number = piece.trim_end_matches(|c: char| !c.is_ascii_digit());
+        if (1..=MAX_PAGE_DIGITS).contains(&number.len())
+            && let Ok(count) = number.parse::<usize>()
+        {
+            let (before, after) = (&block[..at], &block[at + number.len()..]);
+            keys.push(format!("{before}#{}{after}", count.wrapping_sub(page)));
+        }
+        at += piece.len();
+    }
+    keys
 }
 
 /// Puts a word together whose halves stand on two pages.
@@ -319,11 +364,7 @@ fn join_cut_words(pages: &mut [(usize, Vec<String>)]) {
         else {
             continue;
         };
-        let is_cut = last
-            .strip_suffix(['-', '\u{ad}'])
-            .is_some_and(|half| half.ends_with(char::is_lowercase))
-            && first.starts_with(char::is_lowercase);
-        if is_cut {
+        if is_cut(last) && first.starts_with(char::is_lowercase) {
             last.pop();
             let end = first.find(char::is_whitespace).unwrap_or(first.len());
             let rest = first.split_off(end).trim_start().to_owned();
@@ -399,6 +440,37 @@ mod tests {
         assert_eq!(read[0].1, [head, "One.", "It is a configuration"]);
         assert_eq!(read[1].1, ["of one", "Two."]);
         assert_eq!(read[2].1, ["Three.", "End.", "Page 3 of 3"]);
+    }
+
+    #[test]
+    fn numbers_at_the_edge_of_pages_that_count_no_pages_stay() {
+        let mut read = pages(&[
+            &["Invoice 48213", "Pump", "1"],
+            &["Invoice 51788", "Valve", "2"],
+            &["Invoice 50011", "Rope", "3"],
+            &["Invoice 50012", "Left blank", "4"],
+        ]);
+        drop_repeated_edges(&mut read);
+        assert_eq!(read[0].1, ["Invoice 48213", "Pump"]);
+        assert_eq!(read[1].1, ["Invoice 51788", "Valve"]);
+        assert_eq!(read[2].1, ["Invoice 50011", "Rope"]);
+        assert_eq!(read[3].1, ["Invoice 50012", "Left blank", "4"]);
+    }
+
+    #[test]
+    fn a_page_that_is_nothing_but_its_head_stays() {
+        let mut read = pages(&[&["ACME"], &["ACME"], &["ACME"], &["ACME"]]);
+        drop_repeated_edges(&mut read);
+        assert!(read.iter().all(|(_, blocks)| blocks == &["ACME"]));
+    }
+
+    #[test]
+    fn words_cut_at_the_end_of_a_line_are_whole_and_compounds_keep_their_hyphen() {
+        assert_eq!(words("about effec- tive  work"), "about effective work");
+        assert_eq!(
+            words("pre- and postfix, A- b, 3- x"),
+            "pre- and postfix, A- b, 3- x"
+        );
     }
 
     #[test]

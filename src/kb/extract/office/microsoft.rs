@@ -65,7 +65,7 @@ pub(in crate::kb::extract) fn document(
         section.elements = with_comments_in_place(mem::take(&mut section.elements));
         if is_presentation {
             draft.part();
-            draft.begin(PlaceUnit::Slide, None, at + 1);
+            draft.begin(PlaceUnit::Slide, section.title.as_deref(), at + 1);
         } else {
             // It repeats the first heading, without its number.
             section.title = None;

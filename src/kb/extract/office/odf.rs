@@ -4,6 +4,8 @@
 //! reading serves them. Cells and rows say how often they repeat; a repetition is a number from
 //! outside and is bounded here.
 
+use std::collections::HashMap;
+
 use super::archive::Archive;
 use super::tables::{Tables, escaped, link};
 use super::xml;
@@ -66,6 +68,8 @@ struct OdfReader {
     next_row: usize,
     next_column: usize,
     cell: OdfCell,
+    /// By its column: the last row of a cell that covers others below it, and what it says.
+    covering: HashMap<usize, (usize, String)>,
 }
 
 /// A cell of a spreadsheet.
@@ -73,6 +77,8 @@ struct OdfReader {
 struct OdfCell {
     text: String,
     repeated: usize,
+    /// How many rows it covers.
+    rows: usize,
 }
 
 impl OdfReader {
@@ -149,6 +155,7 @@ impl OdfReader {
                 self.workbook
                     .begin(&tag.attribute("name").unwrap_or_default())?;
                 self.next_row = 1;
+                self.covering.clear();
             }
             "table" => self.tables.begin(),
             "table-row" if self.is_workbook => {
@@ -163,6 +170,7 @@ impl OdfReader {
                 self.cell = OdfCell {
                     text: String::new(),
                     repeated: repeated("number-columns-repeated"),
+                    rows: repeated("number-rows-spanned"),
                 };
             }
             "table-cell" => self.tables.cell(),
@@ -196,7 +204,16 @@ impl OdfReader {
                 }
             }
             "notes" => self.in_notes = false,
-            "table-cell" | "covered-table-cell" if self.is_workbook => return self.close_cell(),
+            "table-cell" if self.is_workbook => return self.close_cell(),
+            "covered-table-cell" if self.is_workbook => {
+                // A merged cell belongs to all its rows.
+                let above = self.covering.get(&self.next_column);
+                if let Some((_, said)) = above.filter(|(last, _)| self.row <= *last) {
+                    self.workbook.push(self.row, self.next_column, said)?;
+                    self.cell.text.clear();
+                }
+                return self.close_cell();
+            }
             "table" if !self.is_workbook => {
                 if let Some(table) = self.tables.end() {
                     self.draft.push_apart(&table);
@@ -210,6 +227,11 @@ impl OdfReader {
 
     fn close_cell(&mut self) -> Result<(), SkipReason> {
         let cell = std::mem::take(&mut self.cell);
+        if cell.rows > 1 {
+            let last = self.row.saturating_add(cell.rows - 1);
+            let said = cell.text.trim().to_owned();
+            self.covering.insert(self.next_column, (last, said));
+        }
         for column in 0..cell.repeated.min(MAX_REPEATED) {
             let column = self.next_column.saturating_add(column);
             self.workbook.push(self.row, column, cell.text.trim())?;

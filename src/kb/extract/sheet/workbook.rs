@@ -3,7 +3,7 @@
 //! `office_oxide` reads the cells. Added to what it gives: a merged cell belongs to all its rows,
 //! codes keep their leading zeros, and a formula whose result is not in the file is named.
 
-use office_oxide::xls::XlsDocument;
+use office_oxide::xls::{self, XlsDocument};
 use office_oxide::xlsx::{Cell, CellRef, CellValue, Worksheet, XlsxDocument};
 
 use super::rows::Workbook;
@@ -26,6 +26,11 @@ pub(in crate::kb::extract) fn xlsx(book: &XlsxDocument) -> Result<Extraction, Sk
                 match padded(book, cell) {
                     Some(code) => shown.push_str(&code),
                     None => book.write_cell_value_fast(cell, &mut shown, &dates),
+                }
+                if let CellValue::Number(number) = cell.value
+                    && let Some(span) = span(number, &shown)
+                {
+                    shown = span;
                 }
                 if cell.formula().is_some() && (shown.is_empty() || shown.starts_with('=')) {
                     without_result.push(cell.reference.to_string());
@@ -77,6 +82,15 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
     }
 }
 
+/// A span of time, which is shown as a day of 1900 by `office_oxide`.
+fn span(number: f64, shown: &str) -> Option<String> {
+    let is_span = shown.starts_with("1900-") && (0.0..366.0).contains(&number);
+    is_span.then(|| {
+        let minutes = (number * 24.0 * 60.0).round() as u32;
+        format!("{}:{:02} h", minutes / 60, minutes % 60)
+    })
+}
+
 /// A number whose format is nothing but zeros, as postal codes have it: with its leading zeros.
 fn padded(book: &XlsxDocument, cell: &Cell) -> Option<String> {
     let CellValue::Number(number) = cell.value else {
@@ -126,15 +140,24 @@ fn fill_merged(
 /// Reads a workbook of Excel 97 to 2003, or an older one.
 pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
-    book.notices()
-        .iter()
-        .for_each(|notice| rows.miss(notice.clone()));
+    let mut missing = book.notices().iter().chain(book.warnings());
+    if book.sheets.iter().all(|sheet| sheet.rows.is_empty())
+        && let Some(what) = missing.next()
+    {
+        return Err(SkipReason::Damaged(what.clone()));
+    }
+    missing.for_each(|line| rows.miss(line.clone()));
     for sheet in &book.sheets {
         rows.begin(&sheet.name)?;
         let value = |row: usize, column: usize| {
             let value = sheet.rows.get(row)?.get(column)?;
             let style = sheet.xf.get(row).and_then(|row| row.get(column)).copied();
-            Some(sheet.formats.display(value, style.unwrap_or(0)))
+            let shown = sheet.formats.display(value, style.unwrap_or(0));
+            let span = match value {
+                xls::CellValue::Number(number) => span(*number, &shown),
+                _ => None,
+            };
+            Some(span.map_or(shown, Into::into))
         };
         for (row, cells) in sheet.rows.iter().enumerate() {
             for column in 0..cells.len() {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason};
 
@@ -62,16 +64,48 @@ pub(in crate::kb::extract) fn document(_: &Path, text: &str) -> Result<Extractio
     draft.finish_sections(title, "it has no events and no contacts")
 }
 
-/// Lines that were folded are whole again.
+/// Lines that were folded are whole again, also in the way of version 2.1: by a `=` at the end.
 fn unfolded(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
+        let folds = lines
+            .last()
+            .is_some_and(|last| last.ends_with('=') && is_quoted_printable(last));
+        if let Some(last) = lines.last_mut().filter(|_| folds) {
+            last.pop();
+            last.push_str(line);
+            continue;
+        }
         match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
             (Some(rest), Some(last)) => last.push_str(rest),
             _ => lines.push(line.to_owned()),
         }
     }
     lines
+}
+
+/// Whether what a line says of its value is that it is quoted-printable.
+fn is_quoted_printable(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default();
+    name.to_ascii_uppercase().contains("QUOTED-PRINTABLE")
+}
+
+/// A value without its escapes: `\\n`, `\\,`, `\\;` and `\\\\`.
+fn unescaped(value: &str) -> String {
+    let mut plain = String::with_capacity(value.len());
+    let mut signs = value.chars();
+    while let Some(sign) = signs.next() {
+        if sign != '\\' {
+            plain.push(sign);
+            continue;
+        }
+        match signs.next() {
+            Some('n' | 'N') => plain.push('\n'),
+            Some(escaped) => plain.push(escaped),
+            None => plain.push(sign),
+        }
+    }
+    plain
 }
 
 /// `NAME;PARAMETER=x:value`, its value without escapes.
@@ -93,12 +127,14 @@ impl Property {
             .unwrap_or((&line[..colon], ""));
         // Apple writes `item1.EMAIL`.
         let name = name.rsplit('.').next().unwrap_or(name);
-        let value = line[colon + 1..]
-            .replace("\\n", "\n")
-            .replace("\\N", "\n")
-            .replace("\\,", ",")
-            .replace("\\;", ";")
-            .replace("\\\\", "\\");
+        let value = &line[colon + 1..];
+        let decoded = is_quoted_printable(line)
+            .then(|| quoted_printable_decode(value.as_bytes()))
+            .flatten();
+        let value = match decoded {
+            Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            None => unescaped(value),
+        };
         Some(Self {
             name: name.to_ascii_uppercase(),
             parameters: parameters.to_owned(),
@@ -158,7 +194,14 @@ struct Entry {
 
 impl Entry {
     fn take(&mut self, property: Property) {
-        if TITLES.contains(&property.name.as_str()) {
+        if property.name == "N" && self.title.is_none() {
+            // Family name, given name and others; `FN` says it better where it is there.
+            let names = property.value.split(';').map(str::trim);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+            let given = names.iter().skip(1).chain(names.first());
+            let whole = given.copied().collect::<Vec<_>>().join(" ");
+            self.title = Some(whole).filter(|name| !name.is_empty());
+        } else if TITLES.contains(&property.name.as_str()) {
             self.title = Some(property.value);
         } else if let Some((_, name)) = PROPERTIES.iter().find(|(own, _)| *own == property.name) {
             let shown = property.shown();

@@ -14,6 +14,8 @@ use crate::kb::extract::SkipReason;
 const BYTES_PER_REPLACEMENT: usize = 500;
 /// Text has fewer control characters than one in this many.
 const BYTES_PER_CONTROL: usize = 100;
+/// A page says its encoding within so many bytes.
+const DECLARED_WITHIN: usize = 1024;
 /// How much is looked at to tell UTF-16 by its NULs.
 const PATTERN_BYTES: usize = 4096;
 
@@ -36,6 +38,9 @@ pub(in crate::kb::extract) fn decode(bytes: Vec<u8>) -> Result<String, SkipReaso
         Ok(text) => text,
         Err(error) => {
             let bytes = error.as_bytes();
+            if let Some(encoding) = declared(bytes) {
+                return decode_as(encoding, bytes);
+            }
             if broken_bytes(bytes) > allowed_breaks(bytes.len()) {
                 return decode_as(guess(bytes), bytes);
             }
@@ -46,6 +51,26 @@ pub(in crate::kb::extract) fn decode(bytes: Vec<u8>) -> Result<String, SkipReaso
         text.drain(..'\u{feff}'.len_utf8());
     }
     Ok(text)
+}
+
+/// The encoding that a page or a document of XML says it has.
+fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = bytes[..bytes.len().min(DECLARED_WITHIN)].to_ascii_lowercase();
+    if !head.trim_ascii_start().starts_with(b"<") {
+        return None;
+    }
+    let marks = [&b"charset="[..], b"encoding="].into_iter();
+    let at = marks
+        .filter_map(|mark| Some(memchr::memmem::find(&head, mark)? + mark.len()))
+        .min()?;
+    let label = head[at..]
+        .trim_ascii_start()
+        .strip_prefix(b"\"")
+        .unwrap_or(&head[at..]);
+    let label = label.strip_prefix(b"'").unwrap_or(label);
+    let is_end = |byte: &u8| !byte.is_ascii_alphanumeric() && !b"-_".contains(byte);
+    let end = label.iter().position(is_end).unwrap_or(label.len());
+    Encoding::for_label(&label[..end]).filter(|encoding| *encoding != encoding_rs::UTF_8)
 }
 
 fn allowed_breaks(bytes: usize) -> usize {

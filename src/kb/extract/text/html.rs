@@ -97,14 +97,16 @@ pub(in crate::kb::extract) fn to_markdown(
     Ok((markdown, title))
 }
 
-/// Links within the page lead nowhere outside of it.
+/// Links within the page lead nowhere outside of it, and neither do files that stand in the link.
 fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
     let target = element
         .attrs
         .iter()
         .find(|attribute| &*attribute.name.local == "href");
     match target {
-        Some(target) if !target.value.starts_with('#') => handlers.fallback(element),
+        Some(target) if !target.value.starts_with('#') && !is_data(&target.value) => {
+            handlers.fallback(element)
+        }
         _ => Some(handlers.walk_children(element.node)),
     }
 }
@@ -116,14 +118,18 @@ fn without_labels(handlers: &dyn Handlers, element: Element<'_>) -> Option<Handl
     is_question.then_some(said)
 }
 
+/// Whether an address is the file itself.
+fn is_data(address: &str) -> bool {
+    address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
 /// A picture within the page is what is said of it.
 fn without_data(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
     let value = |name: &str| {
         let mut attributes = element.attrs.iter();
         attributes.find(|attribute| &*attribute.name.local == name)
     };
-    let is_data = value("src").is_none_or(|source| source.value.starts_with("data:"));
-    if !is_data {
+    if value("src").is_some_and(|source| !is_data(&source.value)) {
         return handlers.fallback(element);
     }
     let alt = value("alt").map_or(String::new(), |alt| alt.value.to_string());

@@ -37,12 +37,15 @@ pub(in crate::kb::extract) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extra
     draft.finish(TextLayout::Plain, title, "it is empty")
 }
 
-/// Apple's mail program writes the count of a message's bytes before it.
+/// Apple's mail program writes the count of a message's bytes before it, and what it knows of the
+/// message after it.
 fn without_count(bytes: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(0);
-    let first = bytes[..end].trim_ascii();
-    let is_count = !first.is_empty() && first.iter().all(u8::is_ascii_digit);
-    if is_count { &bytes[end + 1..] } else { bytes }
+    let first = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+    match first.trim().parse::<usize>() {
+        Ok(count) => &bytes[end + 1..][..count.min(bytes.len() - end - 1)],
+        Err(_) => bytes,
+    }
 }
 
 fn parse(bytes: &[u8]) -> Option<Message<'_>> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::{html, markdown};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
@@ -47,7 +48,7 @@ pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extractio
                     draft.push_apart(&fenced("text", &outputs));
                 }
             }
-            _ => draft.push(source.trim_matches('\n')),
+            _ => draft.push(markdown::readable(&source).trim_matches('\n')),
         }
     }
     let title = notebook["metadata"]["title"].as_str().map(str::to_owned);
@@ -68,6 +69,31 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// What a cell returned: as text, or as a page where the text only names its kind.
+fn shown(data: &Value) -> String {
+    let plain = text(&data["text/plain"]);
+    let page = text(&data["text/html"]);
+    if !page.is_empty() && (plain.is_empty() || plain.starts_with('<')) {
+        return html::to_markdown(&page).map_or(plain, |(markdown, _)| markdown);
+    }
+    if plain.is_empty() {
+        return text(&data["text/markdown"]);
+    }
+    plain
+}
+
+/// A line without the codes that colour it in a terminal.
+fn without_colours(line: &str) -> String {
+    let mut pieces = line.split("\u{1b}[");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_digit() && c != ';');
+        let rest = end.and_then(|end| piece.get(end + 1..));
+        plain.push_str(rest.unwrap_or_default());
+    }
+    plain
+}
+
 /// What the cell printed and returned, as far as it is text.
 fn outputs(cell: &Value) -> String {
     let mut said = String::new();
@@ -79,9 +105,16 @@ fn outputs(cell: &Value) -> String {
                 output["ename"].as_str().unwrap_or("error"),
                 output["evalue"].as_str().unwrap_or_default()
             ),
-            _ => text(&output["data"]["text/plain"]),
+            _ => shown(&output["data"]),
         };
-        said.push_str(printed.trim_end());
+        // What was written over is gone.
+        for line in printed.trim_end().split('\n') {
+            let states = line.trim_end_matches('\r').rsplit('\r');
+            let last = states.into_iter().next().unwrap_or_default();
+            said.push_str(&without_colours(last));
+            said.push('\n');
+        }
+        said.pop();
         said.push('\n');
     }
     let mut kept: String = said

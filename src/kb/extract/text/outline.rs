@@ -35,12 +35,11 @@ fn without_ids(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, link)) = rest.split_once("[[id:") {
-        plain.push_str(before);
         let Some((inner, after)) = link.split_once("]]") else {
-            plain.push_str("[[id:");
-            rest = link;
-            continue;
+            // Nothing that opens later is closed either.
+            break;
         };
+        plain.push_str(before);
         plain.push_str(inner.split_once("][").map_or("", |(_, text)| text));
         rest = after;
     }

@@ -36,12 +36,11 @@ fn without_tags(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, tag)) = rest.split_once('<') {
-        plain.push_str(before);
         let Some((inner, after)) = tag.split_once('>') else {
-            plain.push('<');
-            rest = tag;
-            continue;
+            // Nothing that opens later is closed either.
+            break;
         };
+        plain.push_str(before);
         if let Some(speaker) = inner.strip_prefix("v ") {
             plain.push_str(&format!("{speaker}: "));
         }
