@@ -34,10 +34,6 @@ const JOINING_ZH: [char; 17] = [
     '还',
 ];
 
-/// How files end that people have. Where text follows without a space, such an ending ends a name;
-/// what else stands after a dot may be a number, or a part of the name.
-#[rustfmt::skip] // several to a line, also where one is long
-
 /// A name after an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {

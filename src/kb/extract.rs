@@ -46,6 +46,7 @@ mod pdf;
 mod reason;
 mod recognition;
 mod sheet;
+mod tables;
 mod text;
 
 /// A document that takes longer on a thread is given up.
@@ -131,7 +132,7 @@ impl Extractor {
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
-            let text = text::decode::decode(read_bytes(file.from_start()?, size, MAX_FILE_BYTES)?)?;
+            let text = text::decode::decode(read_bytes(file.rewound()?, size, MAX_FILE_BYTES)?)?;
             let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
             return Ok(Extraction {
                 shape,

@@ -56,14 +56,12 @@ impl Opened {
     /// At most so many bytes of its beginning.
     pub fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
-        self.from_start()?
-            .take(bytes as u64)
-            .read_to_end(&mut head)?;
+        self.rewound()?.take(bytes as u64).read_to_end(&mut head)?;
         Ok(head)
     }
 
     /// Its bytes from the first.
-    pub fn from_start(&self) -> io::Result<&File> {
+    pub fn rewound(&self) -> io::Result<&File> {
         (&self.file).seek(SeekFrom::Start(0))?;
         Ok(&self.file)
     }

@@ -173,7 +173,7 @@ fn what_cannot_be_read_is_listed_and_never_stops_the_rest() {
         skipped,
         vec![
             ("huge.txt", SkipReason::LargeText(10 * 1024 * 1024 + 1)),
-            ("image.png", SkipReason::Binary),
+            ("image.png", SkipReason::Picture),
         ]
     );
     assert_eq!(report.documents, 4);

@@ -87,14 +87,15 @@ fn of_each_target_one_kept_input_is_read() {
     for target in DOCUMENT_TARGETS {
         let mut kept = fuzz::kept(target.name).into_iter();
         let is_read = kept.any(|(name, input)| {
-            let (ending, bytes) = match target.is_packed {
-                true => (target.endings[0].to_owned(), fuzz::packed(&input)),
-                false => (ending(&name), input),
+            let (ending, bytes) = if target.is_packed {
+                (target.endings[0].to_owned(), fuzz::packed(&input))
+            } else {
+                (ending(&name), input)
             };
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join(format!("a.{ending}"));
             std::fs::write(&path, bytes).unwrap();
-            FileText::read(&path, None).is_ok()
+            FileText::read(&path, None, None).is_ok()
         });
         assert!(is_read, "{}", target.name);
     }

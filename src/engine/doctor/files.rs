@@ -10,6 +10,7 @@ use crate::domain::FILE_FORMATS;
 use crate::kb::RECOGNITION_PROGRAMS;
 
 const AREA: &str = "files";
+const NAME: &str = "text of scans and pictures";
 
 /// What of the files can be read.
 pub(super) fn check(settings: &Settings, examination: &mut Examination<'_>) {
@@ -20,7 +21,6 @@ pub(super) fn check(settings: &Settings, examination: &mut Examination<'_>) {
         .into_iter()
         .filter(|program| !is_installed(program))
         .collect();
-    const NAME: &str = "text of scans and pictures";
     let check = match (&settings.ocr, missing.as_slice()) {
         (None, []) => Check::ok(AREA, NAME, "not recognised: KB_AGENT_OCR=1 turns it on"),
         (None, _) => Check::ok(AREA, NAME, "not recognised"),

@@ -33,14 +33,14 @@ pub(super) enum Reading {
 /// The reader of each format.
 pub(super) fn reading(kind: FileKind) -> Reading {
     match kind {
-        FileKind::Pdf => Reading::Bytes(pdf::document),
+        FileKind::Pdf => Reading::Bytes(|name, bytes| pdf::document(name, &bytes)),
         // Only text recognition reads it.
         FileKind::Picture => Reading::Bytes(|_, _| Err(SkipReason::Picture)),
         FileKind::Office => Reading::Bytes(office::document),
-        FileKind::RichText => Reading::Bytes(rich::document),
+        FileKind::RichText => Reading::Bytes(|name, bytes| rich::document(name, &bytes)),
         FileKind::Mail => Reading::Bytes(mail::document),
-        FileKind::Mailbox => Reading::Bytes(mail::mailbox),
-        FileKind::SavedPage => Reading::Bytes(mail::saved_page),
+        FileKind::Mailbox => Reading::Bytes(|name, bytes| mail::mailbox(name, &bytes)),
+        FileKind::SavedPage => Reading::Bytes(|name, bytes| mail::saved_page(name, &bytes)),
         FileKind::Html => Reading::Text(html::document),
         FileKind::Records => Reading::Text(records::document),
         FileKind::Notebook => Reading::Text(notebook::document),
@@ -125,6 +125,7 @@ fn by_signature(named: Option<&'static FileFormat>, head: &[u8]) -> Option<&'sta
         let mut signatures = format.signatures.iter();
         signatures.any(|signature| match *signature {
             b"%PDF-" => is_pdf(head),
+            b"{\\rtf" => without_mark(head).starts_with(b"{\\rtf"),
             signature => head.starts_with(signature),
         })
     };
@@ -146,9 +147,15 @@ fn is_mailbox(head: &[u8]) -> bool {
     head.starts_with(b"From ") && has(b"\nFrom: ") && has(b"\nSubject: ")
 }
 
+/// Without blanks and the mark of UTF-8 at its beginning.
+fn without_mark(head: &[u8]) -> &[u8] {
+    let head = head.trim_ascii_start();
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    head.trim_ascii_start()
+}
+
 fn is_html(head: &[u8]) -> bool {
-    let text = head.trim_ascii_start();
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let text = without_mark(head);
     let starts = |mark: &[u8]| {
         text.get(..mark.len())
             .is_some_and(|begin| begin.eq_ignore_ascii_case(mark))

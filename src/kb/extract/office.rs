@@ -4,7 +4,6 @@ mod archive;
 mod epub;
 mod microsoft;
 mod odf;
-pub(super) mod tables;
 mod xml;
 
 use std::io::Cursor;

@@ -16,7 +16,7 @@ use unpdf::parser::raw::{PdfDict, RawDocument};
 use unpdf::{Error, ErrorKind, FormField, Metadata, PageStreamOptions, ParseEvent, PdfParser};
 
 use super::draft::Draft;
-use super::office::tables::{escaped, table};
+use super::tables::{escaped, table};
 use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 
@@ -37,12 +37,12 @@ const JOINING: &[&str] = &[
 const MAX_EDGE_CHARS: usize = 120;
 
 /// Reads all pages that can be read.
-pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+pub(super) fn document(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let mut reading = PdfReader {
-        notes: notes(&bytes),
+        notes: notes(bytes),
         ..PdfReader::default()
     };
-    PdfParser::from_bytes(&bytes)
+    PdfParser::from_bytes(bytes)
         .and_then(|parser| {
             let options = PageStreamOptions {
                 parallel: false,
@@ -50,11 +50,11 @@ pub(super) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReaso
             };
             parser.for_each_page(options, |event| reading.take(event))
         })
-        .map_err(reason)?;
+        .map_err(|error| reason(&error))?;
     reading.finish()
 }
 
-fn reason(error: Error) -> SkipReason {
+fn reason(error: &Error) -> SkipReason {
     match error.kind() {
         ErrorKind::Encrypted => SkipReason::Encrypted,
         _ => SkipReason::Damaged(error.to_string()),
@@ -102,7 +102,7 @@ impl PdfReader {
                         .miss("the file is damaged: what its table does not reach may be missing");
                 }
             }
-            _ => {}
+            ParseEvent::Progress { .. } => {}
         }
         if self.text_bytes > super::MAX_TEXT_BYTES {
             return ControlFlow::Break(());

@@ -14,7 +14,7 @@ use super::SkipReason;
 /// The programs, as they are called.
 pub const PROGRAMS: [&str; 2] = ["ocrmypdf", "tesseract"];
 /// A scan of a few hundred pages takes this long.
-const TIME_LIMIT: Duration = Duration::from_secs(600);
+const TIME_LIMIT: Duration = Duration::from_mins(10);
 /// How often it is looked whether to go on waiting.
 const LOOK_UP: Duration = Duration::from_millis(50);
 

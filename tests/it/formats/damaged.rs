@@ -83,7 +83,7 @@ fn documents_that_are_not_what_they_should_be_are_listed_and_harm_nothing() {
         (
             "scan.pdf",
             samples::pdf("", &["", ""]),
-            "its pages are pictures",
+            "its pages are empty or drawings",
         ),
         ("locked.pdf", locked_pdf(), "password"),
         ("not.eml", b"just some words\n".to_vec(), "not a mail"),
@@ -254,7 +254,7 @@ fn files_of_the_newer_formats_that_are_made_to_harm_are_read_or_listed() {
     let (report, peak) = indexed(&place);
     assert!(peak < 400, "{peak} MB");
     assert!(
-        begun.elapsed() < Duration::from_secs(120),
+        begun.elapsed() < Duration::from_mins(2),
         "{:?}",
         begun.elapsed()
     );

@@ -167,7 +167,9 @@ fn a_page_is_read_in_the_encoding_that_it_says() {
 
 #[test]
 fn of_what_cells_of_notebooks_print_the_last_state_is_read_and_tables_are() {
-    let bar: String = (0..=2000).map(|at| format!("\r{at}/2000")).collect();
+    let bar: String = (0..=2000)
+        .flat_map(|at| ["\r".to_owned(), at.to_string(), "/2000".to_owned()])
+        .collect();
     let notebook = json!({"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": "run()", "outputs": [
         {"output_type": "stream", "text": format!("{bar}\ndone\n")},
         {"output_type": "stream", "text": "\u{1b}[0;32mgreen\u{1b}[0m words\r\n"},

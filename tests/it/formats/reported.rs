@@ -15,7 +15,7 @@ pub fn file(name: &str, bytes: impl AsRef<[u8]>) -> FileText {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    FileText::read(&path, None).unwrap_or_else(|reason| panic!("{name}: {reason}"))
+    FileText::read(&path, None, None).unwrap_or_else(|reason| panic!("{name}: {reason}"))
 }
 
 pub fn text(name: &str, bytes: impl AsRef<[u8]>) -> String {
@@ -740,9 +740,9 @@ fn composed(widths: &str) -> Vec<String> {
 #[test]
 fn words_of_composed_fonts_are_apart_in_whatever_form_their_widths_are() {
     let hex = |text: &str| -> String {
-        text.bytes()
-            .map(|byte| format!("{:04X}", byte - 0x1f))
-            .collect()
+        text.bytes().fold(String::new(), |hex, byte| {
+            format!("{hex}{:04X}", byte - 0x1f)
+        })
     };
     let list = format!("/W[1[{}]]", "500 ".repeat(95));
     for widths in ["/W[1 95 500]", &list, "/DW 500", "/DW 1000/W[1 95 500]"] {
@@ -827,4 +827,89 @@ fn a_page_without_text_is_said_to_be_missing() {
         read.missing
     );
     assert_eq!(read.places.last().unwrap().place.to_string(), "p. 3");
+}
+
+#[test]
+fn a_workbook_is_read_whatever_its_main_part_is_called() {
+    let book = package(
+        Main::Workbook,
+        &[
+            (
+                "xl/workbook2.xml",
+                &format!(
+                    "<workbook {S}><sheets><sheet name=\"Ships\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>"
+                ),
+            ),
+            (
+                "xl/_rels/workbook2.xml.rels",
+                &relations(&[("a", "worksheet", "/xl/worksheets/one.xml")]),
+            ),
+            (
+                "xl/worksheets/one.xml",
+                &sheet("<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>Ferry</t></is></c></row>"),
+            ),
+        ],
+    );
+    let book = file("a.xlsx", book);
+    assert_eq!(place_of(&book, "Ferry"), "Ships row 1");
+}
+
+#[test]
+fn a_cell_of_a_page_that_covers_rows_belongs_to_all_of_them() {
+    let page = "<table><tr><th>Region</th><th>City</th></tr><tr><td rowspan=2>Europe</td><td>Paris</td></tr><tr><td>Lyon</td></tr></table>";
+    let said = text("a.html", page);
+    let lyon = said.lines().find(|line| line.contains("Lyon")).unwrap();
+    let cells: Vec<&str> = lyon.split('|').map(str::trim).collect();
+    assert_eq!(cells, ["", "Europe", "Lyon", ""]);
+}
+
+#[test]
+fn the_number_of_a_slide_is_not_said() {
+    let presentation = format!(
+        "<p:presentation xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" {W}><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/></p:sldIdLst></p:presentation>"
+    );
+    let number = samples::shape("type=\"sldNum\" idx=\"12\"", "").replace(
+        "<a:r><a:t></a:t></a:r>",
+        "<a:fld id=\"{B}\" type=\"slidenum\"><a:t>99</a:t></a:fld>",
+    );
+    let slide = samples::slide_of(&[samples::shape("idx=\"1\"", "The ferry"), number]);
+    let deck = package(
+        Main::Presentation,
+        &[
+            ("ppt/presentation.xml", &presentation),
+            (
+                "ppt/_rels/presentation.xml.rels",
+                &relations(&[("a", "slide", "slides/first.xml")]),
+            ),
+            ("ppt/slides/first.xml", &slide),
+        ],
+    );
+    let said = text("a.pptx", deck);
+    assert!(!said.contains("99"), "{said}");
+}
+
+#[test]
+fn a_line_of_a_message_that_begins_with_from_is_text() {
+    let mailbox = "From a@x Tue Mar  5 10:00:00 2024\nFrom: a@x\nSubject: One\n\nHello\nFrom here it is text\n\nFrom b@x Tue Mar  5 10:00:00 2024\nFrom: b@x\nSubject: Two\n\nend\n";
+    let read = file("a.mbox", mailbox);
+    assert_eq!(place_of(&read, "From here it is text"), "message 1: One");
+    assert_eq!(place_of(&read, "end"), "message 2: Two");
+}
+
+#[test]
+fn rich_text_after_a_byte_order_mark_or_blank_line_is_rich_text() {
+    for begin in [&b"\xef\xbb\xbf"[..], b"\n"] {
+        let said = text("a.rtf", [begin, br"{\rtf1\ansi Hello there.\par}"].concat());
+        assert_eq!(said.trim(), "Hello there.");
+    }
+}
+
+#[test]
+fn cues_of_subtitles_have_no_entities_and_no_style_sheet() {
+    let vtt = "WEBVTT\n\nSTYLE\n::cue { color: red }\n\n00:05.000 --> 00:06.000\nThis &amp; that\n";
+    let said = text("a.vtt", vtt);
+    assert!(
+        said.contains("This & that") && !said.contains("color"),
+        "{said}"
+    );
 }

@@ -34,8 +34,8 @@ pub(in crate::kb::extract) fn document(
     options.limits.inflate_ratio = 300;
     options.limits.text_chars = MAX_TEXT_BYTES;
     options.limits.memory_bytes = 64 * MEGABYTE;
-    let document =
-        Document::from_reader_with(Cursor::new(bytes), format, &options).map_err(reason)?;
+    let document = Document::from_reader_with(Cursor::new(bytes), format, &options)
+        .map_err(|error| reason(&error))?;
     if let Some(book) = document.as_xlsx() {
         return sheet::xlsx(book);
     }
@@ -61,6 +61,7 @@ pub(in crate::kb::extract) fn document(
     let mut labels = Labels(numbers);
     let title = mem::take(&mut content.metadata.title);
     for (at, mut section) in mem::take(&mut content.sections).into_iter().enumerate() {
+        section.elements.retain(|element| !is_slide_number(element));
         labels.apply(&mut section.elements);
         section.elements = with_comments_in_place(mem::take(&mut section.elements));
         if is_presentation {
@@ -85,6 +86,15 @@ pub(in crate::kb::extract) fn document(
     draft.finish_sections(title, "its pages are empty or pictures")
 }
 
+/// Every slide says its own number, which is its place.
+fn is_slide_number(element: &Element) -> bool {
+    match element {
+        Element::Paragraph(paragraph) => paragraph.placeholder_role.as_deref() == Some("sldNum"),
+        Element::TextBox(of) => !of.content.is_empty() && of.content.iter().all(is_slide_number),
+        _ => false,
+    }
+}
+
 /// One section by itself.
 fn markdown(section: Section) -> String {
     let mut alone = DocumentIR::default();
@@ -93,7 +103,7 @@ fn markdown(section: Section) -> String {
 }
 
 /// Why a document of Office cannot be read.
-fn reason(error: OfficeError) -> SkipReason {
+fn reason(error: &OfficeError) -> SkipReason {
     let said = error.to_string();
     let says = |word: &str| said.to_lowercase().contains(word);
     if says("password") || says("encrypt") {
@@ -239,15 +249,13 @@ impl Counters {
     /// The number of the next paragraph; `None` where it has none, or a bullet.
     fn label(&mut self, document: &DocxDocument, paragraph: &Paragraph) -> Option<String> {
         let direct = paragraph.properties.as_ref();
-        let reference = match direct.and_then(|own| own.numbering_ref.clone()) {
-            Some(own) => own,
-            None => {
-                let styles = document.styles.as_ref()?;
-                styles
-                    .effective_paragraph_properties(direct)
-                    .numbering_ref?
-            }
+        let own = direct.and_then(|own| own.numbering_ref.clone());
+        let of_style = || {
+            let styles = document.styles.as_ref()?;
+            let effective = styles.effective_paragraph_properties(direct);
+            effective.numbering_ref
         };
+        let reference = own.or_else(of_style)?;
         let numbering = document.numbering.as_ref()?;
         let instance = numbering.instances.get(&reference.num_id)?;
         let depth = usize::from(reference.ilvl.min(8));
@@ -267,11 +275,11 @@ impl Counters {
             return None;
         }
         let mut label = level.level_text.clone();
-        for above in 0..=depth {
+        for (above, count) in counts.iter().enumerate().take(depth + 1) {
             let format = numbering
                 .resolve_level(reference.num_id, above as u8)
                 .map_or(&NumberFormat::Decimal, |level| &level.format);
-            let count = match counts[above] {
+            let count = match *count {
                 0 => start(above),
                 count => count,
             };

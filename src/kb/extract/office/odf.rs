@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::archive::Archive;
-use super::tables::{Tables, escaped, link};
+use crate::kb::extract::tables::{Tables, escaped, link};
 use super::xml;
 use super::xml::{Events, Tag, XmlEvent};
 use crate::domain::PlaceUnit;

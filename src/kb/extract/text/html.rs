@@ -7,11 +7,12 @@ mod tables;
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
-use htmd::{Element, HtmlToMarkdown};
+use htmd::{Element, HtmlToMarkdown, Node};
 use quick_xml::escape::unescape;
 use regex::Regex;
 
@@ -83,9 +84,17 @@ pub(in crate::kb::extract) fn to_markdown(
         .skip_tags(SILENT.to_vec())
         .add_handler(vec!["title"], keep_title)
         .add_handler(vec!["a"], without_anchors)
-        .add_handler(vec!["button"], without_labels)
+        .add_handler(
+            vec!["button"],
+            |handlers: &dyn Handlers, element: Element<'_>| without_labels(handlers, element.node),
+        )
         .add_handler(vec!["img"], without_data)
-        .add_handler(vec!["table"], tables::as_markdown)
+        .add_handler(
+            vec!["table"],
+            |handlers: &dyn Handlers, element: Element<'_>| {
+                Some(tables::as_markdown(handlers, element.node))
+            },
+        )
         .build();
     let markdown = converter
         .convert(html)
@@ -112,15 +121,17 @@ fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<Hand
 }
 
 /// What a button says that is no mere label.
-fn without_labels(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
-    let said = handlers.walk_children(element.node);
+fn without_labels(handlers: &dyn Handlers, button: &Rc<Node>) -> Option<HandlerResult> {
+    let said = handlers.walk_children(button);
     let is_question = said.content.split_whitespace().count() >= BUTTON_WORDS;
     is_question.then_some(said)
 }
 
 /// Whether an address is the file itself.
 fn is_data(address: &str) -> bool {
-    address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+    address
+        .get(..5)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
 /// A picture within the page is what is said of it.

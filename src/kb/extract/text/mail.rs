@@ -56,9 +56,10 @@ fn parse(bytes: &[u8]) -> Option<Message<'_>> {
 }
 
 /// Reads a mailbox, message by message.
-pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let mut draft = Draft::default();
     let mut broken = 0;
+    let bytes = with_escaped_lines(bytes);
     for (at, message) in MessageIterator::new(bytes.as_slice()).enumerate() {
         let contents = message?.unwrap_contents();
         let Some(message) = parse(&contents) else {
@@ -80,12 +81,28 @@ pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: Vec<u8>) -> Result<Extrac
     draft.finish(TextLayout::Plain, None, "it holds no messages")
 }
 
+/// The same mailbox; a line that begins with `From ` and names no year is no beginning of a message.
+fn with_escaped_lines(bytes: &[u8]) -> Vec<u8> {
+    let names_year = |line: &[u8]| {
+        let mut words = line.trim_ascii().split(|byte| *byte == b' ');
+        words.any(|word| word.len() == 4 && word.iter().all(u8::is_ascii_digit))
+    };
+    let mut escaped = Vec::with_capacity(bytes.len());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b"From ") && !names_year(line) {
+            escaped.push(b'>');
+        }
+        escaped.extend_from_slice(line);
+    }
+    escaped
+}
+
 /// Reads a page that a browser saved with all its parts (MHTML, RFC 2557).
 pub(in crate::kb::extract) fn saved_page(
     name: &Path,
-    bytes: Vec<u8>,
+    bytes: &[u8],
 ) -> Result<Extraction, SkipReason> {
-    let parsed = MessageParser::default().parse(&bytes);
+    let parsed = MessageParser::default().parse(bytes);
     let page = parsed
         .iter()
         .flat_map(|message| &message.parts)
@@ -125,7 +142,7 @@ fn fill_from_code_pages(message: &mut Outlook, bytes: &[u8]) {
             && let Ok(bytes) = parts.open_stream_by_path(&part)
             && let Ok(text) = decode(bytes)
         {
-            *value = text.trim_end_matches('\0').to_owned();
+            text.trim_end_matches('\0').clone_into(value);
         }
     }
 }

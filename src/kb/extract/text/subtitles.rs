@@ -1,16 +1,25 @@
 //! Subtitles (SRT, WebVTT, SBV): what is said, and when.
 
+use std::borrow::Cow;
+
+use quick_xml::escape::unescape;
+
 /// The same lines, with the time at which each cue begins instead of its number and its span.
 pub(in crate::kb::extract) fn readable(text: &str) -> String {
     let mut readable = String::with_capacity(text.len());
     let mut lines = text.split('\n').peekable();
+    let mut is_of_player = false;
     while let Some(line) = lines.next() {
+        // Styles and notes go on to a blank line.
+        let is_block = ["STYLE", "NOTE", "REGION"].contains(&line.trim());
+        is_of_player = (is_of_player || is_block) && !line.trim().is_empty();
         let is_number = !line.trim().is_empty() && line.trim().bytes().all(|c| c.is_ascii_digit());
         let is_before_span = lines.peek().is_some_and(|next| begin(next).is_some());
         if let Some(begin) = begin(line) {
             readable.push_str(&format!("[{begin}]"));
-        } else if !(is_number && is_before_span) {
-            readable.push_str(&without_tags(line));
+        } else if !(is_of_player || is_number && is_before_span) {
+            let said = without_tags(line);
+            readable.push_str(&unescape(&said).unwrap_or(Cow::Borrowed(&said)));
         }
         if lines.peek().is_some() {
             readable.push('\n');

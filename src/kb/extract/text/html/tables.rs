@@ -2,21 +2,21 @@
 
 use std::rc::Rc;
 
+use htmd::Node;
 use htmd::element_handler::{HandlerResult, Handlers};
-use htmd::{Element, Node};
 use markup5ever_rcdom::NodeData;
 
-use crate::kb::extract::office::tables::table;
+use crate::kb::extract::tables::table;
 
 /// A cell that claims to cover more rows or columns was made to fill the memory.
 const MAX_SPAN: usize = 100;
 
 /// The table as Markdown. A cell that covers rows belongs to each of them; one that covers columns
 /// is said once.
-pub(super) fn as_markdown(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+pub(super) fn as_markdown(handlers: &dyn Handlers, node: &Rc<Node>) -> HandlerResult {
     let mut caption = String::new();
     let mut rows: Vec<Rc<Node>> = Vec::new();
-    collect(handlers, element.node, &mut rows, &mut caption);
+    collect(handlers, node, &mut rows, &mut caption);
     let mut grid: Vec<Vec<String>> = Vec::new();
     // What still covers a column: for how many rows, and what it says.
     let mut covered: Vec<(usize, String)> = Vec::new();
@@ -45,16 +45,13 @@ pub(super) fn as_markdown(handlers: &dyn Handlers, element: Element<'_>) -> Opti
         }
     }
     if grid.is_empty() {
-        return Some(handlers.walk_children(element.node));
+        return handlers.walk_children(node);
     }
-    if is_within_cell(element.node) {
+    if is_within_cell(node) {
         let said = grid.concat().join(" ");
-        return Some(HandlerResult::from(format!("{caption} {said}")));
+        return HandlerResult::from(format!("{caption} {said}"));
     }
-    Some(HandlerResult::from(format!(
-        "\n\n{caption}\n\n{}\n\n",
-        table(&grid)
-    )))
+    HandlerResult::from(format!("\n\n{caption}\n\n{}\n\n", table(&grid)))
 }
 
 /// Whether the table stands in a cell of another one.
