@@ -149,7 +149,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         (
             "settings",
             "sources",
-            "4 of 39 settings set; there is no .env here",
+            "4 of 40 settings set; there is no .env here",
         ),
         ("endpoint", "reach", "answers; its kind of server: other"),
         ("endpoint", "models", "2 models listed, large among them"),
@@ -167,6 +167,8 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
             "meaning",
             "all of 1 passage embedded by all-MiniLM",
         ),
+        ("files", "read", "PDF, Word, PowerPoint"),
+        ("files", "text of scans and pictures", "not recognised"),
         ("storage", "data folder", "can be written"),
         ("storage", "audit log", "is made by the first question"),
         ("terminal", "characters", "UTF-8, by LANG"),
@@ -815,6 +817,7 @@ fn on_a_narrow_terminal_it_fits_and_has_colours() {
         "endpoint",
         "embedding",
         "index",
+        "files",
         "storage",
         "terminal",
     ];

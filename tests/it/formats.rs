@@ -225,7 +225,7 @@ fn what_a_document_says_is_what_is_read() {
         ),
         (
             "f.epub",
-            "# Departure\n\nThey set sail.\n\n# The storm\n\nThey met a waterspout.\n",
+            "The voyage\n\n# Departure\n\nThey set sail.\n\n# The storm\n\nThey met a waterspout.\n",
         ),
         (
             "g.pdf",

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 
 use super::archive::Archive;
-use crate::kb::extract::tables::{Tables, escaped, link};
 use super::xml;
 use super::xml::{Events, Tag, XmlEvent};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::sheet::Workbook;
+use crate::kb::extract::tables::{Tables, escaped, link};
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// A value that fills more neighbouring cells or rows than this is a format, not data.
