@@ -14,14 +14,10 @@ targets=("$@")
 profile=${KB_AGENT_FUZZ_PROFILE:-release}
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-coverage=(-Cpasses=sancov-module)
-for part in level=4 inline-8bit-counters pc-table trace-compares; do
-    coverage+=("-Cllvm-args=-sanitizer-coverage-$part")
-done
 # The versions are those of the program; what only fuzzing needs is added to them.
 cp Cargo.lock tests/fuzz/Cargo.lock
 # Build scripts are for the host and not instrumented: hence the explicit target.
-RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=16 ${coverage[*]}" \
+RUSTC_WRAPPER=$PWD/tests/fuzz/rustc.sh RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=16" \
     cargo build --manifest-path tests/fuzz/Cargo.toml --target "$host" --profile "$profile"
 reader=tests/fuzz/target/$host/${profile/dev/debug}/reader
 
