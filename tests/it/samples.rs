@@ -421,3 +421,31 @@ pub const MAIL: &str = "From: =?utf-8?q?Zo=C3=AB?= <zoe@example.org>\r\nTo: team
 pub const PAGE: &str = "<!doctype html><html><head><title>Kiln manual</title></head><body><nav>Menu</nav><h1>Firing</h1><p>Heat slowly.</p><h2>Cooling</h2><p>Wait for the pyrometer. See <a href=\"glaze.md\">glazes</a>.</p><script>var s=1</script></body></html>";
 
 pub const RECORDS: &str = "Name;Town;Note\nAda;Oslo;\"two\nlines\"\nBo;Bergen;Has a theodolite\n";
+
+/// A PDF of a page that is a picture, and of a page of text where there is one.
+pub fn scan(second: Option<&str>) -> Vec<u8> {
+    let stream = |dictionary: &str, content: &str| {
+        let length = content.len();
+        format!("<<{dictionary}/Length {length}>>\nstream\n{content}\nendstream")
+    };
+    let picture =
+        "/Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8";
+    let said = second.unwrap_or_default();
+    let kids = if second.is_some() {
+        "3 0 R 6 0 R"
+    } else {
+        "3 0 R"
+    };
+    let count = if second.is_some() { 2 } else { 1 };
+    let objects = [
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        format!("<</Type/Pages/Count {count}/Kids[{kids}]/MediaBox[0 0 612 792]>>"),
+        "<</Type/Page/Parent 2 0 R/Resources<</XObject<</X 5 0 R>>>>/Contents 4 0 R>>".to_owned(),
+        stream("", "q 600 0 0 700 0 0 cm /X Do Q"),
+        stream(picture, "x"),
+        "<</Type/Page/Parent 2 0 R/Resources<</Font<</F1 8 0 R>>>>/Contents 7 0 R>>".to_owned(),
+        stream("", &format!("BT /F1 12 Tf 72 700 Td ({said}) Tj ET")),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
+    ];
+    finished_pdf(&objects, "/Root 1 0 R")
+}

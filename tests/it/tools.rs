@@ -223,23 +223,12 @@ async fn r12_grep_reads_other_encodings() {
     let (gbk, _, _) = encoding_rs::GBK
         .encode("本合同自双方签字盖章之日起生效,有效期为三年。\n知识库的索引每天更新。\n");
     bench.write("gbk.txt", gbk.as_ref());
-    // Code page 437: a frame, and umlauts where Windows has quotes.
-    bench.write(
-        "dos.txt",
-        b"\xda\xc4\xc4\xc4\xc4\xc4\xc4\xbf\r\n\xb3 K\x94ln \xb3\r\n\xc0\xc4\xc4\xc4\xc4\xc4\xc4\xd9\r\nGr\x81\xe1e\r\n",
-    );
     let tools = toolbox(&bench);
     let found = grepped(&tools, "köln").await;
     assert_eq!(
         places(&found),
-        [
-            "dos.txt:1-4",
-            "unmarked.txt:1-3",
-            "utf16.txt:1-3",
-            "utf16be.txt:1-3"
-        ]
+        ["unmarked.txt:1-3", "utf16.txt:1-3", "utf16be.txt:1-3"]
     );
-    assert!(found[0].text.contains("│ Köln │"), "{}", found[0].text);
     let found = grepped(&tools, "知识库的索引").await;
     assert_eq!(
         places(&found),
@@ -804,7 +793,7 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
             "nothing like it",
             "nothing like it is not in the knowledge base",
         ),
-        ("image.png", "image.png: binary file"),
+        ("image.png", "image.png: a picture"),
         ("*.pdf", "*.pdf is not in the knowledge base"),
     ] {
         let error = tools.run(&ask("x", Some(path)), None).await.unwrap_err();
