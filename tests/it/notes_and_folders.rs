@@ -28,7 +28,7 @@ fn ask(place: &Workplace, question: &str) -> String {
         .command(&["ask", "--kb", "kb", question])
         .output()
         .unwrap();
-    text(&output.stdout).to_owned()
+    text(&output.stdout)
 }
 
 #[test]
