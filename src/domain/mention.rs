@@ -143,8 +143,9 @@ fn end_of_name(word: &str) -> usize {
 }
 
 /// The question with quotes around each name after an `@` that looks like ordinary words and
-/// is a document's name all the same, as `is_name` tells: `@Backup plan`. The longest name counts.
-pub fn with_quoted_names(question: &str, is_name: impl Fn(&str) -> bool) -> String {
+/// is a document's name all the same: `@Backup plan`. `first_name` is given what may be one, the
+/// longest first, and says which is.
+pub fn with_quoted_names(question: &str, first_name: impl Fn(&[&str]) -> Option<usize>) -> String {
     /// Words that a name without quotes may have.
     const MOST_WORDS: usize = 5;
     let mut quoted = String::with_capacity(question.len() + 2);
@@ -160,10 +161,14 @@ pub fn with_quoted_names(question: &str, is_name: impl Fn(&str) -> bool) -> Stri
         }
         let ends = after.match_indices(char::is_whitespace).map(|(end, _)| end);
         let ends: Vec<usize> = ends.chain([after.len()]).take(MOST_WORDS).collect();
-        let name = ends.iter().rev().find_map(|end| {
-            let name = after[..*end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
-            (!name.is_empty() && name.len() <= LONGEST && is_name(name)).then_some(name)
+        let names = ends.iter().rev().map(|end| {
+            let name = &after[..*end];
+            name.trim_end_matches(['.', ',', ';', ':', '!', '?', ')'])
         });
+        let names: Vec<&str> = names
+            .filter(|name| !name.is_empty() && name.len() <= LONGEST)
+            .collect();
+        let name = first_name(&names).and_then(|at| names.get(at).copied());
         if let Some(name) = name {
             quoted.push_str(&format!("\"{name}\""));
             rest = &after[name.len()..];

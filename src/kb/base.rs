@@ -105,6 +105,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
+        gaps::forget(&self.home);
         self.run(progress, stop, |job| job.all(true))
     }
 
@@ -138,6 +139,7 @@ impl KnowledgeBase {
         self.run(progress, stop, |job| {
             let mut vectors = job.store.begin_vectors(Limits::of_a_call(stop))?;
             vectors.clear(Limits::of_a_call(stop))?;
+            gaps::forget(&self.home);
             job.words_afresh()
         })
     }
@@ -189,7 +191,10 @@ impl KnowledgeBase {
         };
         self.refresh()?;
         let mut report = work(&job);
-        if let Ok(report) = &mut report {
+        // An embedding looks at no files.
+        if let Ok(report) = &mut report
+            && (report.looked_at > 0 || !report.gaps.is_empty())
+        {
             gaps::keep(&self.home, report);
         }
         if matches!(report, Err(KbError::Locked | KbError::ReadOnly))

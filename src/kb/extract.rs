@@ -133,7 +133,10 @@ impl Extractor {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
             let text = text::decode::decode(read_bytes(file.rewound()?, size, MAX_FILE_BYTES)?)?;
-            let text = readable.map_or_else(|| text.clone(), |readable| readable(&text));
+            let text = match readable {
+                Some(readable) => readable(&text),
+                None => text,
+            };
             return Ok(Extraction {
                 shape,
                 ..Extraction::of_text(source, text)
@@ -160,12 +163,14 @@ impl Extractor {
                     _ => recognition.of_scan(file.file(), stop)?,
                 };
                 let size = with_text.metadata()?.len();
-                self.take_apart(
-                    &with_text,
-                    "recognised.pdf",
-                    (size, MAX_DOCUMENT_BYTES),
-                    stop,
-                )
+                let limits = (size, MAX_DOCUMENT_BYTES);
+                match self.take_apart(&with_text, "recognised.pdf", limits, stop) {
+                    // Kept as it is, or it would be recognised again at every start.
+                    Err(SkipReason::Scan) => Err(SkipReason::NoText(
+                        "text recognition found none on its pages".to_owned(),
+                    )),
+                    made => made,
+                }
             }
             _ => made,
         }

@@ -5,6 +5,8 @@
 //! listing and nothing else.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::update::{Gap, UpdateReport};
@@ -13,6 +15,15 @@ use crate::files::{read_text_bounded, write_atomic};
 const FILE: &str = "gaps.json";
 /// Twenty sentences for each of some ten thousand documents.
 const LARGEST: u64 = 50_000_000;
+
+/// Forgets what was missing: everything is going to be read again.
+pub(super) fn forget(home: &Path) {
+    if let Err(error) = fs::remove_file(home.join(FILE))
+        && error.kind() != ErrorKind::NotFound
+    {
+        tracing::debug!(%error, "what was missing from documents is listed until they change");
+    }
+}
 
 /// Adds what this update found to what is kept in `home`, and gives the report all of it.
 pub(super) fn keep(home: &Path, report: &mut UpdateReport) {

@@ -8,7 +8,8 @@ use super::error::KbError;
 use super::index::{DocumentName, Limits, NameMatches, NameQuery, Within, matching_names};
 use super::search::SearchMode;
 use super::source::walk;
-use crate::text::stem;
+use crate::domain::{FileFormat, FileKind};
+use crate::text::{extension, stem};
 
 impl KnowledgeBase {
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
@@ -87,7 +88,9 @@ impl KnowledgeBase {
         let hits = self.search(SearchMode::Lexical, name, LOOKED_AT)?;
         let mut known: Vec<String> = Vec::new();
         for hit in hits {
-            if known.contains(&hit.source) {
+            let is_note = FileFormat::by_ending(&extension(&hit.source))
+                .is_some_and(|format| format.kind == FileKind::Markdown);
+            if !is_note || known.contains(&hit.source) {
                 continue;
             }
             // A file that has gone meanwhile is called nothing.

@@ -23,11 +23,11 @@ impl Scope {
         question: &str,
         stop: &AtomicBool,
     ) -> Result<Option<(Self, String)>, ToolError> {
-        let is_name = |name: &str| {
-            let found = base.documents_named(std::iter::once(name), stop);
-            found.is_ok_and(|found| found.iter().any(|sources| !sources.is_empty()))
+        let first_name = |names: &[&str]| {
+            let found = base.documents_named(names.iter().copied(), stop).ok()?;
+            found.iter().position(|sources| !sources.is_empty())
         };
-        let question = &with_quoted_names(question, is_name);
+        let question = &with_quoted_names(question, first_name);
         let mentions = mentions(question);
         if mentions.is_empty() {
             return Ok(None);

@@ -90,7 +90,7 @@ fn compound(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
         .map_err(|error| SkipReason::Damaged(error.to_string()))?;
     let has = |part: &str| parts.has_stream(part);
     if has("EncryptedPackage") {
-        return microsoft::document(bytes, DocumentFormat::Docx).map_err(|_| SkipReason::Encrypted);
+        return Err(SkipReason::Encrypted);
     }
     let format = if has("WordDocument") {
         DocumentFormat::Doc
