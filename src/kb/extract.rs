@@ -3,25 +3,23 @@
 //! Decoding and conversion are decided once, here, so that the line numbers of the index, of grep
 //! and of `read_file` agree. `format` says what a file is; one file a format turns it into lines
 //! with their places. Documents come from anywhere, and what takes them apart was not written
-//! against harm: it runs in a process of its own (`readers` start and end it, `child` is it, `wire`
-//! is what they say to each other, with `label`), on a thread that is `confined` where there is no
-//! program to start, and `archive` and the formats bound what comes out of it.
+//! against harm: it runs in a process of its own (`isolation`), and `archive` and the formats bound what
+//! comes out of it.
 
 use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::thread;
 
 use encoding_rs::Encoding;
 
-pub(super) use draft::{MAX_TEXT_BYTES, plain};
+pub(super) use draft::MAX_TEXT_BYTES;
+pub(super) use extraction::MAX_ENCODED_BYTES;
 pub use extraction::{Extraction, Mark, TextLayout};
 use format::{Reading, kind_of, reading};
 use isolation::Readers;
 pub(super) use isolation::ReadingSession;
-use isolation::confined;
-pub(super) use isolation::{MAX_LABEL_BYTES, label, labelled};
 pub use isolation::{READER_ARGUMENT, read_documents};
 pub(super) use limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES, SNIFF_BYTES};
 pub(super) use metadata::names_only;
@@ -49,8 +47,8 @@ mod sheet;
 mod tables;
 mod text;
 
-/// A document that takes longer on a thread is given up.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Deep nesting needs a large stack.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Whether the lines of this file are its own bytes, so that they can be searched where they lie.
 ///
@@ -94,7 +92,8 @@ pub(super) struct Extractor {
 }
 
 impl Extractor {
-    /// `program` is this program; without it, documents are taken apart on threads.
+    /// `program` is this program; without it, documents are taken apart in this process, and a
+    /// hostile one can take it along.
     pub fn new(program: Option<PathBuf>) -> Self {
         Self {
             readers: program.map(Readers::new),
@@ -176,7 +175,6 @@ impl Extractor {
         }
     }
 
-    /// In a process of its own where there is one, else on a thread.
     fn take_apart(
         &self,
         file: &File,
@@ -188,8 +186,13 @@ impl Extractor {
             let mut file = file;
             file.rewind()?;
             let bytes = read_bytes(file, size, limit)?;
-            let name = PathBuf::from(name);
-            return confined(TIME_LIMIT, stop, move || isolation::made_of(&name, bytes));
+            let work = || isolation::made_of(Path::new(name), bytes);
+            let reader = thread::Builder::new().stack_size(STACK_BYTES);
+            return thread::scope(|scope| {
+                let reading = reader.spawn_scoped(scope, work)?;
+                let broke_off = |_| Err(SkipReason::BrokeOff);
+                reading.join().unwrap_or_else(broke_off)
+            });
         };
         let document = isolation::DocumentFile {
             file,

@@ -1,8 +1,7 @@
 //! What should stay together: paragraphs, fences and tables under their headings, or the
 //! top-level items of a source file.
 
-use crate::kb::extract::plain;
-use crate::text::{Fence, front_matter};
+use crate::text::{Fence, front_matter, plain_heading};
 
 /// Lines `start..=end`, counted from 0, under a path of headings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +27,7 @@ impl Headings {
     /// A heading of that level, 0 or 1 being the highest, ends those of its level and below.
     pub fn enter(&mut self, level: usize, title: &str) {
         self.0.retain(|(above, _)| *above < level);
-        self.0.push((level, plain(title)));
+        self.0.push((level, plain_heading(title)));
     }
 
     /// Lines of text under these headings.

@@ -2,7 +2,7 @@
 
 use super::{Extraction, Mark, SkipReason, TextLayout};
 use crate::domain::{Place, PlaceUnit};
-use crate::text::{Fences, one_line};
+use crate::text::{headings, one_line, plain_heading};
 
 /// No document says more than this; what does was made to fill the memory.
 pub(in crate::kb) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
@@ -136,51 +136,23 @@ pub(super) fn too_much_text() -> SkipReason {
 
 /// A name on one line, without the marks of Markdown.
 fn shown(name: &str) -> String {
-    one_line(&plain(name), MAX_NAME_CHARS)
-}
-
-/// A heading without the marks of Markdown: links are their text.
-pub(in crate::kb) fn plain(heading: &str) -> String {
-    let mut plain = String::with_capacity(heading.len());
-    let mut rest = heading;
-    while let Some(open) = rest.find('[') {
-        let link = rest[open..].find("](").and_then(|middle| {
-            let text = &rest[open + 1..open + middle];
-            let end = rest[open + middle..].find(')')?;
-            (!text.contains('[')).then_some((text, open + middle + end + 1))
-        });
-        let Some((text, after)) = link else { break };
-        plain.push_str(&rest[..open]);
-        plain.push_str(text);
-        rest = &rest[after..];
-    }
-    plain.push_str(rest);
-    plain.retain(|c| !matches!(c, '*' | '`' | '\\'));
-    plain.trim().to_owned()
+    one_line(&plain_heading(name), MAX_NAME_CHARS)
 }
 
 /// A mark for each heading of a Markdown text; what stands before the first has none.
 fn sections(text: &str) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    let mut fences = Fences::default();
-    for (at, line) in text.lines().enumerate() {
-        let is_code = fences.hold(line);
-        let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        if is_code || !(1..=6).contains(&level) || !line[level..].starts_with(' ') {
-            continue;
-        }
-        let number = marks.len() + 1;
-        marks.push(Mark {
-            line: at + 1,
+    let marks = (1..)
+        .zip(headings(text))
+        .map(|(number, (line, heading))| Mark {
+            line: line + 1,
             place: Place {
                 unit: PlaceUnit::Section,
-                name: Some(shown(&line[level..])).filter(|name| !name.is_empty()),
+                name: Some(shown(heading)).filter(|name| !name.is_empty()),
                 start: number,
                 end: number,
             },
         });
-    }
-    marks
+    marks.collect()
 }
 
 #[cfg(test)]

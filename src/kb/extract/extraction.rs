@@ -1,20 +1,26 @@
 //! What a document says, and how that is structured.
 
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::SkipReason;
 use super::metadata::Metadata;
 use crate::domain::{LineRange, Place};
 use crate::text::stem;
+
+/// The places of a document are most of what is written beside its text.
+pub(in crate::kb) const MAX_ENCODED_BYTES: usize = 96 * 1024 * 1024;
 
 /// What a document says, as lines of text, whatever its format.
 ///
 /// Everything that points into a document points at these lines: chunks, grep, links and
 /// `read_file`. A format that is looked up otherwise says for each line where that is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extraction {
-    /// The lines.
+    /// The lines. Written beside the rest, because they are most of it.
+    #[serde(skip)]
     pub text: String,
     /// What the document calls itself, where its format has a field for that.
     pub title: Option<String>,
@@ -32,7 +38,29 @@ pub struct Mark {
     /// From 1.
     pub line: usize,
     /// Until the next mark.
+    #[serde(with = "flat_place")]
     pub place: Place,
+}
+
+/// A place without the names of its fields, for formats that do not write them.
+mod flat_place {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::domain::Place;
+
+    pub fn serialize<S: Serializer>(place: &Place, to: S) -> Result<S::Ok, S::Error> {
+        (place.unit, &place.name, place.start, place.end).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Place, D::Error> {
+        let (unit, name, start, end) = Deserialize::deserialize(from)?;
+        Ok(Place {
+            unit,
+            name,
+            start,
+            end,
+        })
+    }
 }
 
 /// How the structure of an extraction is marked.
@@ -66,6 +94,25 @@ impl Extraction {
             places: Vec::new(),
             missing: Vec::new(),
         }
+    }
+
+    /// What came of a document as bytes, without its text.
+    pub(in crate::kb) fn encode(made: &Result<Self, SkipReason>) -> io::Result<Vec<u8>> {
+        postcard::to_extend(made, Vec::new()).map_err(io::Error::other)
+    }
+
+    /// What [`Self::encode`] wrote, with its text again; `None` when it is something else.
+    pub(in crate::kb) fn decode(bytes: &[u8], text: String) -> Option<Result<Self, SkipReason>> {
+        let mut made: Result<Self, SkipReason> = postcard::from_bytes(bytes).ok()?;
+        if let Ok(document) = &mut made {
+            document.text = text;
+            // Lines are looked up by halving.
+            document
+                .places
+                .is_sorted_by_key(|mark| mark.line)
+                .then_some(())?;
+        }
+        Some(made)
     }
 
     /// Where these lines are in a format that has places.
@@ -124,5 +171,46 @@ impl TextLayout {
             _ => None,
         };
         title.filter(|title| !title.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::PlaceUnit;
+
+    fn workbook(lines: &[(usize, Option<&str>)]) -> Extraction {
+        let places = lines.iter().map(|(line, name)| Mark {
+            line: *line,
+            place: Place {
+                unit: PlaceUnit::Row,
+                name: name.map(str::to_owned),
+                start: line * 2,
+                end: line * 3,
+            },
+        });
+        Extraction {
+            text: "a\nb\nc\n".to_owned(),
+            title: Some("A title\nof two lines".to_owned()),
+            shape: TextLayout::Rows,
+            places: places.collect(),
+            missing: vec!["page 2 cannot be read".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_came_of_a_document_is_the_same_after_it_was_written() {
+        let document = workbook(&[(1, Some("A")), (2, Some("A")), (3, None)]);
+        for made in [Ok(document), Err(SkipReason::Damaged("its end".to_owned()))] {
+            let text = made.as_ref().map_or("", |document| &document.text);
+            let bytes = Extraction::encode(&made).unwrap();
+            assert_eq!(Extraction::decode(&bytes, text.to_owned()), Some(made));
+        }
+    }
+
+    #[test]
+    fn places_that_would_be_looked_up_wrongly_are_refused() {
+        let bytes = Extraction::encode(&Ok(workbook(&[(2, None), (1, None)]))).unwrap();
+        assert_eq!(Extraction::decode(&bytes, String::new()), None);
     }
 }

@@ -1,16 +1,12 @@
-//! Documents are taken apart where that can harm nothing: in a process of its own (`readers` start and end it,
-//! `child` is it, `wire` is what they say to each other, with `label`), or on a thread that is `confined` where
-//! there is no program to start. Knows how a document is handed over, and nothing of what is in it.
+//! Documents are taken apart where that can harm nothing: in a process of its own. `readers` start and end it,
+//! `child` is it, `wire` is what they say to each other. Knows how a document is handed over, and nothing of
+//! what is in it.
 
 mod child;
-mod confined;
-mod label;
 mod readers;
 mod wire;
 
 pub(in crate::kb::extract) use child::made_of;
 pub use child::{READER_ARGUMENT, read_documents};
-pub(in crate::kb::extract) use confined::confined;
-pub(in crate::kb) use label::{MAX_LABEL_BYTES, label, labelled};
 pub(in crate::kb) use readers::ReadingSession;
 pub(in crate::kb::extract) use readers::{DocumentFile, Readers};

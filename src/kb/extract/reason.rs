@@ -58,9 +58,6 @@ pub enum SkipReason {
     /// The process that read it ended over it.
     #[error("cannot be read: what takes it apart broke off")]
     BrokeOff,
-    /// Others did not end, and no more are tried along with them.
-    #[error("not tried: too many other documents could not be read to their end; start again")]
-    Congested,
     /// The machine did not let it be read; says how. Another time it may.
     #[error("not read this time: {0}")]
     NotNow(String),
@@ -125,8 +122,7 @@ impl SkipReason {
             | Self::TooSlow(_)
             | Self::TooMuchMemory(_)
             | Self::BrokeOff => true,
-            Self::Congested
-            | Self::NotNow(_)
+            Self::NotNow(_)
             | Self::InCloud
             | Self::Stopped
             | Self::Away
@@ -144,7 +140,7 @@ impl SkipReason {
     /// Whether it says something of the machine and nothing of the file: what was known of the
     /// file before stays known.
     pub(in crate::kb) fn is_passing(&self) -> bool {
-        matches!(self, Self::Congested | Self::NotNow(_) | Self::InCloud)
+        matches!(self, Self::NotNow(_) | Self::InCloud)
     }
 }
 

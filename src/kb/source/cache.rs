@@ -19,17 +19,17 @@ use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };
 use crate::kb::extract::{
-    Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason,
-    TextRecognition, is_lines, label, labelled,
+    Extraction, Extractor, MAX_ENCODED_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason,
+    TextRecognition, is_lines,
 };
 use crate::kb::opened::Opened;
 
 /// Raised when extraction gets better, so that what is kept is made anew.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Digits of a text's name.
 const NAME: usize = 32;
-/// A text, its label, and a line for their hash.
-const LARGEST: u64 = (MAX_TEXT_BYTES + MAX_LABEL_BYTES) as u64 + 1024;
+/// A text, what is said of it, and their hash.
+const LARGEST: u64 = (MAX_TEXT_BYTES + MAX_ENCODED_BYTES) as u64 + 1024;
 
 /// Where the texts are kept, beside the index: they outlive its formats. Other versions have
 /// other folders, or each would remove what the other keeps.
@@ -143,7 +143,7 @@ impl TextCache {
 
 /// `None` where nothing is kept, or nothing whole.
 fn read_kept(path: &Path) -> Option<Result<Extraction, SkipReason>> {
-    unpack(read_all(&open_unlinked(path).ok()?, LARGEST).ok()?)
+    unpack(&read_all(&open_unlinked(path).ok()?, LARGEST).ok()?)
 }
 
 fn name(path: &Path, stamp: Stamp) -> String {
@@ -161,33 +161,28 @@ fn is_a_text(name: &str) -> bool {
     name.len() == NAME && name.bytes().all(is_digit)
 }
 
-/// The hash of the rest, the label, the text: a line each for the first two.
+/// The hash of the rest, the length of what is said of the text, that, the text.
 fn pack(made: &Result<Extraction, SkipReason>, to: &mut impl Write) -> io::Result<()> {
-    let label = label(made)?;
+    let said = Extraction::encode(made)?;
     let text = made.as_ref().map_or("", |document| &document.text);
-    let parts = [&label, b"\n".as_slice(), text.as_bytes()];
+    let length = (said.len() as u64).to_le_bytes();
+    let parts = [&length, said.as_slice(), text.as_bytes()];
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(part);
     }
-    writeln!(to, "{}", hasher.finalize().to_hex())?;
+    to.write_all(hasher.finalize().as_bytes())?;
     parts.into_iter().try_for_each(|part| to.write_all(part))
 }
 
-fn unpack(mut bytes: Vec<u8>) -> Option<Result<Extraction, SkipReason>> {
-    let (hash, body) = split_line(&bytes)?;
-    if blake3::hash(body).to_hex().as_bytes() != hash {
+fn unpack(bytes: &[u8]) -> Option<Result<Extraction, SkipReason>> {
+    let (hash, body) = bytes.split_at_checked(blake3::OUT_LEN)?;
+    if blake3::hash(body).as_bytes() != hash {
         return None;
     }
-    let label = split_line(body)?.0.to_vec();
-    // Two lines, with their ends.
-    bytes.drain(..hash.len() + label.len() + 2);
-    labelled(&label, String::from_utf8(bytes).ok()?)
-}
-
-fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = memchr::memchr(b'\n', bytes)?;
-    Some((&bytes[..at], &bytes[at + 1..]))
+    let (length, body) = body.split_first_chunk()?;
+    let (said, text) = body.split_at_checked(u64::from_le_bytes(*length) as usize)?;
+    Extraction::decode(said, str::from_utf8(text).ok()?.to_owned())
 }
 
 #[cfg(test)]
@@ -222,9 +217,9 @@ mod tests {
         ] {
             let mut packed = Vec::new();
             pack(&made, &mut packed).unwrap();
-            assert_eq!(unpack(packed.clone()), Some(made));
+            assert_eq!(unpack(&packed), Some(made));
             for end in 0..packed.len() {
-                assert_eq!(unpack(packed[..end].to_vec()), None);
+                assert_eq!(unpack(&packed[..end]), None);
             }
         }
     }

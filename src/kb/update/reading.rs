@@ -4,6 +4,7 @@
 //! and within a budget of bytes: a pile of large files never waits in memory. A long pass commits
 //! as it goes: documents can be searched as they come, and a kill costs the last seconds.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -76,14 +77,18 @@ enum ReadOutcome {
     Text(Box<Incoming>, Vec<String>),
 }
 
-/// Reads all suspects on all cores and hands over what comes of them, in whatever order. Ends
-/// early when asked to stop, or by the first error.
+/// Reads all suspects on all cores, large ones first, and hands over what comes of them in whatever
+/// order. Ends early when asked to stop, or by the first error.
 fn side_by_side(
     job: &Job<'_>,
     suspects: &[Suspect<'_>],
     mut take: impl FnMut(&Suspect<'_>, ReadOutcome) -> Result<(), KbError>,
 ) -> Result<(), KbError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
+    // A large one that comes last is waited for alone.
+    let mut suspects: Vec<&Suspect<'_>> = suspects.iter().collect();
+    suspects.sort_by_key(|suspect| Reverse(suspect.file.stamp.size));
+    let suspects = &suspects;
     let next = AtomicUsize::new(0);
     let has_failed = AtomicBool::new(false);
     let goes_on = || !job.stop.load(Ordering::Relaxed) && !has_failed.load(Ordering::Relaxed);
@@ -93,7 +98,7 @@ fn side_by_side(
             let (sender, next, goes_on) = (sender.clone(), &next, &goes_on);
             scope.spawn(move || {
                 while goes_on()
-                    && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
+                    && let Some(&suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
                     && look(job, suspect, goes_on)
                         .is_none_or(|outcome| sender.send((suspect, outcome)).is_ok())
                 {

@@ -1,16 +1,16 @@
 //! What is said between the program and the process that takes documents apart for it.
 //!
 //! A request: what the document is called and how long it may take, then its bytes in pieces, of which
-//! an empty one is the last. Answered: the label and the text of what was made. Every length has a
+//! an empty one is the last. The reply: what was made, and its text. Every length has a
 //! bound, also what the other side says it is: it has been reading what others wrote.
 
 use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::label::{MAX_LABEL_BYTES, label, labelled};
-use crate::kb::extract::draft::MAX_TEXT_BYTES;
-use crate::kb::extract::{Extraction, MAX_DOCUMENT_BYTES, SkipReason};
+use crate::kb::extract::{
+    Extraction, MAX_DOCUMENT_BYTES, MAX_ENCODED_BYTES, MAX_TEXT_BYTES, SkipReason,
+};
 
 const MAX_REQUEST: usize = 64 * 1024;
 const MAX_PIECE: usize = 64 * 1024;
@@ -104,7 +104,7 @@ pub(in crate::kb::extract) fn read_document(
 impl ExtractReply {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&[u8::from(self.is_last)])?;
-        write_block(to, &label(&self.made)?)?;
+        write_block(to, &Extraction::encode(&self.made)?)?;
         let text = self.made.as_ref().map_or("", |document| &document.text);
         write_block(to, text.as_bytes())?;
         to.flush()
@@ -113,13 +113,13 @@ impl ExtractReply {
     pub fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut is_last = [0];
         from.read_exact(&mut is_last)?;
-        let label = read_block(from, MAX_LABEL_BYTES)?;
+        let made = read_block(from, MAX_ENCODED_BYTES)?;
         // The last line may have an end of its own.
         let text = read_block(from, MAX_TEXT_BYTES + 1)?;
         let broken = || io::Error::new(io::ErrorKind::InvalidData, "no answer");
         let text = String::from_utf8(text).map_err(|_| broken())?;
         Ok(Self {
-            made: labelled(&label, text).ok_or_else(broken)?,
+            made: Extraction::decode(&made, text).ok_or_else(broken)?,
             is_last: is_last != [0],
         })
     }
