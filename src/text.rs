@@ -17,7 +17,7 @@ mod trouble;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub use blocks::{Fence, Fences, begins_item, front_matter};
+pub use blocks::{Fence, Fences, begins_item, front_matter, headings, plain_heading};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use figures::{counted, duration};
 pub use naming::{extension, spaced, stem, without_extension};

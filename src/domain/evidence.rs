@@ -2,7 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LineRange, Place, Score, ToolName, location};
+use super::{LineRange, Place, PlaceUnit, Score, ToolName, location};
+use crate::text::{headings, one_line, plain_heading};
 
 /// Names one item within a run: `e1`, `e2` …
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,7 +97,32 @@ impl Evidence {
     pub fn location(&self) -> String {
         location(self.lines, self.place.as_ref())
     }
+
+    /// Where these of its lines are. Of sections it names the one that they begin in, where the item holds its
+    /// heading.
+    pub fn place_of(&self, lines: LineRange) -> Option<Place> {
+        let whole = self.place.clone()?;
+        let above = lines.start.saturating_sub(self.lines.start);
+        let headings = headings(&self.text).take_while(|(line, _)| *line <= above);
+        let mut sections = (whole.start..).zip(headings).peekable();
+        // A first line without a heading is in the section that its heading, above the item, begins.
+        let is_within = sections.peek().is_none_or(|(_, (line, _))| *line > 0);
+        let last = sections.last().filter(|_| whole.unit == PlaceUnit::Section);
+        let Some((number, (_, heading))) = last else {
+            return Some(whole);
+        };
+        let number = number + usize::from(is_within);
+        Some(Place {
+            unit: PlaceUnit::Section,
+            name: Some(one_line(&plain_heading(heading), MAX_HEADING_CHARS)),
+            start: number,
+            end: number,
+        })
+    }
 }
+
+/// Names of places are shown on one line.
+const MAX_HEADING_CHARS: usize = 200;
 
 /// Whether two passages, each a source and lines of it, are one (R14).
 pub fn is_same_passage(a: (&str, LineRange), b: (&str, LineRange)) -> bool {
@@ -193,6 +219,37 @@ fn join_lines(a: &Evidence, b: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_below_a_heading_are_in_its_section() {
+        let item = |first_line: &str| Evidence {
+            lines: LineRange { start: 11, end: 17 },
+            place: Some(Place {
+                unit: PlaceUnit::Section,
+                name: Some("Scope".to_owned()),
+                start: 3,
+                end: 5,
+            }),
+            ..Evidence::without_file(1, &format!("{first_line}\n\none\n\n## *4.2* End\n\ntwo\n"))
+        };
+        let place = |item: &Evidence, line| {
+            let lines = LineRange {
+                start: line,
+                end: line,
+            };
+            let place = item.place_of(lines).unwrap();
+            (place.to_string(), place.start)
+        };
+        for (first_line, end) in [("## Scope", 4), ("the rest of it", 4)] {
+            let item = item(first_line);
+            assert_eq!(place(&item, 13), ("§ Scope".to_owned(), 3), "{first_line}");
+            assert_eq!(
+                place(&item, 17),
+                ("§ 4.2 End".to_owned(), end),
+                "{first_line}"
+            );
+        }
+    }
 
     fn found(source: &str, start: usize, end: usize) -> Evidence {
         Evidence {

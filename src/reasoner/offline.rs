@@ -34,6 +34,7 @@ pub use measured::{Given, QuotedBlock, Signals, measure_signals, quote_best_bloc
 
 use answer::Material;
 use embedding::WhileWanted;
+use language::table;
 use question::Part;
 pub use question::read;
 use route::route;
@@ -236,7 +237,9 @@ fn unknown_name(
         Language::En => {
             let is_first = question.text.trim_start().starts_with(word.as_str());
             let has_capital = word.contains(char::is_uppercase);
-            has_capital && !is_first || !embedder.knows(&word.to_lowercase())
+            let lower = word.to_lowercase();
+            let is_order = is_first && table(Language::En).starts.has(&lower);
+            !is_order && (has_capital && !is_first || !embedder.knows(&lower))
         }
     };
     // A slip that was mended is no longer searched for.

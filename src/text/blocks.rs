@@ -46,6 +46,37 @@ impl Fences {
     }
 }
 
+/// The headings of a Markdown text with their lines, from 0, and without the marks of their level.
+pub fn headings(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fences = Fences::default();
+    text.lines().enumerate().filter_map(move |(at, line)| {
+        let is_code = fences.hold(line);
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let is_heading = !is_code && (1..=6).contains(&level) && line[level..].starts_with(' ');
+        is_heading.then(|| (at, line[level..].trim()))
+    })
+}
+
+/// A heading without the marks of Markdown: links are their text.
+pub fn plain_heading(heading: &str) -> String {
+    let mut plain = String::with_capacity(heading.len());
+    let mut rest = heading;
+    while let Some(open) = rest.find('[') {
+        let link = rest[open..].find("](").and_then(|middle| {
+            let text = &rest[open + 1..open + middle];
+            let end = rest[open + middle..].find(')')?;
+            (!text.contains('[')).then_some((text, open + middle + end + 1))
+        });
+        let Some((text, after)) = link else { break };
+        plain.push_str(&rest[..open]);
+        plain.push_str(text);
+        rest = &rest[after..];
+    }
+    plain.push_str(rest);
+    plain.retain(|c| !matches!(c, '*' | '`' | '\\'));
+    plain.trim().to_owned()
+}
+
 /// How many lines of metadata begin a file, as YAML or TOML, the rules around them included; 0 where
 /// there are none.
 pub fn front_matter<'a>(mut lines: impl Iterator<Item = &'a str>) -> usize {

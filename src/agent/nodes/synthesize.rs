@@ -9,8 +9,8 @@ use crate::agent::ports::{
 use crate::agent::renumbering::renumbered;
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
-    Answer, Citation, Complexity, Confidence, Evidence, NodeName, Outcome, Quotation, RouteReason,
-    Score,
+    Answer, Citation, Complexity, Confidence, Evidence, LineRange, NodeName, Outcome, Quotation,
+    RouteReason, Score,
 };
 use crate::protocol::{EventBody, NumberedItem};
 use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
@@ -321,13 +321,17 @@ fn cite(
         let at = places.iter().position(|place| place == mark)?;
         let item = context.get(at)?;
         let of_it = quoted.iter().filter(|quotation| quotation.n == *mark);
+        let quoted: Vec<LineRange> = of_it.map(|quotation| quotation.lines).collect();
         Some(Citation {
             n: at + 1,
             id: item.id.clone(),
             source: item.source.clone(),
             lines: item.lines,
-            place: item.place.clone(),
-            quoted: of_it.map(|quotation| quotation.lines).collect(),
+            place: match quoted.first() {
+                Some(lines) => item.place_of(*lines),
+                None => item.place.clone(),
+            },
+            quoted,
         })
     });
     cited.collect()

@@ -21,7 +21,7 @@ pub use self::quote::{QuotedBlock, cleaned};
 use super::judge::Judgement;
 use super::language::{Frames, filled, language_of, table};
 use super::passage::{BlockKind, Passage};
-use super::question::Part;
+use super::question::{NumberedParts, Part};
 use super::verdict::Verdict;
 
 /// Lines of the blocks behind the first one, as long as these are shorter.
@@ -75,6 +75,7 @@ pub fn compose(material: Material<'_>) -> Composed {
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
+        quotes_named_part: false,
     };
     answer.quote_blocks();
     answer.finish()
@@ -119,6 +120,8 @@ struct Draft<'a> {
     /// The items that are quoted by their place, with the lines of the passage.
     quoted: Vec<(usize, Range<usize>)>,
     confidence: Confidence,
+    /// Whether it quotes a part that the question names by its number.
+    quotes_named_part: bool,
 }
 
 impl Draft<'_> {
@@ -143,6 +146,9 @@ impl Draft<'_> {
             None => {}
         }
         self.confidence = whole.confidence(best);
+        let parts = NumberedParts::named_in(question);
+        let is_named = |choice: &Choice| parts.nearness(choice.block(passages)) > 0;
+        self.quotes_named_part = chosen.first().is_some_and(is_named);
         for choice in chosen {
             self.add(None, choice);
         }
@@ -181,10 +187,10 @@ impl Draft<'_> {
         true
     }
 
-    /// From which confidence on an answer is given. What a file says that the question names is always told.
+    /// From which confidence on an answer is given. What a file or a part says that the question names is always told.
     fn answer_from(&self) -> f64 {
         let is_named = |item: &Evidence| item.tool == ToolName::ReadFile;
-        if self.material.items.iter().any(is_named) {
+        if self.quotes_named_part || self.material.items.iter().any(is_named) {
             0.0
         } else {
             self.material.verdict.whole.answer_from()

@@ -4,12 +4,14 @@
 mod earlier;
 mod kind;
 mod literals;
+mod numbered;
 mod parts;
 mod sides;
 mod span;
 mod spelling;
 mod states;
 
+pub use numbered::NumberedParts;
 pub use spelling::correct_spelling;
 pub use states::state_values;
 

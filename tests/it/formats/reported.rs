@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use kb_agent::kb::FileText;
 
 use crate::samples::{self, Main, package, package_with_target, relations};
+use crate::workplace::Workplace;
 
 const W: &str = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\" xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
 const S: &str = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
@@ -254,8 +255,8 @@ fn a_style_of_the_house_that_is_based_on_a_heading_is_a_heading() {
 
 // 12: numbers that stand in no text, and comments.
 
-#[test]
-fn headings_and_clauses_have_the_numbers_that_word_shows() {
+/// A contract whose numbers stand in no text.
+fn contract() -> Vec<u8> {
     let heading = |level: u8, text: &str| {
         p(
             &format!("{}{}", if level == 0 { H1 } else { H2 }, numbered(1, level)),
@@ -276,7 +277,12 @@ fn headings_and_clauses_have_the_numbers_that_word_shows() {
         p(&numbered(4, 0), "Seat"),
         p(&numbered(4, 0), "Law"),
     ];
-    let read = file("a.docx", docx(&blocks, &[styles(), numbering()]));
+    docx(&blocks, &[styles(), numbering()])
+}
+
+#[test]
+fn headings_and_clauses_have_the_numbers_that_word_shows() {
+    let read = file("a.docx", contract());
     let said = &read.extraction.text;
     for line in [
         "# 1. Scope",
@@ -295,6 +301,34 @@ fn headings_and_clauses_have_the_numbers_that_word_shows() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(place_of(&read, "Either side"), "§ 4.2 Termination");
+}
+
+#[test]
+fn a_clause_is_found_by_its_number() {
+    let place = Workplace::empty();
+    place.file("kb/contract.docx", contract());
+    place.file(
+        "kb/rates.md",
+        "# Rates\n\nTraining costs 4.2 hours a week.\n",
+    );
+    let said = |question: &str| {
+        let output = place.command(&["ask", "--kb", "kb", question]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let termination = said("What does clause 4.2 say?");
+    assert!(
+        termination.starts_with("Either side may end it."),
+        "{termination}"
+    );
+    assert!(
+        termination.contains("[1] contract.docx:§ 4.2 Termination"),
+        "{termination}"
+    );
+    let nothing = said("What does clause 9.9 say?");
+    assert!(
+        nothing.starts_with("Nothing in the knowledge base"),
+        "{nothing}"
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::domain::Question;
 use super::super::judge::{Judgement, log_odds};
 use super::super::language::terms;
 use super::super::passage::{Block, BlockKind, Passage};
+use super::super::question::NumberedParts;
 use super::quote::shown_height;
 
 /// Blocks of an answer.
@@ -57,11 +58,18 @@ fn ranked(judgement: &Judgement) -> Vec<Choice> {
 }
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
-/// needs the others too.
+/// needs the others too. Of a part that the question names by its number, only its own blocks.
 pub fn best(question: &Question, judgement: &Judgement, passages: &[Passage]) -> Vec<Choice> {
+    let parts = NumberedParts::named_in(question);
+    let mut ranked = ranked(judgement);
+    let nearness = |choice: &Choice| parts.nearness(choice.block(passages));
+    let nearest = ranked.iter().map(nearness).max().unwrap_or_default();
+    ranked.retain(|choice| nearness(choice) == nearest);
     let mut chosen: Vec<Choice> = Vec::new();
-    for choice in ranked(judgement) {
-        if chosen.len() == MOST_BLOCKS || choice.chance == 0.0 || !choice.is_near(&chosen) {
+    for choice in ranked {
+        let is_named = nearest > 0 && chosen.is_empty();
+        let is_likely = choice.chance > 0.0 && choice.is_near(&chosen);
+        if chosen.len() == MOST_BLOCKS || !is_likely && !is_named {
             break;
         }
         let block = choice.block(passages);

@@ -27,6 +27,7 @@ pub struct Table {
     pub holding: Phrases,
     pub plural: Vec<String>,
     pub before_files: Vec<String>,
+    pub numbered_parts: Vec<String>,
     pub polite_front: Phrases,
     pub polite_back: Phrases,
     pub side_joints: Phrases,
