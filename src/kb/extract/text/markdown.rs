@@ -3,580 +3,325 @@
 //!
 //! Every line stays in its place, so that line numbers are those of the file; a line of which
 //! nothing is left is blank. Blocks of code stay as they are, because there a comment is an example.
+//! `pulldown-cmark` says what is code, a link or a picture; what CommonMark does not know is a
+//! pattern of [`GENERATED`].
 
-use crate::text::{Fence, begins_item, front_matter};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use regex::Regex;
+
+use crate::text::{begins_item, front_matter, markup};
 
 /// Targets of links that are longer are data.
 const LONGEST_TARGET: usize = 120;
-/// What opens in a line is looked for this many bytes to be closed, or a line of openings would take
-/// as long as it is often long.
-const LONGEST_SPAN: usize = 2000;
-/// Attributes of a tag that are text to a reader.
+/// Admonitions within admonitions are opened this deep.
+const DEEPEST: usize = 8;
+/// Attributes of a tag or a shortcode that are text to a reader.
 const READ_ATTRIBUTES: &[&str] = &["caption", "title", "label", "alt", "summary"];
+
+/// What generators and programs of notes read and do not show. What a pattern's group holds stays.
+///
+/// Each pattern alone is searched in linear time, because a search ends where its match does. An
+/// alternative that can run far beside one that need not would end that, so such are two patterns.
+const GENERATED: &[&str] = &[
+    // Comments of HTML, of MDX and of Obsidian, which may go over lines.
+    r"(?s)<!--.*?-->",
+    r"(?s)\{/\*.*?\*/\}",
+    r"^[ \t]*%%(?s:.*?)%%|%%.*?%%",
+    // Scripts and styles.
+    r"(?is)<script(?:\s[^<>]*)?>.*?</script\s*>",
+    r"(?is)<style(?:\s[^<>]*)?>.*?</style\s*>",
+    // Includes, and what else mdBook has for its helpers.
+    INCLUDE,
+    r"\{\{#.*?\}\}",
+    // `[text]({{< ref "page" >}})`: links that a generator makes.
+    r"!?\[([^\[\]\r\n]*)\]\(\{(?:%|\{[<%#]).*?\}[^)\r\n]*\)",
+    // `::: tip Title`, `:::{note} Title`, `:::note[Title]`: containers.
+    r"^[ \t]*:{3,}[ \t]*(?:\{[^}\n]*\}|[^\s\[{]*)[ \t\[]*([^\]{\r\n]*?)[ \t]*(?:[\]{].*)?$",
+    // `/// details | Title`, with the options in the lines below: blocks of Python-Markdown.
+    r"^[ \t]*/{3,}[ \t]*[^\s|]*[ \t]*(?:\|[ \t]*(.*?))?[ \t]*$(?:\r?\n(?: {4}|\t)[^\n:]+:.*$)*",
+    // `# Title {#id .class}`, `{: .class }`, `[text](target){ .class }`: ids and attributes.
+    r"^([ \t]*#.*?)[ \t]*\{:? *[#.][^{\r\n]*\}[ \t]*$",
+    r"^[ \t]*\{(?::| ?[.#]).*\}[ \t]*$",
+    r#"([)\]])\{(?::| ?[.#]| ?[a-z-]+=")[^{}\r\n]*\}"#,
+    // `[TOC]`, `[[_TOC_]]`: tables of contents.
+    r"(?i)^[ \t]*\[{1,2}_?toc_?\]{1,2}[ \t]*$",
+    // `import Tabs from '@theme/Tabs';`
+    r#"^[ \t]*import .* from ['"][^'"\n]*['"];?[ \t]*$"#,
+    // `id:: 65a1b2c3-…`, `((65a1b2c3-…))`: properties and references of Logseq.
+    r"^[ \t]*(?:- )?(?:collapsed::.*|id:: *[0-9a-f-]{36}[ \t]*)$",
+    r"\(\([0-9a-f-]{36}\)\)",
+    // Pictures that are written into the text.
+    r#"data:[a-z0-9/+.;=-]*;base64,[^\s)"'<>]*"#,
+];
+/// Shortcodes of Hugo and tags of Liquid, whose attributes may be text.
+const SHORTCODES: &[&str] = &[r"(?s)\{\{[<%].*?[>%]\}\}", r"\{%.*?%\}"];
+/// A line that is nothing but the name of a file to be put there.
+const INCLUDE: &str = r"^[ \t]*(?:[;#/ -]*--8<--.*|\{\{#.*\}\}|\{\*.*\*\}|\{% include.*%\}|\{\{< include.*>\}\}|<<< [@./].*)[ \t]*$";
+/// `!!! note "Title"`, `??? tip`, `=== "Name of a tab"`; the group is the title.
+const ADMONITION: &str = r#"^[ \t]*(?:(?:!{3}|\?{3}\+?)(?: +[\w-]+){1,3}|(?:!{3}|\?{3}\+?|={3}[+!]?)(?: +[\w-]+)* +"(.*)")[ \t]*$"#;
+/// A tag of HTML; the group is its name.
+const TAG: &str = r#"(?i:<(/?[a-z][a-z0-9.-]*)(?:[\s/](?:[^<>"']|"[^"]*"|'[^']*')*)?>)"#;
+const ATTRIBUTE: &str = r#"[\s"']([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)')"#;
+
+static HIDDEN: LazyLock<Vec<(Regex, &[&str])>> = LazyLock::new(|| {
+    let generated = GENERATED.iter().map(|row| (compile(row), [].as_slice()));
+    let shortcodes = SHORTCODES.iter().map(|row| (compile(row), READ_ATTRIBUTES));
+    generated.chain(shortcodes).collect()
+});
+static INCLUDES: LazyLock<Regex> = LazyLock::new(|| compile(INCLUDE));
+static ADMONITIONS: LazyLock<Regex> = LazyLock::new(|| compile(ADMONITION));
+static TAGS: LazyLock<Regex> = LazyLock::new(|| compile(TAG));
+static LINES_OF_TAGS: LazyLock<Regex> =
+    LazyLock::new(|| compile(&format!(r"^(?:[ \t]*(?:{TAG}|<!--.*?-->))+[ \t]*$")));
+static ATTRIBUTES: LazyLock<Regex> = LazyLock::new(|| compile(ATTRIBUTE));
+static ESCAPED: LazyLock<Regex> = LazyLock::new(|| compile(r"\\[[:punct:]]"));
 
 /// The text as it is read by people.
 pub(in crate::kb::extract) fn readable(text: &str) -> String {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let mut cleaner = Cleaner::default();
-    let mut readable = String::with_capacity(text.len());
-    let mut at = front_matter(text.lines());
-    for line in &lines[..at] {
-        readable.push_str(line);
-        readable.push('\n');
+    let matter = front_matter(text.lines());
+    let matter = text.split_inclusive('\n').take(matter);
+    let (matter, body) = text.split_at(matter.map(str::len).sum());
+    let mut page = Page::parse(Cow::Borrowed(body));
+    for _ in 0..DEEPEST {
+        match page.without_admonitions() {
+            Some(opened) => page = Page::parse(Cow::Owned(opened)),
+            None => break,
+        }
     }
-    while at < lines.len() {
-        let end = cleaner.take(&lines, at, &mut readable);
-        at = end + 1;
+    page.hide_generated();
+    page.hide_tags();
+    let edited = page.edited();
+    let mut readable = matter.to_owned();
+    for (line, was) in edited.split_inclusive('\n').zip(body.split_inclusive('\n')) {
+        let said = line.trim_end_matches(['\r', '\n']);
+        readable.push_str(if line == was { said } else { said.trim_end() });
+        readable.push_str(&line[said.len()..]);
     }
-    // The last line ends where the file does.
-    readable.pop();
     readable
 }
 
-/// What is open at the beginning of a line.
-#[derive(Default)]
-struct Cleaner {
-    /// How what is out of sight ends.
-    hidden_until: Option<&'static str>,
-    /// How far the text of each open admonition is indented.
-    admonitions: Vec<usize>,
-    in_list: bool,
-    /// Whether the line before is blank or part of an indented block of code.
-    may_be_code: bool,
-    /// Whether the line before opened a block that may have options.
-    may_be_option: bool,
+/// A text, and what is to be done with it.
+struct Page<'t> {
+    text: Cow<'t, str>,
+    /// The text with something else in place of code and of escaped marks, byte for byte.
+    prose: String,
+    /// What takes the place of stretches of the text.
+    edits: Vec<(Range<usize>, String)>,
 }
 
-impl Cleaner {
-    /// Writes the line, or the block of code that begins there; returns the last line taken.
-    fn take(&mut self, lines: &[&str], at: usize, readable: &mut String) -> usize {
-        let (line, end) = match lines[at].strip_suffix('\r') {
-            Some(line) => (line, "\r\n"),
-            None => (lines[at], "\n"),
+impl<'t> Page<'t> {
+    fn parse(text: Cow<'t, str>) -> Self {
+        let mut prose = text.clone().into_owned().into_bytes();
+        let mut mask = |range: Range<usize>| {
+            let bytes = prose[range]
+                .iter_mut()
+                .filter(|byte| !byte.is_ascii_whitespace());
+            bytes.for_each(|byte| *byte = b'x');
         };
-        let line = match self.hidden_until {
-            Some(mark) => match after_mark(line, mark) {
-                Some(rest) => {
-                    self.hidden_until = None;
-                    rest
+        for escaped in ESCAPED.find_iter(&text) {
+            mask(escaped.range());
+        }
+        let mut edits = Vec::new();
+        let mut hide = |range: Range<usize>| edits.push((range, String::new()));
+        // The links and pictures that are open.
+        let mut open = Vec::new();
+        // The last picture, and whether a link that holds nothing else says nothing.
+        let mut picture = (0..0, false);
+        // Where the last event ends: the text of a link or a picture, at its end.
+        let mut end = 0;
+        for (event, range) in Parser::new_ext(&text, markup()).into_offset_iter() {
+            let last = std::mem::replace(&mut end, range.end);
+            match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    open.push(dest_url);
+                    end = range.start;
                 }
-                None => "",
-            },
-            None => line,
-        };
-        let line = self.dedented(line);
-        if let Some(last) = end_of_code(lines, at, line) {
-            let dedent = self.admonitions.last().copied().unwrap_or(0);
-            let is_included = is_only_includes(&lines[at + 1..last.max(at + 1)]);
-            for line in &lines[at..=last] {
-                if !is_included {
-                    readable.push_str(unindented(line, dedent));
-                }
-                readable.push('\n');
-            }
-            (self.may_be_code, self.may_be_option) = (false, false);
-            return last;
-        }
-        if line.trim().is_empty() {
-            self.may_be_code = true;
-        } else if self.may_be_code && !self.in_list && indent(line) >= 4 && !self.may_be_option {
-            readable.push_str(line);
-        } else {
-            self.in_list =
-                begins_item(line) || self.in_list && (indent(line) > 0 || !self.may_be_code);
-            self.may_be_code = false;
-            let clean = self.clean(line);
-            readable.push_str(&clean);
-        }
-        readable.push_str(end);
-        at
-    }
-
-    /// A line without the indentation of the admonition that it belongs to.
-    fn dedented<'l>(&mut self, line: &'l str) -> &'l str {
-        if line.trim().is_empty() {
-            return line;
-        }
-        let own = indent(line);
-        self.admonitions.retain(|inner| *inner <= own);
-        unindented(line, self.admonitions.last().copied().unwrap_or(0))
-    }
-
-    fn clean(&mut self, line: &str) -> String {
-        let trimmed = line.trim();
-        let was_opened = std::mem::take(&mut self.may_be_option);
-        if let Some(title) = self.directive(line, trimmed, was_opened) {
-            return title;
-        }
-        let line = without_heading_id(line);
-        for (begin, end) in [("<script", "</script>"), ("<style", "</style>")] {
-            let is_tag = |rest: &str| rest.is_empty() || rest.starts_with([' ', '>']);
-            if strip_prefix(trimmed, begin).is_some_and(is_tag) {
-                let rest = after_mark(trimmed, end);
-                if rest.is_none() {
-                    self.hidden_until = Some(end);
-                }
-                return rest.map(|rest| self.inline(rest)).unwrap_or_default();
-            }
-        }
-        let clean = self.inline(line);
-        let clean = match tags_only(&clean) {
-            Some(said) => said,
-            None => clean,
-        };
-        if clean.trim().is_empty() {
-            String::new()
-        } else if clean.len() < line.len() {
-            clean.trim_end().to_owned()
-        } else {
-            clean
-        }
-    }
-
-    /// What is left of a line that is a directive: its title.
-    fn directive(&mut self, line: &str, trimmed: &str, was_opened: bool) -> Option<String> {
-        if let Some(rest) = trimmed.strip_prefix(":::") {
-            return Some(title_of_container(rest.trim_start_matches(':')));
-        }
-        if let Some(rest) = trimmed.strip_prefix("///") {
-            let rest = rest.trim_start_matches('/').trim();
-            let (name, title) = rest.split_once('|').unwrap_or((rest, ""));
-            let is_block = name.split_whitespace().count() <= 1;
-            self.may_be_option = is_block && !rest.is_empty();
-            return is_block.then(|| title.trim().to_owned());
-        }
-        for mark in ["!!!", "???+", "???", "==="] {
-            let Some(rest) = trimmed.strip_prefix(mark) else {
-                continue;
-            };
-            let title = rest.split('"').nth(1);
-            let is_titled = title.is_some() && rest.trim_end().ends_with('"');
-            let names = rest.split('"').next().unwrap_or_default().trim();
-            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
-            let is_one = rest.starts_with([' ', '+', '!'])
-                && names.trim_start_matches(['+', '!']).chars().all(is_name)
-                && (is_titled || mark != "===" && title.is_none() && names.split(' ').count() < 4);
-            if is_one && !trimmed.trim_matches('=').is_empty() {
-                let inner = self.admonitions.last().copied().unwrap_or(0) + indent(line) + 4;
-                self.admonitions.push(inner);
-                return Some(title.unwrap_or_default().to_owned());
-            }
-        }
-        let is_option = was_opened && indent(line) >= 4 && trimmed.contains(':');
-        self.may_be_option = is_option;
-        let is_attributes = trimmed.ends_with('}')
-            && ["{:", "{ .", "{.", "{#", "{ #"]
-                .iter()
-                .any(|mark| trimmed.starts_with(mark));
-        let is_contents = ["[toc]", "[[toc]]"]
-            .iter()
-            .any(|toc| trimmed.eq_ignore_ascii_case(toc));
-        let is_import = trimmed.starts_with("import ")
-            && [" from '", " from \""]
-                .iter()
-                .any(|from| trimmed.contains(from));
-        let is_own = is_include(trimmed) || is_logseq_property(trimmed);
-        (is_option || is_attributes || is_contents || is_import || is_own).then(String::new)
-    }
-
-    /// A line without what is out of sight within it.
-    fn inline(&mut self, line: &str) -> String {
-        let mut clean = String::with_capacity(line.len());
-        let mut rest = line;
-        while let Some(at) = rest.find(['\\', '`', '<', '{', '!', '[', 'd', '%', '(']) {
-            clean.push_str(&rest[..at]);
-            rest = &rest[at..];
-            let taken = self.take_inline(rest, &mut clean).max(1);
-            rest = &rest[taken..];
-        }
-        clean.push_str(rest);
-        clean
-    }
-
-    /// Writes what is left of what begins here; returns how much of it was looked at.
-    fn take_inline(&mut self, rest: &str, clean: &mut String) -> usize {
-        if let Some(length) = code_span(rest) {
-            clean.push_str(&rest[..length]);
-            return length;
-        }
-        if let Some(escaped) = rest.strip_prefix('\\') {
-            let length = 1 + escaped.chars().next().map_or(0, char::len_utf8);
-            clean.push_str(&rest[..length]);
-            return length;
-        }
-        for (begin, end) in HIDDEN {
-            if let Some(inner) = rest.strip_prefix(begin) {
-                let Some(at) = inner.find(end) else {
-                    let is_inline = *begin == "%%" && !clean.trim().is_empty();
-                    if *begin == "{%" || *begin == "{{#" || is_inline {
-                        clean.push_str(rest);
+                Event::End(tag @ (TagEnd::Link | TagEnd::Image)) => {
+                    let target = open.pop().unwrap_or("".into());
+                    let begin = range.start + if tag == TagEnd::Image { 2 } else { 1 };
+                    let said = begin..last.max(begin);
+                    // The parser leaves out what ends `[text][]`.
+                    let rest = text[range.end..].strip_prefix("[]");
+                    let range = range.start..rest.map_or(range.end, |_| range.end + 2);
+                    end = range.end;
+                    let is_elsewhere = target.contains("://");
+                    let (is_hidden, is_text) = if tag == TagEnd::Image {
+                        let alt = &text[said.clone()];
+                        let alt = &alt[..alt.floor_char_boundary(LONGEST_TARGET)];
+                        let is_badge = is_badge(&target) || is_badge(alt);
+                        picture = (range.clone(), is_badge || is_elsewhere);
+                        (is_badge, true)
                     } else {
-                        self.hidden_until = Some(end);
+                        let rest = picture.0.end..said.end;
+                        let is_picture = picture.0.start == begin && text[rest].trim().is_empty();
+                        let is_long = is_elsewhere && target.len() > LONGEST_TARGET;
+                        let is_inline = text[said.end..].starts_with("](");
+                        let is_data = is_inline && (is_long || target.starts_with("data:"));
+                        (is_picture && picture.1, is_picture || is_data)
+                    };
+                    if is_hidden {
+                        hide(range);
+                    } else if is_text {
+                        hide(range.start..said.start);
+                        hide(said.end..range.end);
                     }
-                    return rest.len();
-                };
-                if *begin == "{{<" {
-                    clean.push_str(&read_attributes(&inner[..at]));
                 }
-                return begin.len() + at + end.len();
+                Event::Start(Tag::CodeBlock(_)) if is_outline(&text, range.start) => {}
+                Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => {
+                    if is_only_includes(&text[range.clone()]) {
+                        hide(range.clone());
+                    }
+                    mask(range);
+                }
+                _ => {}
             }
         }
-        if let Some((said, length)) = self
-            .image(rest)
-            .or_else(|| self.link(rest))
-            .or_else(|| self.tag(rest))
-        {
-            clean.push_str(&said);
-            return length;
-        }
-        if let Some(length) = block_reference(rest) {
-            return length;
-        }
-        if rest.starts_with("data:") && rest.get(..80).is_some_and(|head| head.contains(";base64,"))
-        {
-            return rest
-                .find([' ', ')', '"', '\'', '>', '<'])
-                .unwrap_or(rest.len());
-        }
-        let first = rest.chars().next().map_or(0, char::len_utf8);
-        clean.push_str(&rest[..first]);
-        first
+        let prose = String::from_utf8(prose).unwrap_or_default();
+        Self { text, prose, edits }
     }
 
-    /// `![alt](target)`: what it shows in words, unless it is a badge.
-    fn image(&mut self, rest: &str) -> Option<(String, usize)> {
-        let (alt, target, length) = bracketed(rest.strip_prefix('!')?)?;
-        let said = if is_badge(alt, target) {
-            String::new()
-        } else {
-            self.inline(alt)
-        };
-        Some((said, length + 1))
-    }
-
-    /// `[text](target)`; of a link whose target is data, or that is a picture of elsewhere, the text.
-    fn link(&mut self, rest: &str) -> Option<(String, usize)> {
-        let (text, target, length) = bracketed(rest)?;
-        if let Some((alt, source, whole)) = text.strip_prefix('!').and_then(bracketed)
-            && whole + 1 == text.trim_end().len()
-        {
-            let is_elsewhere = source.contains("://") || source.is_empty();
-            let is_dropped = is_elsewhere || is_badge(alt, source);
-            let said = if is_dropped { "" } else { alt };
-            return Some((said.to_owned(), length));
-        }
-        let is_data =
-            target.starts_with("data:") || target.contains("://") && target.len() > LONGEST_TARGET;
-        is_data.then(|| (self.inline(text), length))
-    }
-
-    /// `<a …>…</a>` and `<img …>`.
-    fn tag(&mut self, rest: &str) -> Option<(String, usize)> {
-        let is_known = ["</a>", "<img ", "<a "]
-            .iter()
-            .any(|tag| strip_prefix(rest, tag).is_some());
-        if !is_known {
-            return None;
-        }
-        let Some(end) = rest.find('>') else {
-            return Some((rest.to_owned(), rest.len()));
-        };
-        let tag = &rest[..=end];
-        if strip_prefix(tag, "</a>").is_some() {
-            return Some((String::new(), tag.len()));
-        }
-        if strip_prefix(tag, "<img ").is_some() {
-            let alt = attribute(tag, "alt").unwrap_or_default();
-            let source = attribute(tag, "src").unwrap_or_default();
-            let said = if is_badge(alt, source) { "" } else { alt };
-            return Some((said.to_owned(), tag.len()));
-        }
-        strip_prefix(tag, "<a ")?;
-        let Some(target) = attribute(tag, "href") else {
-            return Some((String::new(), tag.len()));
-        };
-        let inner = within(&rest[tag.len()..]);
-        let Some(close) = inner.to_ascii_lowercase().find("</a>") else {
-            return Some((String::new(), tag.len()));
-        };
-        let said = self.inline(&inner[..close]);
-        let length = tag.len() + close + "</a>".len();
-        if said.trim().is_empty() || target.len() > LONGEST_TARGET || target.starts_with("data:") {
-            return Some((said, length));
-        }
-        Some((format!("[{said}]({target})"), length))
-    }
-}
-
-/// How what is out of sight begins and ends. What is not closed on its line goes on, except what may
-/// be text as well.
-const HIDDEN: &[(&str, &str)] = &[
-    ("<!--", "-->"),
-    ("{/*", "*/}"),
-    ("{{<", ">}}"),
-    ("{{%", "%}}"),
-    ("{{#", "}}"),
-    ("{%", "%}"),
-    // Comments of Obsidian.
-    ("%%", "%%"),
-];
-
-/// Whether a line is nothing but the name of a file to be put there.
-fn is_include(trimmed: &str) -> bool {
-    let within = |begin: &str, end: &str| trimmed.starts_with(begin) && trimmed.ends_with(end);
-    trimmed.contains("--8<--")
-        && trimmed
-            .trim_start_matches([';', '-', '#', '/', ' '])
-            .starts_with("8<")
-        || within("{{#", "}}")
-        || within("{*", "*}")
-        || within("{% include", "%}")
-        || within("{{< include", ">}}")
-        || within("<<< @/", "")
-}
-
-fn is_only_includes(lines: &[&str]) -> bool {
-    let mut said = lines
-        .iter()
-        .map(|line| line.trim())
-        .filter(|line| !line.is_empty())
-        .peekable();
-    said.peek().is_some() && said.all(is_include)
-}
-
-/// The last line of the block of code that begins at this line, which is given without its
-/// indentation.
-fn end_of_code(lines: &[&str], at: usize, line: &str) -> Option<usize> {
-    let is_quoted = line.trim_start().starts_with('>');
-    let marks = |c: char| c == '>' || c == ' ' || c == '\t';
-    let bare = line.trim_start_matches(marks);
-    let bare = match bare.split_once(' ') {
-        Some((mark, rest)) if begins_item(bare) && mark.len() < 4 => rest.trim_start(),
-        _ => bare,
-    };
-    let fence = Fence::opened_by(bare)?;
-    let is_within_item = indent(line) >= 4;
-    let rest = lines.iter().enumerate().skip(at + 1);
-    for (number, line) in rest {
-        if is_quoted && !line.trim_start().starts_with('>') {
-            return Some(number - 1);
-        }
-        let bare = if is_quoted {
-            line.trim_start_matches(marks)
-        } else {
-            line
-        };
-        if fence.is_closed_by(bare) {
-            return Some(number);
-        }
-        if is_within_item && !line.trim().is_empty() && indent(line) == 0 {
-            return Some(number - 1);
-        }
-    }
-    Some(lines.len() - 1)
-}
-
-/// `::: warning Foo`, `:::{note} Foo`, `::: name.of.module`.
-fn title_of_container(rest: &str) -> String {
-    let rest = rest.trim();
-    let title = match rest.strip_prefix('{') {
-        Some(named) => named.split_once('}').map_or("", |(_, title)| title),
-        None => rest
-            .split_once(char::is_whitespace)
-            .map_or("", |(_, title)| title),
-    };
-    let title = title.split('{').next().unwrap_or_default().trim();
-    title.trim_matches(['[', ']']).to_owned()
-}
-
-/// A heading without `{#id}` at its end.
-fn without_heading_id(line: &str) -> &str {
-    if !line.trim_start().starts_with('#') || !line.trim_end().ends_with('}') {
-        return line;
-    }
-    let Some(open) = line.rfind('{') else {
-        return line;
-    };
-    let inner = line[open + 1..].trim_start_matches([':', ' ']);
-    if inner.starts_with(['#', '.']) {
-        line[..open].trim_end()
-    } else {
-        line
-    }
-}
-
-/// What tags say that are all that stands on a line; `None` where there is more, or no tag.
-fn tags_only(line: &str) -> Option<String> {
-    let mut rest = line.trim();
-    if !rest.starts_with('<') || indent(line) >= 4 {
-        return None;
-    }
-    let mut said = Vec::new();
-    while let Some(tag) = rest.strip_prefix('<') {
-        let (inner, after) = tag.split_once('>')?;
-        let name = inner.trim_start_matches('/');
-        let length = name
-            .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.'))
-            .unwrap_or(name.len());
-        let follows = name[length..].chars().next();
-        let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && follows.is_none_or(|c| c == ' ' || c == '/');
-        if !is_tag {
-            return None;
-        }
-        said.extend(Some(read_attributes(inner)).filter(|said| !said.is_empty()));
-        rest = after.trim_start();
-    }
-    rest.is_empty().then(|| said.join(" "))
-}
-
-/// The values of a tag's attributes that are text.
-fn read_attributes(tag: &str) -> String {
-    let values = READ_ATTRIBUTES
-        .iter()
-        .filter_map(|name| attribute(tag, name));
-    let values: Vec<&str> = values.filter(|value| !value.trim().is_empty()).collect();
-    values.join(" ")
-}
-
-/// The value of an attribute in quotes.
-fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
-    let begins = tag.match_indices(name).find_map(|(at, _)| {
-        let is_apart = tag[..at].ends_with([' ', '"', '\'']);
-        let value = tag[at + name.len()..]
-            .trim_start()
-            .strip_prefix('=')?
-            .trim_start();
-        is_apart.then_some(value)
-    })?;
-    let quote = begins.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    begins[1..].split(quote).next()
-}
-
-/// The text and the target of `[text](target)` or `[text][name]`, and how long the whole is.
-fn bracketed(rest: &str) -> Option<(&str, &str, usize)> {
-    let close = closing(rest, '[', ']')?;
-    let text = &rest[1..close];
-    let after = &rest[close + 1..];
-    if after.starts_with('(') {
-        let end = closing(after, '(', ')')?;
-        return Some((text, after[1..end].trim(), close + 1 + end + 1));
-    }
-    let end = after
-        .starts_with('[')
-        .then(|| closing(after, '[', ']'))
-        .flatten()?;
-    Some((text, "", close + 1 + end + 1))
-}
-
-/// As much as is looked at for what closes what was opened.
-fn within(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_SPAN)]
-}
-
-/// Where what is opened by the first character is closed.
-fn closing(text: &str, open: char, close: char) -> Option<usize> {
-    if text.starts_with("(data:") {
-        let ends = |c: char| !c.is_ascii_alphanumeric() && !"+/=;:,.%_-".contains(c);
-        let end = 1 + text[1..].find(ends)?;
-        if text[end..].starts_with(close) {
-            return Some(end);
-        }
-    }
-    let text = within(text);
-    let mut depth = 0_usize;
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            c if c == open => depth += 1,
-            c if c == close => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at);
-                }
+    /// The text with the title of each outer admonition, and what it holds, in its place.
+    fn without_admonitions(&self) -> Option<String> {
+        ADMONITIONS.find(&self.prose)?;
+        let mut text = String::with_capacity(self.text.len());
+        // What the line of the open admonition begins with.
+        let mut outer: Option<&str> = None;
+        let mut at = 0;
+        for line in self.text.split_inclusive('\n') {
+            let prose = &self.prose[at..at + line.len()];
+            at += line.len();
+            let rest = outer.and_then(|it| line.strip_prefix(it));
+            let inner = rest.and_then(|it| it.strip_prefix("    ").or(it.strip_prefix('\t')));
+            if let Some((outer, inner)) = outer.zip(inner) {
+                text.extend([outer, inner]);
+            } else if let Some(found) = ADMONITIONS.captures(prose) {
+                let blanks = &line[..line.len() - line.trim_start().len()];
+                let title = found.get(1).map_or("", |title| &line[title.range()]);
+                text.extend([blanks, title, &line[line.trim_end().len()..]]);
+                outer = Some(blanks);
+            } else {
+                outer = outer.filter(|_| line.trim().is_empty());
+                text.push_str(line);
             }
-            _ if depth == 0 => return None,
-            _ => {}
+        }
+        Some(text)
+    }
+
+    fn hide_generated(&mut self) {
+        for (pattern, keeps) in HIDDEN.iter() {
+            for found in pattern.captures_iter(&self.prose) {
+                let whole = found.get_match().range();
+                let rest = whole.end..whole.end;
+                let kept = found.get(1).map_or(rest, |kept| kept.range());
+                let said = attributes(&self.text[whole.clone()], keeps);
+                self.edits.push((whole.start..kept.start, said));
+                self.edits.push((kept.end..whole.end, String::new()));
+            }
         }
     }
-    None
-}
 
-/// How long the reference to a block of Logseq is that begins here: `((65a1b2c3-…))`.
-fn block_reference(rest: &str) -> Option<usize> {
-    let inner = rest.strip_prefix("((")?;
-    let end = inner.find("))")?;
-    is_id(&inner[..end]).then_some(end + 4)
-}
-
-/// `id:: 65a1b2c3-…`, and what else Logseq keeps for itself.
-fn is_logseq_property(trimmed: &str) -> bool {
-    let Some((key, value)) = trimmed.trim_start_matches("- ").split_once("::") else {
-        return false;
-    };
-    key == "collapsed" || key == "id" && is_id(value.trim())
-}
-
-/// An id that a program gave: 36 characters of hexadecimal digits and hyphens.
-fn is_id(text: &str) -> bool {
-    text.len() == 36 && text.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')
-}
-
-fn is_badge(alt: &str, source: &str) -> bool {
-    let says = |text: &str| text.to_ascii_lowercase().contains("badge");
-    says(alt) || says(source) || source.contains("shields.io")
-}
-
-/// How long the inline code is that begins here.
-fn code_span(rest: &str) -> Option<usize> {
-    let rest = within(rest);
-    let run = rest.bytes().take_while(|byte| *byte == b'`').count();
-    let mut at = run;
-    while run > 0 && at < rest.len() {
-        at += rest[at..].find('`')?;
-        let other = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
-        at += other;
-        if other == run {
-            return Some(at);
+    /// `<a …>…</a>` becomes a link and `<img …>` what it shows in words; of tags that are all that
+    /// stands on a line, what their attributes say is left.
+    fn hide_tags(&mut self) {
+        let mut lines = LINES_OF_TAGS.find_iter(&self.prose).peekable();
+        // The edit of the open link, and its target.
+        let mut link: Option<(usize, String)> = None;
+        for found in TAGS.captures_iter(&self.prose) {
+            let range = found.get_match().range();
+            while lines.next_if(|line| line.end() <= range.start).is_some() {}
+            let is_alone = lines.peek().is_some_and(|line| line.start() <= range.start);
+            let tag = &self.text[range.clone()];
+            let mut said = match found[1].to_ascii_lowercase().as_str() {
+                "a" => {
+                    let target = attributes(tag, &["href"]);
+                    let is_short = (1..=LONGEST_TARGET).contains(&target.len());
+                    let is_link = is_short && !target.contains(' ') && !target.starts_with("data:");
+                    link = is_link.then_some((self.edits.len(), target));
+                    String::new()
+                }
+                "/a" => match link.take() {
+                    Some((open, target)) if self.has_words_since(open, range.start) => {
+                        self.edits[open].1.push('[');
+                        format!("]({target})")
+                    }
+                    _ => String::new(),
+                },
+                "img" if is_badge(tag) => String::new(),
+                "img" => attributes(tag, &["alt"]),
+                _ if is_alone => attributes(tag, READ_ATTRIBUTES),
+                _ => continue,
+            };
+            if is_alone && link.is_none() && !said.is_empty() {
+                said.push(' ');
+            }
+            self.edits.push((range, said));
         }
     }
-    (run > 0).then_some(run)
-}
 
-fn after_mark<'l>(line: &'l str, mark: &str) -> Option<&'l str> {
-    let at = line.to_ascii_lowercase().find(mark)?;
-    Some(&line[at + mark.len()..])
-}
-
-fn strip_prefix<'l>(line: &'l str, prefix: &str) -> Option<&'l str> {
-    let begin = line.get(..prefix.len())?;
-    begin
-        .eq_ignore_ascii_case(prefix)
-        .then(|| &line[prefix.len()..])
-}
-
-/// The columns that a line is indented by.
-fn indent(line: &str) -> usize {
-    let blanks = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
-    blanks.map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
-}
-
-/// A line without so many columns of its indentation.
-fn unindented(line: &str, columns: usize) -> &str {
-    let mut left = columns;
-    let mut rest = line;
-    while left > 0 {
-        let width = match rest.bytes().next() {
-            Some(b' ') => 1,
-            Some(b'\t') => 4,
-            _ => break,
-        };
-        left = left.saturating_sub(width);
-        rest = &rest[1..];
+    /// Whether there is text, or a picture in words, between the tag of this edit and `end`.
+    fn has_words_since(&self, tag: usize, end: usize) -> bool {
+        let html = &self.prose[self.edits[tag].0.end..end];
+        let text = TAGS.replace_all(html, "");
+        let has_text = !text.trim().is_empty() && !text.trim().starts_with("![");
+        let has_words = has_text || self.edits[tag..].iter().any(|(_, said)| !said.is_empty());
+        has_words && !html.starts_with(['\r', '\n'])
     }
-    rest
+
+    /// The text after its edits, of which the one that begins first holds. Each leaves the ends of
+    /// lines that it covers.
+    fn edited(mut self) -> String {
+        self.edits.sort_by_key(|(range, _)| range.start);
+        let mut edited = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for (range, said) in self.edits {
+            if range.start >= at {
+                edited.push_str(&self.text[at..range.start]);
+                edited.extend(self.text[range.clone()].matches(['\r', '\n']));
+                edited.push_str(&said);
+                at = range.end;
+            }
+        }
+        edited.push_str(&self.text[at..]);
+        edited
+    }
+}
+
+/// The values of a tag's attributes of these names.
+fn attributes(tag: &str, names: &[&str]) -> String {
+    let all = ATTRIBUTES.captures_iter(tag);
+    let read = all.filter(|found| names.contains(&&found[1]));
+    let values = read.filter_map(|found| Some(found.get(2).or(found.get(3))?.as_str()));
+    values
+        .flat_map(str::split_whitespace)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether an indented block is not code but notes: a list that begins right below another line.
+fn is_outline(text: &str, begin: usize) -> bool {
+    let above = text[..begin].rsplit('\n').nth(1);
+    begins_item(&text[begin..]) && above.is_some_and(|above| !above.trim().is_empty())
+}
+
+/// Whether a block of code holds nothing but includes.
+fn is_only_includes(block: &str) -> bool {
+    let rest = INCLUDES.replace_all(block, "");
+    let is_fence = |line: &str| line.trim_matches(['`', '~', ' ', '\t']).is_empty();
+    matches!(rest, Cow::Owned(_)) && rest.lines().skip(1).all(is_fence)
+}
+
+fn is_badge(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("badge") || text.contains("shields.io")
+}
+
+/// Compiles a pattern of the program, which is read line by line.
+#[expect(clippy::expect_used, reason = "the tests compile each")]
+fn compile(pattern: &str) -> Regex {
+    Regex::new(&format!("(?mR){pattern}")).expect("a pattern of the program")
 }
 
 #[cfg(test)]
@@ -647,6 +392,51 @@ mod tests {
             ("<https://example.org>", "<https://example.org>"),
             ("a < b and c > d {x}", "a < b and c > d {x}"),
             ("[TOC]\r\na\r\n", "\r\na\r\n"),
+            ("::: tip T\r\na <!-- b -->\r\n", "T\r\na\r\n"),
+            (":::note[Mind `this`]\ntext", "Mind `this`\ntext"),
+            (
+                "1. a\n\n    ??? tip \"T\"\n        !!! note\n            b\n\n2. c",
+                "1. a\n\n    T\n\n    b\n\n2. c",
+            ),
+            (
+                "``` md\n=== \"T\"\n```\n=== \"T\"\n    a",
+                "``` md\n=== \"T\"\n```\nT\na",
+            ),
+            (
+                "[text]({{< ref \"page.md\" >}}) and [more]({% link a.md %})",
+                "text and more",
+            ),
+            (
+                "<img src=\"a.png\"\n  alt=\"Two\n  tables\">\nb",
+                "\n\nTwo tables\nb",
+            ),
+            (
+                "<p><a href=\"a\"><img src=\"b\" alt=\"Logo\"></a></p>",
+                "[Logo](a)",
+            ),
+            (
+                "<a href=\"a\"><img src=\"badge.svg\" alt=\"b\"></a> c",
+                " c",
+            ),
+            (
+                "![Screen][] and [![Screen][]][x]\n\n[screen]: a.png\n[x]: b",
+                "Screen and Screen\n\n[screen]: a.png\n[x]: b",
+            ),
+            (
+                "[![a]][b]\n\n[a]: https://x.org/a.png\n[b]: c",
+                "\n\n[a]: https://x.org/a.png\n[b]: c",
+            ),
+            (
+                "![A](a.png){ width=\"300\" }, [b](c){: .button }",
+                "A, [b](c)",
+            ),
+            ("f(x){ return }", "f(x){ return }"),
+            ("\\{{#include a}} \\<a b>", "\\{{#include a}} \\<a b>"),
+            ("a %% b %% c\n%%\nd\n%%\ne", "a  c\n\n\n\ne"),
+            (
+                "# T\n\t- a\n\t  id:: 65a1b2c3-1111-2222-3333-444455556666\n\t  ((65a1b2c3-1111-2222-3333-444455556666)) b",
+                "# T\n\t- a\n\n\t   b",
+            ),
         ] {
             assert_eq!(readable(text), expected, "{text:?}");
         }
@@ -694,6 +484,12 @@ mod tests {
             "[](data:",
             "<!--",
             "!!! a\n    ",
+            "{{<",
+            "{% {{#a}} ",
+            "%% a\n",
+            "<a '<b>",
+            "[![a](b)](c)",
+            "    - a\n",
         ] {
             let time = |times: usize| {
                 let text = opening.repeat(times);
