@@ -9,6 +9,7 @@ use ratatui::layout::{Position, Rect};
 use super::model::{Model, Overlay};
 use super::notice::{self, NoticeLine};
 use super::pane::Pane;
+use super::source_view::SourceView;
 use super::split::{Border, Divider, Split};
 
 /// How much fits.
@@ -308,11 +309,8 @@ impl Arrangement {
 
     /// One document, below its title and what is to be said of it.
     fn reading(&mut self, model: &Model) {
-        let doubted = model
-            .reading
-            .as_ref()
-            .is_some_and(|view| view.doubt.is_some());
-        let border = 2 + u16::from(doubted);
+        let remarks = model.reading.as_ref().map(SourceView::remarks);
+        let border = 2 + remarks.map_or(0, |remarks| remarks.len()) as u16;
         let above = border + 1;
         let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
         self.across.push((border, 0, right));

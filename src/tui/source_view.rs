@@ -121,8 +121,16 @@ impl SourceView {
         }
     }
 
+    /// What is to be said of the document above it, a line each.
+    pub fn remarks(&self) -> Vec<String> {
+        self.missing()
+            .into_iter()
+            .chain(self.doubt.clone())
+            .collect()
+    }
+
     /// What the document holds and its text does not, on one line.
-    pub fn missing(&self) -> Option<String> {
+    fn missing(&self) -> Option<String> {
         let Content::Here(part) = &self.content else {
             return None;
         };

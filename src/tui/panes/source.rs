@@ -12,12 +12,8 @@ use super::wording::short_tool;
 /// The title, and what is to be said of the document.
 pub fn head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
     let mut rows = vec![title(model, view, width)];
-    if let Some(missing) = view.missing() {
-        rows.push(Row::of(Ink::Warning, format!(" ⚠ {missing}")).fit(width));
-    }
-    if let Some(doubt) = &view.doubt {
-        rows.push(Row::of(Ink::Warning, format!(" ⚠ {doubt}")).fit(width));
-    }
+    let remarks = view.remarks().into_iter();
+    rows.extend(remarks.map(|remark| Row::of(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
     rows
 }
 

@@ -229,6 +229,19 @@ fn a_document_that_changed_or_vanished_says_so_in_one_line() {
 }
 
 #[test]
+fn r11_what_is_missing_of_a_document_is_said_above_it() {
+    let missing = ["page 2 cannot be read", "page 3 is a picture"].map(str::to_owned);
+    let part = DocumentPart {
+        missing: missing.to_vec(),
+        ..part(1, 340, 340)
+    };
+    let text = opened(Ok(part)).text(100, 30);
+    let said = "⚠ not read of it: page 2 cannot be read; and 1 more";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains(" 30 ▌ line 30 of the document"), "{text}");
+}
+
+#[test]
 fn of_a_large_document_the_lines_that_are_scrolled_to_are_asked_for() {
     let mut screen = opened(Ok(part(1, 500, 90_000)));
     screen.text(100, 30);

@@ -8,6 +8,7 @@ use office_oxide::xlsx::{Cell, CellRef, CellValue, Worksheet, XlsxDocument};
 
 use super::rows::Workbook;
 use crate::kb::extract::{Extraction, SkipReason};
+use crate::text::counted;
 
 /// Reads a workbook of Excel 2007 or later, XLSX or XLSB.
 pub(in crate::kb::extract) fn xlsx(book: &XlsxDocument) -> Result<Extraction, SkipReason> {
@@ -63,9 +64,9 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
     let name = &sheet.name;
     if let Some(first) = without_result.first() {
         rows.miss(format!(
-            "sheet {name}: {} formula(s) without a stored result, the first in {first}: open and \
-             save it once in a spreadsheet program",
-            without_result.len()
+            "sheet {name}: {} without a stored result, the first in {first}: open and save it once in \
+             a spreadsheet program",
+            counted(without_result.len(), "formula")
         ));
     }
     if let Some(damage) = &sheet.damage {
@@ -73,12 +74,13 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
     }
     if !sheet.text_shapes.is_empty() {
         rows.miss(format!(
-            "sheet {name}: text in {} shape(s)",
-            sheet.text_shapes.len()
+            "sheet {name}: text in {}",
+            counted(sheet.text_shapes.len(), "shape")
         ));
     }
     if !sheet.images.is_empty() {
-        rows.miss(format!("sheet {name}: {} picture(s)", sheet.images.len()));
+        let pictures = counted(sheet.images.len(), "picture");
+        rows.miss(format!("sheet {name}: {pictures}"));
     }
 }
 

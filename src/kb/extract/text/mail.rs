@@ -14,6 +14,7 @@ use super::html;
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
+use crate::text::counted;
 
 /// Messages within messages are read down to here.
 const MAX_DEPTH: usize = 3;
@@ -74,9 +75,8 @@ pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extracti
         }
     }
     if broken > 0 {
-        draft.miss(format!(
-            "{broken} message(s) without sender, subject and date"
-        ));
+        let messages = counted(broken, "message");
+        draft.miss(format!("{messages} without sender, subject and date"));
     }
     draft.finish(TextLayout::Plain, None, "it holds no messages")
 }
