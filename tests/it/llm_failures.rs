@@ -270,6 +270,13 @@ async fn a_listing_without_a_model_is_reported_before_the_first_question() {
             "HOST lists no model; set KB_AGENT_LLM_MODEL",
         ),
         (
+            ResponseTemplate::new(200).set_body_raw(
+                "{\"data\": [{\"id\": \"bge-m3\"}, {\"id\": \"whisper-1\"}]}",
+                "application/json",
+            ),
+            "HOST lists no model that chats; set KB_AGENT_LLM_MODEL",
+        ),
+        (
             ResponseTemplate::new(200).set_body_raw("<html></html>", "text/html"),
             "HOST sent no list of models instead of a chat reply; check KB_AGENT_LLM_BASE_URL \
              (most end in /v1)",

@@ -1042,8 +1042,12 @@ fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
         (SYNTHESIZE, vec![says("Seven [1].")]),
     ]);
     let place = place();
-    place.0.file("kb/door.md", "# Door\n\nThe door is no gate.\n");
-    place.0.file("kb/wall.md", "# Wall\n\nThe wall has a gate.\n");
+    place
+        .0
+        .file("kb/door.md", "# Door\n\nThe door is no gate.\n");
+    place
+        .0
+        .file("kb/wall.md", "# Wall\n\nThe wall has a gate.\n");
     place.index();
     let base_url = format!("http://{}/v1", server.address());
     let output = place.ask(&base_url, &[], "Compare gate and door");
@@ -1098,6 +1102,41 @@ fn a_model_without_a_system_role_is_told_in_the_first_question() {
             let content = messages[0]["content"].as_str().unwrap();
             assert!(at > 1 || content.starts_with(instructions), "{said}");
         }
+    }
+}
+
+#[test]
+fn an_address_that_is_pasted_whole_or_without_its_version_is_understood() {
+    let unknown = || error("404 Not Found", "", "not here");
+    for (below, acts, expected) in [
+        (
+            "/v1/chat/completions",
+            vec![well()],
+            &["/v1/chat/completions"][..],
+        ),
+        ("/v1//models/", vec![well()], &["/v1/chat/completions"]),
+        (
+            "",
+            vec![unknown(), well()],
+            &["/chat/completions", "/v1/chat/completions"],
+        ),
+    ] {
+        let server = FaultServer::start(&[(ANALYZE, acts), (SYNTHESIZE, vec![says("Hello!")])]);
+        let place = place();
+        let output = place.ask(&format!("http://{}{below}", server.address()), &[], "hello");
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{below}: {}",
+            text(&output.stderr)
+        );
+        let seen = server.seen();
+        let paths: Vec<&str> = seen
+            .iter()
+            .filter_map(|seen| seen.line.split(' ').nth(1))
+            .collect();
+        let last = ["/v1/chat/completions"];
+        assert_eq!(paths, [expected, &last].concat(), "{below}");
     }
 }
 

@@ -11,6 +11,7 @@ use crate::agent::ports::{
     AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
 };
 use crate::domain::Usage;
+use crate::http::ListedModel;
 
 use super::client::{Endpoint, ModelRequest};
 use super::dialect::Dialect;
@@ -293,7 +294,7 @@ impl ChatExchange {
     pub async fn models(
         &self,
         waits: Option<&WaitSink>,
-    ) -> Result<Option<Vec<String>>, ReasonerError> {
+    ) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
         let waiting = CallWaits::for_bytes(waits);
         let mut retried = 0;
         loop {

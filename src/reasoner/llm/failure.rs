@@ -313,6 +313,14 @@ impl ChatSite {
         Failure::lasting(ReasonerError::Protocol(self.site.no_model()))
     }
 
+    /// It lists models, and none that chats.
+    pub fn no_chat_model(&self) -> ReasonerError {
+        ReasonerError::Protocol(Trouble::new(
+            format!("{} lists no model that chats", self.host()),
+            format!("set {}", SETTINGS.model),
+        ))
+    }
+
     /// What the server's words tell; where they tell nothing of a kind, only the cure.
     fn sorted(
         &self,
