@@ -78,7 +78,7 @@ impl WarningKind {
         match (self.count, self.differ) {
             (1, _) => self.message.clone(),
             (count, false) => format!("{} (×{count})", self.message),
-            (count, true) => format!("{} (and {} more: {})", self.message, count - 1, self.code),
+            (count, true) => format!("{} (and {} more like it)", self.message, count - 1),
         }
     }
 }
@@ -101,7 +101,7 @@ mod tests {
             lines,
             [
                 "the grading could not be read (×10)",
-                "one call (and 1 more: call_dropped)"
+                "one call (and 1 more like it)"
             ]
         );
         assert_eq!(warnings.on_the_way().count(), 1);

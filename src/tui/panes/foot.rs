@@ -30,7 +30,8 @@ pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
 /// Kinds of warnings that are written out beneath an answer.
 const MOST_WRITTEN_OUT: usize = 4;
 
-/// What went wrong with this answer, each kind in a line of its own; what did not touch it by name.
+/// What went wrong with this answer, each kind in a line of its own; of what did not touch it the first, and how many
+/// kinds there are besides.
 pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |ink, line: String| {
@@ -46,15 +47,13 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
         add(Ink::Warning, kind.line());
     }
     let rest = run.warnings.at_the_answer().skip(MOST_WRITTEN_OUT);
-    let rest = rest.chain(run.warnings.on_the_way());
-    let rest: Vec<_> = rest
-        .map(|kind| match kind.count {
-            1 => kind.code.clone(),
-            count => format!("{} (×{count})", kind.code),
-        })
-        .collect();
-    if !rest.is_empty() {
-        add(Ink::Dim, format!("{}: see audit", rest.join(", ")));
+    let mut rest = rest.chain(run.warnings.on_the_way());
+    if let Some(first) = rest.next() {
+        let others = match rest.count() {
+            0 => String::new(),
+            others => format!(" ({others} more in the audit)"),
+        };
+        add(Ink::Dim, first.line() + &others);
     }
     rows
 }

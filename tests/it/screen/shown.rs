@@ -247,7 +247,7 @@ fn shown_ten_warnings_of_a_kind_are_one_line_and_a_count() {
     assert_eq!(chat.matches("every item").count(), 1, "{text}");
     assert!(chat.contains("(×10)"), "{text}");
     assert!(chat.contains("⚠ a call of no tool"), "{text}");
-    assert!(chat.contains("⚠ endpoint_retried: see audit"), "{text}");
+    assert!(chat.contains("⚠ localhost answered at attempt 2"), "{text}");
 }
 
 #[test]
