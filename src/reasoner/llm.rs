@@ -14,6 +14,7 @@
 mod body;
 mod checkup;
 mod client;
+mod code;
 mod dialect;
 mod exchange;
 mod failure;
@@ -21,12 +22,14 @@ mod failure;
 pub mod fuzz;
 mod halves;
 mod job;
+mod marks;
 mod overflow;
 mod overrides;
 mod partial_reply;
 mod price;
 mod prompt;
 mod read;
+mod repetition;
 mod reply_schema;
 mod room;
 mod server;
@@ -37,6 +40,7 @@ mod tokens;
 mod wire;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
@@ -61,6 +65,7 @@ use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
 use room::Room;
+use think::{ThinkFilter, filtered};
 use wire::Message;
 
 /// The thinking engine behind a chat endpoint.
@@ -146,7 +151,12 @@ impl EndpointReasoner {
         };
         let longest = wanted.tokens(self.exchange.endpoint.dialects.of_model(model));
         wanted.room = Room::in_context(self.context_tokens, longest);
-        self.exchange.hold(wanted).await
+        let mut reply = self.exchange.hold(wanted).await?;
+        if out.is_none() {
+            let marks = Arc::clone(&self.exchange.endpoint.marks);
+            reply.text = filtered(ThinkFilter::of_judgement(marks), &reply.text);
+        }
+        Ok(reply)
     }
 }
 
@@ -256,6 +266,7 @@ impl Reasoner for EndpointReasoner {
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),
+            instead: reply.is_taken_back.then_some(reply.text),
             usage: reply.usage,
             warnings: reply.warnings,
         })

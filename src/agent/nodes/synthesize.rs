@@ -264,6 +264,14 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         }
     };
 
+    if let Some(instead) = &synthesis.instead {
+        filter = if chitchat {
+            CitationFilter::passing_all()
+        } else {
+            CitationFilter::new(context.len())
+        };
+        text = filter.push(&sanitize(instead)) + &filter.finish();
+    }
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
     warn_of_removed(run, &filter).await;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
@@ -18,6 +19,7 @@ use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
 use super::dialect::{Dialect, Dialects};
 use super::failure::{ChatSite, Failure};
+use super::marks::ReplyMarks;
 use super::overrides::LlmOverrides;
 use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
@@ -39,6 +41,8 @@ pub struct Endpoint {
     pub server: Server,
     /// What is known of each of its models.
     pub dialects: Dialects,
+    /// What stands in replies beside their text.
+    pub marks: Arc<ReplyMarks>,
 }
 
 /// One request.
@@ -114,6 +118,7 @@ impl Endpoint {
             http: site.client()?,
             timeout: settings.timeout,
             dialects: Dialects::of(&server),
+            marks: Arc::clone(&overrides.marks),
             site,
             server,
         })
@@ -147,7 +152,8 @@ impl Endpoint {
             return Err(self.site.not_a_reply(&crate::text::one_line(&what, 40)));
         }
         let thoughts = self.server.thoughts.clone();
-        ChatReply::open(response, self.site.clone(), bounds, thoughts).await
+        let marks = Arc::clone(&self.marks);
+        ChatReply::open(response, self.site.clone(), bounds, thoughts, marks).await
     }
 
     /// The names of the models that the endpoint lists, at least one; `None` where there is no
