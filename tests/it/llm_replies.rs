@@ -13,6 +13,12 @@ fn pieces(texts: &[&str]) -> Act {
     stream(all + &ending())
 }
 
+/// More than is held back of a model that is not known.
+fn long_thought() -> String {
+    let notes = (1..20).map(|n| format!("Note {n} says seven, and the next says nine. "));
+    notes.collect()
+}
+
 /// A stream that says this and ends for that reason.
 fn ended(text: &str, reason: &str) -> Act {
     let last = json!({"choices": [{"delta": {}, "finish_reason": reason}]});
@@ -68,7 +74,7 @@ fn r23_thoughts_and_marks_of_templates_are_not_shown() {
 
 #[test]
 fn r23_a_thought_that_was_shown_is_taken_back() {
-    let thought = "The notes say seven, and the other notes say nine. ".repeat(9);
+    let thought = long_thought();
     let server = FaultServer::start(&[
         (ANALYZE, vec![well()]),
         (
@@ -92,7 +98,7 @@ fn r23_a_thought_that_was_shown_is_taken_back() {
 /// What the judgements of a run have shown of the model holds for its answer.
 #[test]
 fn r23_a_model_that_began_within_a_thought_is_held_back() {
-    let thought = "The notes say seven, and the other notes say nine. ".repeat(9);
+    let thought = long_thought();
     let judgement = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
     let server = FaultServer::start(&[
         (ANALYZE, vec![pieces(&[&thought, "</think>", judgement])]),
@@ -132,13 +138,9 @@ fn r1_a_judgement_in_the_thoughts_is_read_and_prose_is_not() {
         "What is the gate?",
     );
     let log = place.0.audit();
-    let warned = events(&log, "warning");
-    assert!(
-        warned
-            .iter()
-            .any(|warning| warning["code"] != "thought_shown"),
-        "{warned:?}"
-    );
+    let (warned, end) = (events(&log, "warning"), events(&log, "run_finished"));
+    assert!(!warned.is_empty());
+    assert_eq!(end[0]["outcome"], "answered", "{warned:?}");
 }
 
 #[test]

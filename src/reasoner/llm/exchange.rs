@@ -5,10 +5,12 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::agent::ports::{
     AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
@@ -29,6 +31,8 @@ use super::think::Thinking;
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
+/// The first words are shown when nothing else comes for so long.
+const A_WHILE: Duration = Duration::from_millis(300);
 /// More objections than there are things to do without.
 const MOST_ADAPTATIONS: u32 = 6;
 
@@ -338,7 +342,17 @@ impl ChatExchange {
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
         loop {
-            let piece = match reply.next_text().await {
+            let next = {
+                let mut next = pin!(reply.next_text());
+                match timeout(A_WHILE, &mut next).await {
+                    Ok(piece) => piece,
+                    Err(_) => {
+                        partial_reply.pause().await;
+                        next.await
+                    }
+                }
+            };
+            let piece = match next {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 Err(failure) => {

@@ -74,6 +74,14 @@ impl<'a> PartialReply<'a> {
         self.watch.repeats
     }
 
+    /// Nothing comes for a while: what is held back for a moment is shown.
+    pub async fn pause(&mut self) {
+        if let Some(out) = self.out {
+            let first = self.filter.show_first();
+            self.show(out, first).await;
+        }
+    }
+
     /// Nothing more comes.
     pub async fn finish(&mut self) {
         if let Some(out) = self.out {

@@ -108,6 +108,7 @@ struct Thought {
     row: usize,
     /// As it was written, the mark included.
     text: String,
+    mark: usize,
     /// Whether nothing but thoughts came before it: then it is one, closed or not.
     opens_reply: bool,
 }
@@ -150,7 +151,7 @@ impl ThinkFilter {
     /// What came so far of a thought that opens the reply and goes on, as far as is known.
     pub fn thought(&self) -> Option<&str> {
         match (&self.inside, &self.first) {
-            (Some(thought), _) if thought.opens_reply => Some(&thought.text),
+            (Some(thought), _) if thought.opens_reply => Some(&thought.text[thought.mark..]),
             (None, Some((text, most))) if *most > FIRST_WORDS => Some(text),
             _ => None,
         }
@@ -166,6 +167,16 @@ impl ThinkFilter {
         if let Some((_, most)) = &mut self.first {
             *most = 0;
         }
+    }
+
+    /// Shows the first words, because nothing else comes for a while.
+    pub fn show_first(&mut self) -> Shown {
+        let mut shown = Shown::default();
+        if self.thought().is_none() {
+            self.release(&mut shown);
+            self.is_shown |= !shown.text.is_empty();
+        }
+        shown
     }
 
     /// What is left at the end.
@@ -255,6 +266,7 @@ impl ThinkFilter {
                 self.inside = Some(Thought {
                     row,
                     text: text[..length].to_owned(),
+                    mark: length,
                     opens_reply: !self.has_text,
                 });
             }
