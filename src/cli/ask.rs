@@ -98,7 +98,7 @@ async fn answer(
             }
             // Some of what was shown turned out to be no answer.
             (EventBody::AnswerFinished { text, .. }, _) if !text.starts_with(shown.trim_end()) => {
-                print_text(&format!("\n\n{text}"))
+                print_text("\n\n").and_then(|()| print_text(text))
             }
             // What follows begins on a line of its own, also after an answer that was cut off.
             (EventBody::RunFinished { .. }, _) if !shown.is_empty() => print_text("\n"),

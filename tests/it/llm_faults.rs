@@ -653,6 +653,9 @@ fn what_is_no_reply_is_named() {
     ]);
 }
 
+/// A piece of an answer, longer than what counts as a repetition of words.
+const WORDS: &str = "a word and another word, none like it and none of them twice ";
+
 #[test]
 fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
     let thought = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm, one and two and three and so on, which is long \"}}]}\n\n";
@@ -690,7 +693,6 @@ fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
         place.check(&case.with("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "16"));
     }
     // Text is shown as far as it may come: 32 bytes a token.
-    const WORDS: &str = "a word and another word, none like it and none of them twice ";
     let script = [
         (ANALYZE, vec![well()]),
         (

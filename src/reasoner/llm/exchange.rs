@@ -80,7 +80,7 @@ impl ReplyWanted<'_> {
         let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
         let counted = reply.count.and_then(|count| count.reasoning());
         let has_thought = !reply.thoughts().is_empty()
-            || said.filter.began_with_thought
+            || said.filter.began != Thinking::Unknown
             || counted.is_some_and(|tokens| tokens > 0);
         let may_be_longer = self.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
         let is_unknown = dialect.thinking == Thinking::Unknown;
@@ -202,7 +202,7 @@ impl ChatExchange {
                         next.lost.add(usage);
                         continue;
                     }
-                    if partial_reply.filter.began_inside {
+                    if partial_reply.filter.began == Thinking::Unopened {
                         next.dialect.thinking = Thinking::Unopened;
                     }
                     self.endpoint.dialects.learn(model, next.dialect);
@@ -344,12 +344,11 @@ impl ChatExchange {
         loop {
             let next = {
                 let mut next = pin!(reply.next_text());
-                match timeout(A_WHILE, &mut next).await {
-                    Ok(piece) => piece,
-                    Err(_) => {
-                        partial_reply.pause().await;
-                        next.await
-                    }
+                if let Ok(piece) = timeout(A_WHILE, &mut next).await {
+                    piece
+                } else {
+                    partial_reply.pause().await;
+                    next.await
                 }
             };
             let piece = match next {

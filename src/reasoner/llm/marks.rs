@@ -174,13 +174,11 @@ impl ReplyMarks {
     /// What the server's word for the end means.
     pub fn ended(&self, reason: &str) -> Ended {
         let is_said = |row: &&Ending| row.said.iter().any(|it| it.eq_ignore_ascii_case(reason));
-        match self.endings.iter().find(is_said) {
-            Some(row) => row.means,
-            None => {
-                tracing::info!(reason, "a reply ended for a reason that is not known");
-                Ended::Complete
-            }
+        if let Some(row) = self.endings.iter().find(is_said) {
+            return row.means;
         }
+        tracing::info!(reason, "a reply ended for a reason that is not known");
+        Ended::Complete
     }
 }
 

@@ -77,9 +77,8 @@ impl RepetitionWatch {
                 continue;
             }
             self.line = match (self.line, c) {
-                (_, '\n') => Line::Begins,
+                (_, '\n') | (Line::Begins, ' ') => Line::Begins,
                 (Line::Begins, '|' | '\t') => Line::Row,
-                (Line::Begins, ' ') => Line::Begins,
                 (Line::Begins, _) => Line::Text,
                 (line, _) => line,
             };
@@ -164,9 +163,9 @@ mod tests {
             ),
             ("| a | b | c | d | e | f |\n".repeat(99), false),
             (
-                (1..99)
-                    .map(|n| format!("{n}. Press the button and hold it for a while.\n"))
-                    .collect(),
+                (1..99).fold(String::new(), |list, n| {
+                    list + &n.to_string() + ". Press the button and hold it for a while.\n"
+                }),
                 false,
             ),
         ] {

@@ -97,10 +97,8 @@ pub struct ThinkFilter {
     is_answer: bool,
     /// What closed a thought that nothing opened, and no text came since.
     closed_by: Option<String>,
-    /// Whether the reply began with a thought.
-    pub began_with_thought: bool,
-    /// Whether it began within one.
-    pub began_inside: bool,
+    /// How the reply has begun.
+    pub began: Thinking,
 }
 
 #[derive(Debug)]
@@ -138,8 +136,7 @@ impl ThinkFilter {
             afterword: None,
             is_answer: false,
             closed_by: None,
-            began_with_thought: false,
-            began_inside: false,
+            began: Thinking::Unknown,
         }
     }
 
@@ -260,9 +257,10 @@ impl ThinkFilter {
             return Some(length);
         }
         match mark {
-            Mark::OwnTag => {}
             Mark::Open(row) if self.afterword.is_none() => {
-                self.began_with_thought |= !self.has_text;
+                if !self.has_text {
+                    self.began = self.began.max(Thinking::First);
+                }
                 self.inside = Some(Thought {
                     row,
                     text: text[..length].to_owned(),
@@ -270,18 +268,15 @@ impl ThinkFilter {
                     opens_reply: !self.has_text,
                 });
             }
-            Mark::Open(_) => {}
             Mark::Close => {
                 self.closed_by = self.has_text.then(|| text[..length].to_owned());
                 self.afterword = None;
                 self.code = CodeState::default();
             }
-            Mark::End { .. } if self.has_text && self.closed_by.is_none() => {
-                if self.is_answer {
-                    self.afterword.get_or_insert(0);
-                }
+            Mark::End { .. } if self.is_answer && self.has_text && self.closed_by.is_none() => {
+                self.afterword.get_or_insert(0);
             }
-            Mark::End { .. } => {}
+            _ => {}
         }
         Some(length)
     }
@@ -344,7 +339,7 @@ impl ThinkFilter {
         if self.closed_by.take().is_some() {
             shown.takes_back |= self.is_shown;
             shown.text.clear();
-            (self.began_inside, self.began_with_thought) = (true, true);
+            self.began = Thinking::Unopened;
             self.first = None;
         }
         self.has_text = true;
@@ -535,7 +530,7 @@ mod tests {
             takes_back: true,
         };
         assert_eq!(filter.push("\n42"), back);
-        assert!(filter.began_inside);
+        assert_eq!(filter.began, Thinking::Unopened);
         for thinking in [Thinking::PerhapsUnopened, Thinking::Unopened] {
             let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), thinking);
             assert_eq!(filter.push(&long), Shown::default());
