@@ -11,7 +11,7 @@ mod site;
 
 pub use failure::is_turned_away;
 pub use patience::{backoff, reconnecting, retry_after, whole};
-pub use shapes::{error_message, models};
+pub use shapes::{ListedModel, ModelUse, error_message, models};
 pub use site::{Site, Variables, is_this_machine};
 
 #[cfg(test)]

@@ -75,8 +75,20 @@ impl Site {
             None => String::new(),
         };
         let (what, next) = match code {
+            403 if names_a_region(&said) => (
+                "does not serve your region",
+                format!("set {base_url} to another server"),
+            ),
             401 | 403 if self.key.is_none() => ("asks for a key", format!("set {api_key}")),
             401 | 403 => ("does not accept the key", format!("check {api_key}")),
+            405 => (
+                "takes no such request at this address",
+                format!("check {base_url}"),
+            ),
+            413 => (
+                "takes no request of this size",
+                "forget the conversation and ask again, or see the server's log".to_owned(),
+            ),
             404 => (
                 "does not know the address or the model",
                 format!("check {base_url} and {}", self.variables.model),
@@ -203,7 +215,10 @@ impl Site {
                 | io::ErrorKind::BrokenPipe,
             ) => "connection reset".to_owned(),
             Some(io::ErrorKind::TimedOut) => self.no_answer(),
-            _ => cause.to_string(),
+            _ => match tls_trouble(&cause.to_string()) {
+                Some(said) => said.to_owned(),
+                None => cause.to_string(),
+            },
         }
     }
 
@@ -218,6 +233,32 @@ impl Site {
             format!("check {}, or see the server's log", self.variables.model)
         }
     }
+}
+
+/// Whether a refusal is about where the request comes from.
+fn names_a_region(said: &str) -> bool {
+    let said = said.to_lowercase();
+    ["country", "region", "territory"]
+        .iter()
+        .any(|place| said.contains(place))
+}
+
+/// What a failure of TLS means, where the library's word for it says nothing to a person.
+fn tls_trouble(cause: &str) -> Option<&'static str> {
+    let meanings = [
+        (
+            "UnknownIssuer",
+            "its certificate is signed by an authority that this machine does not know; add it to the system's certificates, or name its file in SSL_CERT_FILE",
+        ),
+        (
+            "InvalidContentType",
+            "it does not speak TLS: the address may have to begin with http://",
+        ),
+        ("NotValidForName", "its certificate is for another name"),
+        ("Expired", "its certificate has expired"),
+    ];
+    let found = meanings.iter().find(|(sign, _)| cause.contains(sign));
+    found.map(|(_, meaning)| *meaning)
 }
 
 #[cfg(test)]

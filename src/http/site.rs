@@ -170,7 +170,36 @@ fn parse_base(text: &str, variables: &Variables) -> Result<Url, Trouble> {
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(refuse(format!("'{shown}' is neither http:// nor https://")));
     }
-    Ok(url)
+    Ok(root_of(url))
+}
+
+/// What is often pasted behind the root of an endpoint.
+const BELOW_ROOT: &[&[&str]] = &[
+    &["chat", "completions"],
+    &["completions"],
+    &["models"],
+    &["embeddings"],
+    &["responses"],
+];
+
+/// The root of an address that names what is below it, without empty parts.
+fn root_of(mut url: Url) -> Url {
+    let parts = url.path_segments().into_iter().flatten();
+    let mut parts: Vec<String> = parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let ends = |below: &&&[&str]| {
+        let rest = parts.len().checked_sub(below.len());
+        rest.is_some_and(|rest| parts[rest..] == ***below)
+    };
+    if let Some(below) = BELOW_ROOT.iter().find(ends) {
+        parts.truncate(parts.len() - below.len());
+    }
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.clear().extend(&parts);
+    }
+    url
 }
 
 fn credentials(value: &str, variables: &Variables) -> Result<HeaderValue, Trouble> {

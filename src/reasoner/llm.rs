@@ -40,8 +40,8 @@ mod tokens;
 mod wire;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
@@ -51,6 +51,7 @@ use crate::agent::ports::{
     Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
 };
 use crate::domain::{Outcome, Question, Turn};
+use crate::http::ModelUse;
 use crate::protocol::Mode;
 
 pub use checkup::{Answered, StructuredReply};
@@ -60,7 +61,7 @@ pub use settings::EndpointSettings;
 pub use stream::CutShort;
 
 use client::Endpoint;
-use exchange::{ChatExchange, ModelReply, ReplyWanted};
+use exchange::{ChatExchange, ModelReply, ReplyWanted, tokens_of};
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
@@ -74,6 +75,8 @@ pub struct EndpointReasoner {
     prompts: Prompts,
     jobs: Jobs,
     context_tokens: Option<usize>,
+    /// What the server says that the main model reads.
+    listed_context: OnceLock<usize>,
     /// The main model: as set, or as found out before the first question.
     model: OnceCell<String>,
     /// Whether the last attempt to find it out failed.
@@ -108,6 +111,7 @@ impl EndpointReasoner {
             prompts: overrides.prompts,
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
+            listed_context: OnceLock::new(),
             model: OnceCell::new_with(named),
             is_unreached: AtomicBool::new(false),
             tools: settings.tools,
@@ -116,9 +120,16 @@ impl EndpointReasoner {
 
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&str, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
-            let listed = self.exchange.models(waits).await?;
-            let first = listed.and_then(|models| models.into_iter().next());
-            Ok(first.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
+            let Some(listed) = self.exchange.models(waits).await? else {
+                return Ok(UNNAMED_MODEL.to_owned());
+            };
+            let mut listed = listed.into_iter();
+            let chats = listed.find(|model| model.purpose == ModelUse::Chat);
+            let model = chats.ok_or_else(|| self.exchange.endpoint.site.no_chat_model())?;
+            if let Some(context) = model.context {
+                let _ = self.listed_context.set(context);
+            }
+            Ok(model.name)
         });
         let found = found.await;
         self.is_unreached.store(found.is_err(), Ordering::Relaxed);
@@ -150,7 +161,10 @@ impl EndpointReasoner {
             out,
         };
         let longest = wanted.tokens(self.exchange.endpoint.dialects.of_model(model));
-        wanted.room = Room::in_context(self.context_tokens, longest);
+        let fixed = tokens_of(&messages(&Room::NONE));
+        let listed = self.listed_context.get().copied();
+        let listed = listed.filter(|_| settings.model.is_none());
+        wanted.room = Room::in_context(self.context_tokens.or(listed), longest, fixed);
         let mut reply = self.exchange.hold(wanted).await?;
         if out.is_none() {
             let marks = Arc::clone(&self.exchange.endpoint.marks);

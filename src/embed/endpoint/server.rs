@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::reply;
 use super::reply::Unusable;
 use crate::agent::ports::{CallWaits, EmbedError};
-use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
+use crate::http::{ModelUse, Site, Variables, backoff, error_message, models, retry_after};
 use crate::text::Trouble;
 
 const SETTINGS: Variables = Variables {
@@ -109,8 +109,11 @@ impl EmbeddingServer {
                     .not_a_reply("no list of models", "a list of models"),
             )
         })?;
-        match models(&listing).first() {
-            Some(model) => Ok(Some((*model).to_owned())),
+        // A name may not say what a model is for.
+        let listed = models(&listing);
+        let embeds = listed.iter().find(|it| it.purpose == ModelUse::Embedding);
+        match embeds.or(listed.first()) {
+            Some(model) => Ok(Some(model.name.clone())),
             None => Err(EmbedError(self.site.no_model())),
         }
     }

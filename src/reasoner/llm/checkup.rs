@@ -69,7 +69,8 @@ impl EndpointReasoner {
 
     /// The models that the endpoint lists; `None` where it lists none at all.
     pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
-        self.exchange.models(None).await
+        let listed = self.exchange.models(None).await?;
+        Ok(listed.map(|listed| listed.into_iter().map(|model| model.name).collect()))
     }
 
     /// The model of a job. Where none is named the endpoint is asked.

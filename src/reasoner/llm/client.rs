@@ -3,17 +3,19 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use crate::agent::ports::{CallOrigin, CallWaits, ReasonerError};
-use crate::http::models;
+use crate::http::{ListedModel, models};
 
 use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
@@ -24,7 +26,7 @@ use super::overrides::LlmOverrides;
 use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
 use super::stream::ChatReply;
-use super::wire::{ChatRequest, Message, StreamOptions};
+use super::wire::{ChatRequest, Message, StreamOptions, without_system};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -43,6 +45,8 @@ pub struct Endpoint {
     pub dialects: Dialects,
     /// What stands in replies beside their text.
     pub marks: Arc<ReplyMarks>,
+    /// Whether what is asked is below `/v1` of an address that names a host alone.
+    is_below_v1: AtomicBool,
 }
 
 /// One request.
@@ -72,13 +76,17 @@ impl ModelRequest<'_> {
         let limit = dialect.limit.as_str();
         ChatRequest {
             model: self.model,
-            messages: self.messages,
+            messages: if dialect.system {
+                Cow::Borrowed(self.messages)
+            } else {
+                Cow::Owned(without_system(self.messages))
+            },
             temperature: dialect.temperature.then_some(self.temperature),
             limit: limit
                 .map(|name| BTreeMap::from([(name, self.max_tokens)]))
                 .unwrap_or_default(),
-            stream: true,
-            stream_options: dialect.asks_usage.then_some(StreamOptions {
+            stream: dialect.stream,
+            stream_options: (dialect.stream && dialect.asks_usage).then_some(StreamOptions {
                 include_usage: true,
             }),
             response_format: self
@@ -105,7 +113,7 @@ impl Endpoint {
         settings: &EndpointSettings,
         overrides: &LlmOverrides,
     ) -> Result<Self, ReasonerError> {
-        let mut site = ChatSite::new(settings)?;
+        let mut site = ChatSite::new(settings, overrides.wordings.clone())?;
         let server = overrides
             .servers
             .find(settings.server.as_deref(), site.base())
@@ -121,6 +129,7 @@ impl Endpoint {
             marks: Arc::clone(&overrides.marks),
             site,
             server,
+            is_below_v1: AtomicBool::new(false),
         })
     }
 
@@ -131,16 +140,19 @@ impl Endpoint {
             tokens: request.max_tokens,
             waiting: request.waiting.clone(),
         };
-        let post = self
-            .http
-            .post(self.site.url(&self.server.path()))
-            .header(RUN, &*request.origin.run.0)
-            .header(NODE, request.origin.node.as_str())
-            // A gateway that compresses a stream holds its pieces back; one that does so all the
-            // same is understood.
-            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
-            .json(&request.body());
-        let response = self.reach(post, request.waiting).await?;
+        let body = request.body();
+        let post = |url| {
+            self.http
+                .post(url)
+                .header(RUN, &*request.origin.run.0)
+                .header(NODE, request.origin.node.as_str())
+                // A gateway that compresses a stream holds its pieces back; one that does so all the
+                // same is understood.
+                .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+                .json(&body)
+        };
+        let path = self.server.path();
+        let response = self.reach_below_root(&path, post, request.waiting).await?;
         let response = self.accepted(response).await?;
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
@@ -156,11 +168,11 @@ impl Endpoint {
         ChatReply::open(response, self.site.clone(), bounds, thoughts, marks).await
     }
 
-    /// The names of the models that the endpoint lists, at least one; `None` where there is no
+    /// The models that the endpoint lists, at least one; `None` where there is no
     /// listing, which is what servers of a single model do.
-    pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<String>>, Failure> {
-        let request = self.http.get(self.site.url(&["models"]));
-        let response = self.reach(request, waiting).await?;
+    pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<ListedModel>>, Failure> {
+        let listing = |url| self.http.get(url);
+        let response = self.reach_below_root(&["models"], listing, waiting).await?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
         | StatusCode::NOT_IMPLEMENTED = response.status()
@@ -176,11 +188,42 @@ impl Endpoint {
         let bytes = collect(response, &self.site, bounds).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
-        let listed: Vec<String> = models(&listing).into_iter().map(str::to_owned).collect();
+        let listed = models(&listing);
         if listed.is_empty() {
             return Err(self.site.no_model());
         }
         Ok(Some(listed))
+    }
+
+    /// Asks below the root; where a bare host knows nothing there, below its `/v1`, from then on too.
+    async fn reach_below_root(
+        &self,
+        path: &[&str],
+        request: impl Fn(Url) -> RequestBuilder,
+        waiting: &CallWaits,
+    ) -> Result<Response, Failure> {
+        let below_v1 = [&["v1"], path].concat();
+        if self.is_below_v1.load(Ordering::Relaxed) {
+            return self.reach(request(self.site.url(&below_v1)), waiting).await;
+        }
+        let response = self.reach(request(self.site.url(path)), waiting).await?;
+        let is_unknown = |status| {
+            matches!(
+                status,
+                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+            )
+        };
+        if self.site.base().path() != "/" || !is_unknown(response.status()) {
+            return Ok(response);
+        }
+        let again = self
+            .reach(request(self.site.url(&below_v1)), waiting)
+            .await?;
+        if is_unknown(again.status()) {
+            return Ok(response);
+        }
+        self.is_below_v1.store(true, Ordering::Relaxed);
+        Ok(again)
     }
 
     async fn reach(

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::failure::Wordings;
 use super::marks::ReplyMarks;
 use super::price::Prices;
 use super::prompt::Prompts;
@@ -26,11 +27,14 @@ pub struct LlmOverrides {
     pub servers: Servers,
     /// What stands in replies beside their text.
     pub marks: Arc<ReplyMarks>,
+    /// How servers say what went wrong.
+    pub wordings: Wordings,
 }
 
 impl LlmOverrides {
     /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
-    /// `servers.toml`, `replies.toml`. A file that is not there is no error; the error is one line.
+    /// `servers.toml`, `errors.toml`, `replies.toml`. A file that is not there is no error; the error
+    /// is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
         let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
         let with_file_name = |name: &'static str| {
@@ -52,6 +56,8 @@ impl LlmOverrides {
             marks: ReplyMarks::with(file("replies.toml")?.as_deref())
                 .map(Arc::new)
                 .map_err(with_file_name("replies.toml"))?,
+            wordings: Wordings::with(file("errors.toml")?.as_deref())
+                .map_err(with_file_name("errors.toml"))?,
         })
     }
 }
