@@ -239,6 +239,8 @@ pub struct Synthesis {
     pub confidence: Option<Confidence>,
     /// The lines that the answer quotes, where the engine quotes.
     pub quoted: Vec<Quotation>,
+    /// The whole answer, where some of what went through the sink turned out to be none.
+    pub instead: Option<String>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.

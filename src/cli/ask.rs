@@ -81,7 +81,7 @@ async fn answer(
         }
     }
     let mut end = None;
-    let mut begun = false;
+    let mut shown = String::new();
     let mut mode = None;
     let (mut citations, mut confidence) = (Vec::new(), None);
     let mut warnings = Warnings::default();
@@ -93,11 +93,15 @@ async fn answer(
             _ if written.is_err() => Ok(()),
             (_, true) => print_json(&event),
             (EventBody::AnswerDelta { text }, _) => {
-                begun = true;
+                shown.push_str(text);
                 print_text(text)
             }
+            // Some of what was shown turned out to be no answer.
+            (EventBody::AnswerFinished { text, .. }, _) if !text.starts_with(shown.trim_end()) => {
+                print_text("\n\n").and_then(|()| print_text(text))
+            }
             // What follows begins on a line of its own, also after an answer that was cut off.
-            (EventBody::RunFinished { .. }, _) if begun => print_text("\n"),
+            (EventBody::RunFinished { .. }, _) if !shown.is_empty() => print_text("\n"),
             _ => Ok(()),
         };
         if let Err(error) = printed {

@@ -14,6 +14,7 @@
 mod body;
 mod checkup;
 mod client;
+mod code;
 mod dialect;
 mod exchange;
 mod failure;
@@ -21,12 +22,14 @@ mod failure;
 pub mod fuzz;
 mod halves;
 mod job;
+mod marks;
 mod overflow;
 mod overrides;
 mod partial_reply;
 mod price;
 mod prompt;
 mod read;
+mod repetition;
 mod reply_schema;
 mod room;
 mod server;
@@ -37,8 +40,8 @@ mod tokens;
 mod wire;
 
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
@@ -63,6 +66,7 @@ use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
 use room::Room;
+use think::{ThinkFilter, filtered};
 use wire::Message;
 
 /// The thinking engine behind a chat endpoint.
@@ -161,7 +165,12 @@ impl EndpointReasoner {
         let listed = self.listed_context.get().copied();
         let listed = listed.filter(|_| settings.model.is_none());
         wanted.room = Room::in_context(self.context_tokens.or(listed), longest, fixed);
-        self.exchange.hold(wanted).await
+        let mut reply = self.exchange.hold(wanted).await?;
+        if out.is_none() {
+            let marks = Arc::clone(&self.exchange.endpoint.marks);
+            reply.text = filtered(ThinkFilter::of_judgement(marks), &reply.text);
+        }
+        Ok(reply)
     }
 }
 
@@ -271,6 +280,7 @@ impl Reasoner for EndpointReasoner {
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),
+            instead: reply.is_taken_back.then_some(reply.text),
             usage: reply.usage,
             warnings: reply.warnings,
         })

@@ -144,6 +144,7 @@ impl Reasoner for OfflineReasoner {
             out.push(piece).await;
         }
         Ok(Synthesis {
+            instead: None,
             outcome: composed.outcome,
             confidence: composed.confidence,
             quoted: composed.quoted,

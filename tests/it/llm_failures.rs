@@ -244,7 +244,7 @@ async fn an_endpoint_that_is_too_slow_is_an_error() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_within_a_reply_is_an_error() {
-    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"One. Two\"}}]}\n\n".to_vec();
     let (base_url, server) = serve_once(vec![event], true).await;
     let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let given = given("x?");
@@ -254,7 +254,7 @@ async fn a_connection_that_breaks_within_a_reply_is_an_error() {
         kb_agent::agent::ports::AnswerSink(sender),
     );
     let breaking = async {
-        assert_eq!(receiver.recv().await.as_deref(), Some("a"));
+        assert_eq!(receiver.recv().await.as_deref(), Some("One. Two"));
         server.abort();
     };
     let (result, ()) = tokio::join!(asking, breaking);

@@ -11,15 +11,15 @@ use crate::fault_server::{
 use crate::workplace::{Workplace, events, json_lines, text};
 
 /// A question that comes out as small talk: an analysis without a reply, then an answer.
-const ANALYZE: &str = "analyze_and_route";
-const SYNTHESIZE: &str = "synthesize";
-const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
+pub const ANALYZE: &str = "analyze_and_route";
+pub const SYNTHESIZE: &str = "synthesize";
+pub const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
 
 /// What each node is answered.
 type Script = Vec<(&'static str, Vec<Act>)>;
 
 /// One way to misbehave, and all that a person and a log see of it.
-struct Case {
+pub struct Case {
     name: &'static str,
     settings: Vec<(&'static str, String)>,
     script: Script,
@@ -33,7 +33,7 @@ struct Case {
 }
 
 /// The analysis is what goes wrong.
-fn judged(name: &'static str, acts: Vec<Act>, line: &'static str, requests: usize) -> Case {
+pub fn judged(name: &'static str, acts: Vec<Act>, line: &'static str, requests: usize) -> Case {
     Case {
         name,
         settings: vec![],
@@ -46,7 +46,12 @@ fn judged(name: &'static str, acts: Vec<Act>, line: &'static str, requests: usiz
 }
 
 /// The answer is what goes wrong.
-fn answered(name: &'static str, acts: Vec<Act>, answer: &'static str, line: &'static str) -> Case {
+pub fn answered(
+    name: &'static str,
+    acts: Vec<Act>,
+    answer: &'static str,
+    line: &'static str,
+) -> Case {
     let requests = 1 + acts.len();
     Case {
         name,
@@ -60,28 +65,28 @@ fn answered(name: &'static str, acts: Vec<Act>, answer: &'static str, line: &'st
 }
 
 impl Case {
-    fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.settings.push((name, value.to_owned()));
         self
     }
 
     /// It goes well in the end, with this said about it.
-    fn fine(mut self, answer: &'static str) -> Self {
+    pub fn fine(mut self, answer: &'static str) -> Self {
         self.answer = answer;
         self.code = 0;
         self
     }
 
-    fn asked(mut self, requests: usize) -> Self {
+    pub fn asked(mut self, requests: usize) -> Self {
         self.requests = requests;
         self
     }
 }
 
-struct Place(Workplace);
+pub struct Place(pub Workplace);
 
 /// One short document: what is searched does not matter here.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Workplace::empty();
     place.file(
         "kb/gate.md",
@@ -99,7 +104,7 @@ impl Place {
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
 
-    fn ask(&self, base_url: &str, settings: &[(&str, String)], question: &str) -> Output {
+    pub fn ask(&self, base_url: &str, settings: &[(&str, String)], question: &str) -> Output {
         let log = self.0.audit_log();
         let _ = std::fs::remove_file(&log);
         let mut command = self.0.command(&["ask", "--kb", "kb", question]);
@@ -112,7 +117,7 @@ impl Place {
         command.output().unwrap()
     }
 
-    fn check(&self, case: &Case) {
+    pub fn check(&self, case: &Case) {
         let server = FaultServer::start(&case.script);
         let base_url = format!("http://{}/v1", server.address());
         let settings = substituted(&case.settings, server.address());
@@ -192,7 +197,7 @@ fn substituted(settings: &[(&'static str, String)], address: &str) -> Vec<(&'sta
         .collect()
 }
 
-fn run(cases: &[Case]) {
+pub fn run(cases: &[Case]) {
     let place = place();
     for case in cases {
         place.check(case);
@@ -204,7 +209,7 @@ fn html(status: &str) -> Act {
     Act::Keep(reply(status, "Content-Type: text/html\r\n", page))
 }
 
-fn well() -> Act {
+pub fn well() -> Act {
     says(CHITCHAT)
 }
 
@@ -648,9 +653,12 @@ fn what_is_no_reply_is_named() {
     ]);
 }
 
+/// A piece of an answer, longer than what counts as a repetition of words.
+const WORDS: &str = "a word and another word, none like it and none of them twice ";
+
 #[test]
 fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
-    let thought = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm hm hm \"}}]}\n\n";
+    let thought = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm, one and two and three and so on, which is long \"}}]}\n\n";
     let place = place();
     let cases = [
         answered(
@@ -689,7 +697,7 @@ fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
         (ANALYZE, vec![well()]),
         (
             SYNTHESIZE,
-            vec![Act::Flood(stream_head(), piece("word ").into_bytes())],
+            vec![Act::Flood(stream_head(), piece(WORDS).into_bytes())],
         ),
     ];
     let server = FaultServer::start(&script);
@@ -697,7 +705,8 @@ fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
     let output = place.ask(&format!("http://{}/v1", server.address()), &limit, "hello");
     assert_eq!(output.status.code(), Some(0));
     let shown = text(&output.stdout);
-    assert_eq!(shown.matches("word").count(), 16 * 32 / 5 + 1, "{shown}");
+    let pieces = 16 * 32 / WORDS.len() + 1;
+    assert_eq!(shown.matches(WORDS.trim()).count(), pieces, "{shown}");
     assert_eq!(
         text(&output.stderr).replace(server.address(), "HOST"),
         "kb-agent: HOST did not stop at the limit of 16 tokens; the answer was ended there\n"

@@ -194,7 +194,7 @@ async fn an_answer_that_was_cut_short_says_so() {
 
 #[tokio::test]
 async fn dropping_an_answer_hangs_up() {
-    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"One. Two\"}}]}\n\n".to_vec();
     let (base_url, server) = serve_once(vec![event], true).await;
     let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let given = given("x?");
@@ -203,7 +203,7 @@ async fn dropping_an_answer_hangs_up() {
         result = reasoner.synthesize(given.synthesize(Complexity::Simple), AnswerSink(sender)) => {
             panic!("the server never ended the answer: {result:?}");
         }
-        piece = receiver.recv() => assert_eq!(piece.as_deref(), Some("a")),
+        piece = receiver.recv() => assert_eq!(piece.as_deref(), Some("One. Two")),
     }
     assert_eq!(server.await.unwrap(), 0);
 }

@@ -180,6 +180,7 @@ impl Reasoner for Scripted {
     ) -> Result<Synthesis, ReasonerError> {
         out.push("So it is.").await;
         Ok(Synthesis {
+            instead: None,
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),

@@ -174,15 +174,22 @@ async fn absent_words(run: &Run<'_>, chitchat: bool) -> Result<Vec<String>, Stop
     run.guard(run.ports.tools.absent_words(words)).await
 }
 
+/// Checks the citations of an answer; small talk has none.
+fn citations_of(context: &[Evidence], chitchat: bool) -> CitationFilter {
+    if chitchat {
+        CitationFilter::passing_all()
+    } else {
+        CitationFilter::new(context.len())
+    }
+}
+
 /// Asks the engine and passes its pieces on, cleaned and with their citations checked.
 async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop> {
-    let (mut context, mut filter) = if chitchat {
-        (Vec::new(), CitationFilter::passing_all())
-    } else {
-        let context = std::mem::take(&mut run.state.context);
-        let filter = CitationFilter::new(context.len());
-        (context, filter)
-    };
+    let mut context = std::mem::take(&mut run.state.context);
+    if chitchat {
+        context.clear();
+    }
+    let mut filter = citations_of(&context, chitchat);
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
     let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
     if !waits_for_numbers {
@@ -264,6 +271,10 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         }
     };
 
+    if let Some(instead) = &synthesis.instead {
+        filter = citations_of(&context, chitchat);
+        text = filter.push(&sanitize(instead)) + &filter.finish();
+    }
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
     warn_of_removed(run, &filter).await;

@@ -16,6 +16,8 @@ pub(super) struct Narrator {
     limits: RoutingLimits,
     warnings: Warnings,
     stream: StreamSanitizer,
+    /// The pieces of the answer.
+    shown: String,
     /// Whether the answer has begun, and whether its last line is open.
     answering: AnswerOutput,
 }
@@ -36,6 +38,7 @@ impl Narrator {
             record,
             warnings: Warnings::default(),
             stream: StreamSanitizer::default(),
+            shown: String::new(),
             answering: AnswerOutput::NotYet,
         })
     }
@@ -49,6 +52,7 @@ impl Narrator {
     pub(super) fn render(&mut self, event: &Event) -> String {
         self.record.apply(event);
         if let EventBody::AnswerDelta { text } = &event.body {
+            self.shown.push_str(text);
             let piece = self.stream.push(text);
             return self.answer(&piece);
         }
@@ -136,7 +140,8 @@ impl Narrator {
             EventBody::AnswerFinished {
                 text, citations, ..
             } => {
-                if self.answering == AnswerOutput::NotYet {
+                // Some of what was shown may have turned out to be no answer.
+                if !text.starts_with(self.shown.trim_end()) || self.shown.is_empty() {
                     lines.push(format!("Answer: {}", sanitize(text).trim_end()));
                 }
                 lines.extend(citations.iter().map(source));

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
 use super::dialect::{Dialect, Dialects};
 use super::failure::{ChatSite, Failure};
+use super::marks::ReplyMarks;
 use super::overrides::LlmOverrides;
 use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
@@ -41,6 +43,8 @@ pub struct Endpoint {
     pub server: Server,
     /// What is known of each of its models.
     pub dialects: Dialects,
+    /// What stands in replies beside their text.
+    pub marks: Arc<ReplyMarks>,
     /// Whether what is asked is below `/v1` of an address that names a host alone.
     is_below_v1: AtomicBool,
 }
@@ -122,6 +126,7 @@ impl Endpoint {
             http: site.client()?,
             timeout: settings.timeout,
             dialects: Dialects::of(&server),
+            marks: Arc::clone(&overrides.marks),
             site,
             server,
             is_below_v1: AtomicBool::new(false),
@@ -159,7 +164,8 @@ impl Endpoint {
             return Err(self.site.not_a_reply(&crate::text::one_line(&what, 40)));
         }
         let thoughts = self.server.thoughts.clone();
-        ChatReply::open(response, self.site.clone(), bounds, thoughts).await
+        let marks = Arc::clone(&self.marks);
+        ChatReply::open(response, self.site.clone(), bounds, thoughts, marks).await
     }
 
     /// The models that the endpoint lists, at least one; `None` where there is no

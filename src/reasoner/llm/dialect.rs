@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
-use super::think::is_known_to_think;
+use super::think::Thinking;
 
 /// What a request to this model may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub struct Dialect {
     pub temperature: bool,
     /// How far a schema may bound the reply.
     pub bounds: SchemaBounds,
-    /// Whether the model thinks before it replies.
-    pub thinks: bool,
+    /// How the model thinks.
+    pub thinking: Thinking,
     /// A reply that is allowed to be longer leaves no room for the question.
     pub longest_reply: Option<u32>,
 }
@@ -43,7 +43,7 @@ impl Dialect {
             stream: true,
             temperature: true,
             bounds: server.bounds,
-            thinks: false,
+            thinking: Thinking::Unknown,
             longest_reply: None,
         }
     }
@@ -115,7 +115,7 @@ impl Dialects {
     pub fn of_model(&self, model: &str) -> Dialect {
         let known = self.known().get(model).copied();
         known.unwrap_or_else(|| Dialect {
-            thinks: is_known_to_think(model),
+            thinking: Thinking::of_model(model),
             ..self.first
         })
     }
@@ -144,7 +144,7 @@ mod tests {
         stream: true,
         temperature: true,
         bounds: SchemaBounds::All,
-        thinks: false,
+        thinking: Thinking::Unknown,
         longest_reply: None,
     };
 

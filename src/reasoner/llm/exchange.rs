@@ -5,7 +5,12 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::agent::ports::{
     AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
@@ -23,10 +28,12 @@ use super::price::Prices;
 use super::reply_schema::ReplySchema;
 use super::room::Room;
 use super::stream::{ChatReply, CutShort};
-use super::think::begins_with_thought;
+use super::think::Thinking;
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
+/// The first words are shown when nothing else comes for so long.
+const A_WHILE: Duration = Duration::from_millis(300);
 /// More objections than there are things to do without.
 const MOST_ADAPTATIONS: u32 = 8;
 /// After so many, nothing is left that could go.
@@ -58,20 +65,29 @@ impl ReplyWanted<'_> {
         let items = self.schema.as_ref().map_or(0, |schema| schema.items);
         let tokens = self.settings.max_tokens;
         tokens
-            .unwrap_or_else(|| self.job.tokens(items, dialect.thinks))
+            .unwrap_or_else(|| {
+                self.job
+                    .tokens(items, dialect.thinking != Thinking::Unknown)
+            })
             .min(dialect.longest_reply.unwrap_or(u32::MAX))
     }
 
     /// Whether a judgement was cut off because the model thought, which was not known before: then it
     /// is asked for again with room for that, unless a limit was set.
-    fn needs_room_to_think(&self, dialect: Dialect, reply: &ChatReply, text: &str) -> bool {
+    fn needs_room_to_think(
+        &self,
+        dialect: Dialect,
+        reply: &ChatReply,
+        said: &PartialReply<'_>,
+    ) -> bool {
         let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
         let counted = reply.count.and_then(|count| count.reasoning());
         let has_thought = !reply.thoughts().is_empty()
-            || begins_with_thought(text)
+            || said.filter.began != Thinking::Unknown
             || counted.is_some_and(|tokens| tokens > 0);
         let may_be_longer = self.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
-        self.out.is_none() && may_be_longer && !dialect.thinks && is_cut && has_thought
+        let is_unknown = dialect.thinking == Thinking::Unknown;
+        self.out.is_none() && may_be_longer && is_unknown && is_cut && has_thought
     }
 }
 
@@ -80,6 +96,8 @@ impl ReplyWanted<'_> {
 pub struct ModelReply {
     /// All of its text. Thoughts are left in a judgement and taken out of an answer.
     pub text: String,
+    /// Whether a person has seen what turned out to be thought.
+    pub is_taken_back: bool,
     /// What it cost.
     pub usage: Usage,
     /// What went on meanwhile, one warning each.
@@ -176,14 +194,19 @@ impl ChatExchange {
                 max_tokens: wanted.tokens(next.dialect),
                 waiting: &waiting,
             };
-            let mut partial_reply = PartialReply::new(wanted.out, &waiting);
+            let marks = Arc::clone(&self.endpoint.marks);
+            let thinking = next.dialect.thinking;
+            let mut partial_reply = PartialReply::new(wanted.out, &waiting, marks, thinking);
             match self.once(request, &mut partial_reply).await {
                 Ok(reply) => {
                     let mut usage = self.cost(model, &messages, &reply, &partial_reply.text);
-                    if wanted.needs_room_to_think(next.dialect, &reply, &partial_reply.text) {
-                        next.dialect.thinks = true;
+                    if wanted.needs_room_to_think(next.dialect, &reply, &partial_reply) {
+                        next.dialect.thinking = Thinking::First;
                         next.lost.add(usage);
                         continue;
+                    }
+                    if partial_reply.filter.began == Thinking::Unopened {
+                        next.dialect.thinking = Thinking::Unopened;
                     }
                     self.endpoint.dialects.learn(model, next.dialect);
                     usage.add(Usage {
@@ -193,12 +216,15 @@ impl ChatExchange {
                     });
                     return Ok(ModelReply {
                         usage,
+                        warnings: self.caveats(next, &reply, &partial_reply),
                         text: partial_reply.text,
+                        is_taken_back: partial_reply.is_taken_back,
                         cut_short: reply.cut_short().map(|(why, _)| why),
-                        warnings: self.caveats(next, &reply, wanted.out.is_some()),
                     });
                 }
-                Err(failure) if partial_reply.shown => return Err(failure.within_an_answer()),
+                Err(failure) if partial_reply.shown => {
+                    return Err(failure.within_an_answer());
+                }
                 Err(failure) => {
                     tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
                     let is_too_long = matches!(failure.cure, Cure::Shorter(_));
@@ -270,7 +296,12 @@ impl ChatExchange {
     }
 
     /// What went on before there was this reply, and what is wrong with it.
-    fn caveats(&self, attempt: &mut Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
+    fn caveats(
+        &self,
+        attempt: &mut Attempt,
+        reply: &ChatReply,
+        said: &PartialReply<'_>,
+    ) -> Vec<Caveat> {
         let mut warnings = std::mem::take(&mut attempt.warnings);
         if attempt.retried > 0 {
             let host = self.endpoint.site.host();
@@ -280,12 +311,20 @@ impl ChatExchange {
             });
         }
         if let Some((_, message)) = reply.cut_short() {
-            let code = if is_answer {
+            let code = if said.out.is_some() {
                 "answer_cut_short"
             } else {
                 "reply_cut_short"
             };
             warnings.push(Caveat { code, message });
+        }
+        if said.is_taken_back {
+            warnings.push(Caveat {
+                code: "thought_shown",
+                message: "the model thought aloud without saying so: only what it said after \
+                          that is its answer"
+                    .to_owned(),
+            });
         }
         warnings
     }
@@ -328,11 +367,51 @@ impl ChatExchange {
         partial_reply: &mut PartialReply<'_>,
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
-        while let Some(piece) = reply.next_text().await? {
+        loop {
+            let next = {
+                let mut next = pin!(reply.next_text());
+                if let Ok(piece) = timeout(A_WHILE, &mut next).await {
+                    piece
+                } else {
+                    partial_reply.pause().await;
+                    next.await
+                }
+            };
+            let piece = match next {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(failure) => {
+                    // What came is kept, also what was held back, unless it is thought.
+                    if partial_reply.filter.thought().is_none() {
+                        partial_reply.finish().await;
+                    }
+                    return Err(failure);
+                }
+            };
+            if !reply.thoughts().is_empty() {
+                partial_reply.filter.trust();
+            }
             partial_reply.push(&piece).await;
+            if partial_reply.repeats_itself() {
+                reply.end_repeating();
+            } else if partial_reply.filter.is_over() {
+                reply.end_complete();
+            }
         }
-        partial_reply.finish().await;
-        if partial_reply.out.is_some() && !partial_reply.shown {
+        if partial_reply.out.is_none() {
+            if partial_reply.text.trim().is_empty() && is_judgement(reply.thoughts()) {
+                reply.thoughts().clone_into(&mut partial_reply.text);
+            }
+            return reply.broken_off().map_or(Ok(reply), Err);
+        }
+        let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
+        if !(is_cut
+            && request.dialect.thinking == Thinking::Unopened
+            && partial_reply.filter.thought().is_some())
+        {
+            partial_reply.finish().await;
+        }
+        if !partial_reply.shown {
             return Err(reply.empty());
         }
         Ok(reply)
@@ -393,6 +472,11 @@ impl Attempt {
     }
 }
 
+/// Whether thoughts are a judgement: some servers take all of it for thought. Prose is none.
+fn is_judgement(thoughts: &str) -> bool {
+    serde_json::from_str::<Value>(thoughts).is_ok_and(|it| it.is_object() || it.is_array())
+}
+
 /// The reply where a judgement cannot be asked for: none, so that the rules decide.
 fn unasked(attempt: &mut Attempt) -> ModelReply {
     let mut warnings = std::mem::take(&mut attempt.warnings);
@@ -405,6 +489,7 @@ fn unasked(attempt: &mut Attempt) -> ModelReply {
     });
     ModelReply {
         text: String::new(),
+        is_taken_back: false,
         usage: attempt.lost,
         warnings,
         cut_short: None,

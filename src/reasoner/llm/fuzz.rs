@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::body::Bounds;
 use super::failure::{ChatSite, Wordings};
+use super::marks::ReplyMarks;
 use super::stream::ChatReply;
-use super::think::{ThinkFilter, without_thoughts};
+use super::think::{ThinkFilter, Thinking, without_thoughts};
 use super::{EndpointSettings, Jobs, read};
 use crate::agent::ports::CallWaits;
 
@@ -31,12 +32,12 @@ pub fn reply(input: &[u8]) {
 pub fn think(input: &[u8]) {
     let reply = String::from_utf8_lossy(input);
     let whole = without_thoughts(&reply);
-    let mut filter = ThinkFilter::default();
+    let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), Thinking::Unknown);
     let mut pieces = String::new();
     for c in reply.chars() {
-        pieces += &filter.push(c.encode_utf8(&mut [0; 4]));
+        pieces += &filter.push(c.encode_utf8(&mut [0; 4])).text;
     }
-    pieces += &filter.finish();
+    pieces += &filter.finish().text;
     assert!(pieces.len() <= reply.len() && whole.len() <= reply.len());
 }
 
@@ -70,7 +71,7 @@ pub fn stream(input: &[u8]) {
         .expect("a runtime");
     let response = http::Response::new(input.to_vec()).into();
     runtime.block_on(async {
-        let opened = ChatReply::open(response, site, bounds, vec![]).await;
+        let opened = ChatReply::open(response, site, bounds, vec![], ReplyMarks::built_in()).await;
         let Ok(mut reply) = opened else { return };
         let mut said = 0;
         while let Ok(Some(text)) = reply.next_text().await {

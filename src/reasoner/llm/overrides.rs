@@ -4,8 +4,10 @@
 //! not in the middle of an answer.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::failure::Wordings;
+use super::marks::ReplyMarks;
 use super::price::Prices;
 use super::prompt::Prompts;
 use super::server::Servers;
@@ -23,13 +25,16 @@ pub struct LlmOverrides {
     pub prices: Prices,
     /// What servers do differently.
     pub servers: Servers,
+    /// What stands in replies beside their text.
+    pub marks: Arc<ReplyMarks>,
     /// How servers say what went wrong.
     pub wordings: Wordings,
 }
 
 impl LlmOverrides {
     /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
-    /// `servers.toml`, `errors.toml`. A file that is not there is no error; the error is one line.
+    /// `servers.toml`, `errors.toml`, `replies.toml`. A file that is not there is no error; the error
+    /// is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
         let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
         let with_file_name = |name: &'static str| {
@@ -48,6 +53,9 @@ impl LlmOverrides {
                 .map_err(with_file_name("prices.toml"))?,
             servers: Servers::with(file("servers.toml")?.as_deref())
                 .map_err(with_file_name("servers.toml"))?,
+            marks: ReplyMarks::with(file("replies.toml")?.as_deref())
+                .map(Arc::new)
+                .map_err(with_file_name("replies.toml"))?,
             wordings: Wordings::with(file("errors.toml")?.as_deref())
                 .map_err(with_file_name("errors.toml"))?,
         })

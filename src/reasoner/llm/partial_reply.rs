@@ -1,9 +1,13 @@
 //! A reply as it comes: an answer goes on to the reader piece by piece, without its thoughts.
 
+use std::sync::Arc;
+
 use crate::agent::ports::{AnswerSink, CallWaits};
 use crate::text::StreamSanitizer;
 
-use super::think::ThinkFilter;
+use super::marks::ReplyMarks;
+use super::repetition::RepetitionWatch;
+use super::think::{Shown, ThinkFilter, Thinking};
 use super::tokens::estimate;
 
 /// What came so far.
@@ -11,7 +15,9 @@ pub struct PartialReply<'a> {
     /// Where it goes; a judgement goes nowhere until it is whole.
     pub out: Option<&'a AnswerSink>,
     waiting: &'a CallWaits,
-    filter: ThinkFilter,
+    /// What is told apart in it.
+    pub filter: ThinkFilter,
+    watch: RepetitionWatch,
     /// All of its text.
     pub text: String,
     /// What came before anything that a person could see, and what is left of it on a screen.
@@ -19,33 +25,41 @@ pub struct PartialReply<'a> {
     screen: StreamSanitizer,
     /// Whether a person has seen some of it.
     pub shown: bool,
+    /// Whether a person has seen what turned out to be thought.
+    pub is_taken_back: bool,
 }
 
 impl<'a> PartialReply<'a> {
     /// Nothing has come yet.
-    pub fn new(out: Option<&'a AnswerSink>, waiting: &'a CallWaits) -> Self {
+    pub fn new(
+        out: Option<&'a AnswerSink>,
+        waiting: &'a CallWaits,
+        marks: Arc<ReplyMarks>,
+        thinking: Thinking,
+    ) -> Self {
         Self {
             out,
             waiting,
-            filter: ThinkFilter::default(),
+            filter: match out {
+                Some(_) => ThinkFilter::of_answer(marks, thinking),
+                None => ThinkFilter::of_judgement(marks),
+            },
+            watch: RepetitionWatch::default(),
             text: String::new(),
             unseen: String::new(),
             screen: StreamSanitizer::default(),
             shown: false,
+            is_taken_back: false,
         }
     }
 
     /// Takes the next piece.
     pub async fn push(&mut self, piece: &str) {
+        let shown = self.filter.push(piece);
         match self.out {
-            None => {
-                self.text.push_str(piece);
-                if self.waiting.is_reported() {
-                    self.filter.push(piece);
-                }
-            }
+            None => self.text.push_str(piece),
             Some(out) => {
-                let shown = self.filter.push(piece);
+                self.watch.push(piece);
                 self.show(out, shown).await;
             }
         }
@@ -55,18 +69,38 @@ impl<'a> PartialReply<'a> {
         }
     }
 
+    /// Whether an answer says the same again and again.
+    pub fn repeats_itself(&self) -> bool {
+        self.watch.repeats
+    }
+
+    /// Nothing comes for a while: what is held back for a moment is shown.
+    pub async fn pause(&mut self) {
+        if let Some(out) = self.out {
+            let first = self.filter.show_first();
+            self.show(out, first).await;
+        }
+    }
+
     /// Nothing more comes.
     pub async fn finish(&mut self) {
         if let Some(out) = self.out {
-            let rest = std::mem::take(&mut self.filter).finish();
+            let rest = self.filter.finish();
             self.show(out, rest).await;
         }
     }
 
     /// Nothing goes out before there is something to see: an answer of blanks, escape sequences and
     /// invisible characters is an empty one, and may be asked for again.
-    async fn show(&mut self, out: &AnswerSink, text: String) {
-        let mut text = text;
+    async fn show(&mut self, out: &AnswerSink, shown: Shown) {
+        let Shown {
+            mut text,
+            takes_back,
+        } = shown;
+        if takes_back {
+            self.text.clear();
+            self.is_taken_back |= self.shown;
+        }
         if !self.shown {
             self.unseen.push_str(&text);
             if self.screen.push(&text).trim().is_empty() {

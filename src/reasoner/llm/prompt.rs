@@ -16,6 +16,7 @@ mod template;
 
 use std::path::PathBuf;
 
+pub use defuse::{OwnTag, own_tag};
 pub use fence::PromptFence;
 use template::Template;
 

@@ -84,19 +84,40 @@ pub struct StreamChunk {
 }
 
 impl StreamChunk {
-    /// The text of the first choice; reasoning fields are not text. A refusal is what the model
-    /// says in place of content.
-    pub fn text(&self) -> String {
+    /// The text of the first choice beyond what it `said` before; reasoning fields are not text. A
+    /// refusal is what the model says in place of content. Some servers repeat the whole message
+    /// beside or after its pieces.
+    pub fn text(&self, said: &str) -> String {
         let Some(choice) = self.choices.first() else {
             return String::new();
         };
-        let said = || [&choice.delta, &choice.message].into_iter().flatten();
-        said()
-            .filter_map(|part| part.content.as_ref().map(MessageContent::text))
-            .chain(choice.text.clone())
-            .chain(said().filter_map(|part| part.refusal.clone()))
-            .find(|text| !text.is_empty())
-            .unwrap_or_default()
+        let of = |part: &Option<ReplyMessage>| {
+            let part = part.as_ref()?;
+            let content = part.content.as_ref().map(MessageContent::text);
+            content
+                .filter(|text| !text.is_empty())
+                .or_else(|| part.refusal.clone())
+        };
+        let piece = of(&choice.delta).filter(|text| !text.is_empty());
+        let is_whole = piece.is_none() && choice.message.is_some();
+        let text = piece
+            .or_else(|| of(&choice.message))
+            .or_else(|| choice.text.clone())
+            .unwrap_or_default();
+        match text.strip_prefix(said) {
+            Some(more) if is_whole => more.to_owned(),
+            _ if is_whole && choice.delta.is_some() => String::new(),
+            Some("") if choice.finish_reason.is_some() && said.len() > SHORT => String::new(),
+            _ => text,
+        }
+    }
+
+    /// Leaves out all answers but the one that came first.
+    pub fn keep_choice(&mut self, first: &mut Option<u64>) {
+        self.choices.retain(|choice| {
+            let index = choice.index.or(*first).unwrap_or_default();
+            *first.get_or_insert(index) == index
+        });
     }
 
     /// What the model thought, in the first of these fields that holds some.
@@ -122,9 +143,14 @@ impl StreamChunk {
     }
 }
 
+/// A last piece that is all that came before, and longer than this, is no piece.
+const SHORT: usize = 16;
+
 /// One of the answers; we ask for one.
 #[derive(Debug, Default, Deserialize)]
 pub struct Choice {
+    #[serde(default, deserialize_with = "if_readable")]
+    pub index: Option<u64>,
     #[serde(default, deserialize_with = "if_readable")]
     pub delta: Option<ReplyMessage>,
     #[serde(default, deserialize_with = "if_readable")]
@@ -300,7 +326,78 @@ mod tests {
         ] {
             let shown = chunk.to_string();
             let parsed: StreamChunk = serde_json::from_value(chunk).unwrap();
-            assert_eq!(parsed.text(), text, "{shown}");
+            assert_eq!(parsed.text(""), text, "{shown}");
+        }
+    }
+
+    #[test]
+    fn r23_a_message_that_is_repeated_is_said_once() {
+        let whole = "The gate opens at seven.";
+        for (chunk, said, text) in [
+            (
+                json!({"delta": {"content": " seven."}, "message": {"content": whole}}),
+                "The gate opens at",
+                " seven.",
+            ),
+            (
+                json!({"delta": {"content": ""}, "message": {"content": whole}, "finish_reason": "stop"}),
+                whole,
+                "",
+            ),
+            (
+                json!({"message": {"content": whole}, "finish_reason": "stop"}),
+                whole,
+                "",
+            ),
+            (
+                json!({"delta": {"content": whole}, "finish_reason": "stop"}),
+                whole,
+                "",
+            ),
+            (
+                json!({"delta": {}, "message": {"content": "The gate"}}),
+                whole,
+                "",
+            ),
+            (
+                json!({"message": {"content": whole}}),
+                "The gate opens",
+                " at seven.",
+            ),
+            (
+                json!({"message": {"content": " seven."}}),
+                "The gate opens at",
+                " seven.",
+            ),
+            (json!({"message": {"content": whole}}), "", whole),
+            (json!({"delta": {"content": "ha"}}), "ha", "ha"),
+            (
+                json!({"delta": {"content": "ha"}, "finish_reason": "stop"}),
+                "ha",
+                "ha",
+            ),
+        ] {
+            let chunk: StreamChunk = serde_json::from_value(json!({"choices": [chunk]})).unwrap();
+            assert_eq!(chunk.text(said), text, "{chunk:?}");
+        }
+    }
+
+    #[test]
+    fn r23_one_answer_is_kept_of_several() {
+        let mut first = None;
+        for (choices, kept) in [
+            (
+                json!([{"index": 0, "text": "a"}, {"index": 1, "text": "b"}]),
+                1,
+            ),
+            (json!([{"index": 1, "text": "b"}]), 0),
+            (json!([{"text": "a"}]), 1),
+            (json!([]), 0),
+        ] {
+            let mut chunk: StreamChunk =
+                serde_json::from_value(json!({"choices": choices})).unwrap();
+            chunk.keep_choice(&mut first);
+            assert_eq!(chunk.choices.len(), kept, "{chunk:?}");
         }
     }
 
@@ -319,7 +416,7 @@ mod tests {
             "hm"
         );
         assert_eq!(chunk.thought(&fields(&["reasoning_content"])), "");
-        assert_eq!(chunk.text(), "");
+        assert_eq!(chunk.text(""), "");
     }
 
     #[test]

@@ -40,6 +40,9 @@ static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Digits of a request's mark.
+const MARK: usize = 8;
+
 /// As far as is looked ahead; no tag and no mark is longer.
 const LONGEST: usize = 64;
 
@@ -88,6 +91,46 @@ fn is_tag(after: &str) -> bool {
     TAGS.contains(&&name[..end])
 }
 
+/// Whether a text begins with a tag of a prompt, its mark included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnTag {
+    /// It does not.
+    None,
+    /// It may, when more of it comes.
+    Begun,
+    /// It does, with one of so many bytes.
+    Whole(usize),
+}
+
+/// No tag of a prompt is longer, with its attributes.
+const LONGEST_TAG: usize = 2_048;
+
+/// Whether the text begins with a tag as [`super::PromptFence`] writes it: a model may copy one.
+pub fn own_tag(text: &str) -> OwnTag {
+    let Some(after) = text.strip_prefix('<') else {
+        return OwnTag::None;
+    };
+    let after = after.strip_prefix('/').unwrap_or(after);
+    let after = &after[..after.floor_char_boundary(LONGEST)];
+    let Some((name, rest)) = after.split_once('-') else {
+        let is_begun = TAGS.iter().any(|tag| tag.starts_with(after));
+        return if is_begun {
+            OwnTag::Begun
+        } else {
+            OwnTag::None
+        };
+    };
+    let mark = &rest.as_bytes()[..rest.len().min(MARK)];
+    if !TAGS.contains(&name) || !mark.iter().all(u8::is_ascii_hexdigit) {
+        return OwnTag::None;
+    }
+    match text.find('>') {
+        Some(end) if mark.len() == MARK => OwnTag::Whole(end + 1),
+        None if text.len() < LONGEST_TAG => OwnTag::Begun,
+        _ => OwnTag::None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +174,27 @@ mod tests {
             ("<system>", "&lt;system>"),
         ] {
             assert_eq!(defused(attack), expected);
+        }
+    }
+
+    #[test]
+    fn r23_tags_of_a_prompt_are_known_when_a_model_copies_them() {
+        for (text, is) in [
+            (
+                "<evidence-3f9c21ab n=\"1\" source=\"a.md\">The",
+                OwnTag::Whole(39),
+            ),
+            ("</evidence-3f9c21ab>", OwnTag::Whole(20)),
+            ("<", OwnTag::Begun),
+            ("</quest", OwnTag::Begun),
+            ("<question-3f9", OwnTag::Begun),
+            ("<question-3f9c21ab", OwnTag::Begun),
+            ("<question>", OwnTag::None),
+            ("<part-time>", OwnTag::None),
+            ("<p>", OwnTag::None),
+            ("a", OwnTag::None),
+        ] {
+            assert_eq!(own_tag(text), is, "{text}");
         }
     }
 

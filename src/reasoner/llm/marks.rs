@@ -1,0 +1,271 @@
+//! What stands in replies beside their text, and why they end, as rows of a table that users can add
+//! to: marks of thought, marks of chat templates, reasons.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+
+use super::prompt::{OwnTag, own_tag};
+use crate::text::one_line;
+
+const TABLE: &str = include_str!("../../../assets/llm/replies.toml");
+
+static BUILT_IN: LazyLock<Arc<ReplyMarks>> =
+    LazyLock::new(|| Arc::new(ReplyMarks::with(None).unwrap_or_default()));
+
+/// The table, the user's own rows first.
+#[derive(Debug, Default)]
+pub struct ReplyMarks {
+    marks: Vec<(String, Mark)>,
+    /// What closes the thought of each row.
+    closes: Vec<Vec<String>>,
+    /// What marks begin with.
+    signs: Vec<char>,
+    endings: Vec<Ending>,
+}
+
+/// What a mark does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// It opens the thought of this row.
+    Open(usize),
+    /// It closes a thought.
+    Close,
+    /// It ends an answer; one that is `at_line_end` only where nothing follows on its line.
+    End { at_line_end: bool },
+    /// It is a tag of the prompt.
+    OwnTag,
+}
+
+/// What a text begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// With no mark.
+    Text,
+    /// Perhaps with a mark: that is known when more has come.
+    Open,
+    /// With a mark of so many bytes.
+    Mark(Mark, usize),
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// All was said.
+    Complete,
+    /// It reached a limit of tokens.
+    Limit,
+    /// The server's rules kept the rest back.
+    Withheld,
+    /// Something went wrong at the server.
+    BrokeOff,
+}
+
+#[derive(Deserialize)]
+struct Thought {
+    open: Option<String>,
+    close: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    mark: String,
+    #[serde(default)]
+    at_line_end: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Ending {
+    means: Ended,
+    said: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct MarkFile {
+    thought: Vec<Thought>,
+    token: Vec<Token>,
+    ending: Vec<Ending>,
+}
+
+impl ReplyMarks {
+    /// What is built in.
+    pub fn built_in() -> Arc<Self> {
+        Arc::clone(&BUILT_IN)
+    }
+
+    /// The built-in table behind the rows of a file of the user's. The error is one line.
+    pub fn with(own: Option<&str>) -> Result<Self, String> {
+        let mut table = Self::default();
+        for text in own.into_iter().chain([TABLE]) {
+            let file = toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
+            table.add(file);
+        }
+        if table.marks.iter().any(|(mark, _)| mark.is_empty()) {
+            return Err("a mark is empty".to_owned());
+        }
+        let firsts = table
+            .marks
+            .iter()
+            .filter_map(|(mark, _)| mark.chars().next());
+        table.signs = firsts
+            .chain(['<'])
+            .flat_map(|first| [first.to_ascii_lowercase(), first.to_ascii_uppercase()])
+            .collect();
+        table.signs.sort_unstable();
+        table.signs.dedup();
+        Ok(table)
+    }
+
+    fn add(&mut self, file: MarkFile) {
+        for row in file.thought {
+            let opens = Mark::Open(self.closes.len());
+            self.marks.extend(row.open.map(|open| (open, opens)));
+            let closes = row.close.iter().cloned();
+            self.marks.extend(closes.map(|close| (close, Mark::Close)));
+            self.closes.push(row.close);
+        }
+        let ends = file.token.into_iter().map(|row| {
+            let at_line_end = row.at_line_end;
+            (row.mark, Mark::End { at_line_end })
+        });
+        self.marks.extend(ends);
+        self.endings.extend(file.ending);
+    }
+
+    /// Where the next mark may begin.
+    pub fn next_sign(&self, text: &str) -> Option<usize> {
+        text.find(|c| self.signs.contains(&c))
+    }
+
+    /// With what the text begins, the longest mark first; `is_all` when no more of it comes.
+    pub fn beginning(&self, text: &str, is_all: bool) -> Beginning {
+        let mut found = Beginning::Text;
+        let mut longest = 0;
+        for (mark, does) in &self.marks {
+            if mark.len() > longest && starts_with(text, mark) {
+                longest = mark.len();
+                found = Beginning::Mark(*does, longest);
+            } else if !is_all && starts_with(mark, text) {
+                return Beginning::Open;
+            }
+        }
+        match own_tag(text) {
+            OwnTag::Whole(length) => Beginning::Mark(Mark::OwnTag, length),
+            OwnTag::Begun if !is_all => Beginning::Open,
+            _ => found,
+        }
+    }
+
+    /// Where the thought of that row ends: before and after what closes it.
+    pub fn end_of_thought(&self, row: usize, text: &str) -> Option<(usize, usize)> {
+        let closes = self.closes.get(row)?.iter();
+        let ends = closes.filter_map(|close| Some((find(text, close)?, close.len())));
+        ends.map(|(at, length)| (at, at + length)).min()
+    }
+
+    /// So much of the end of a text may be the beginning of what closes the thought of that row.
+    pub fn longest_close(&self, row: usize) -> usize {
+        let closes = self.closes.get(row).into_iter().flatten();
+        closes.map(String::len).max().unwrap_or_default()
+    }
+
+    /// What the server's word for the end means.
+    pub fn ended(&self, reason: &str) -> Ended {
+        let is_said = |row: &&Ending| row.said.iter().any(|it| it.eq_ignore_ascii_case(reason));
+        if let Some(row) = self.endings.iter().find(is_said) {
+            return row.means;
+        }
+        tracing::info!(reason, "a reply ended for a reason that is not known");
+        Ended::Complete
+    }
+}
+
+fn starts_with(text: &str, mark: &str) -> bool {
+    let (text, mark) = (text.as_bytes(), mark.as_bytes());
+    text.len() >= mark.len() && text[..mark.len()].eq_ignore_ascii_case(mark)
+}
+
+fn find(text: &str, mark: &str) -> Option<usize> {
+    let mut windows = text.as_bytes().windows(mark.len());
+    windows.position(|window| window.eq_ignore_ascii_case(mark.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::think::{answer_of, without_thoughts};
+    use super::*;
+
+    #[test]
+    fn r23_every_mark_of_the_table_does_what_its_example_shows() {
+        let table: toml::Table = toml::from_str(TABLE).unwrap();
+        let rows = ["thought", "token"].map(|kind| table[kind].as_array().unwrap());
+        for row in rows.into_iter().flatten() {
+            let said = |field: &str| row[field].as_str().unwrap();
+            assert!(!said("by").is_empty());
+            assert_eq!(answer_of(said("example")), said("answer"), "{row:?}");
+            for mark in ["open", "mark"].iter().filter_map(|field| row.get(field)) {
+                let mark = mark.as_str().unwrap();
+                let example = said("example").to_lowercase();
+                let is_template = mark == "<think>";
+                assert!(
+                    is_template || example.contains(&mark.to_lowercase()),
+                    "{row:?}"
+                );
+                let prose = format!("The mark `{mark}` is one of them.");
+                assert_eq!(answer_of(&prose), prose);
+                assert_eq!(without_thoughts(&prose), prose);
+            }
+        }
+    }
+
+    #[test]
+    fn r23_reasons_of_ending_are_known_in_any_case() {
+        let table = ReplyMarks::built_in();
+        for (reason, means) in [
+            ("stop", Ended::Complete),
+            ("STOP", Ended::Complete),
+            ("EOS", Ended::Complete),
+            ("end_turn", Ended::Complete),
+            ("tool_calls", Ended::Complete),
+            ("something new", Ended::Complete),
+            ("length", Ended::Limit),
+            ("MAX_TOKENS", Ended::Limit),
+            ("max_tokens", Ended::Limit),
+            ("model_length", Ended::Limit),
+            ("content_filter", Ended::Withheld),
+            ("SAFETY", Ended::Withheld),
+            ("PROHIBITED_CONTENT", Ended::Withheld),
+            ("RECITATION", Ended::Withheld),
+            ("error", Ended::BrokeOff),
+            ("abort", Ended::BrokeOff),
+            ("insufficient_system_resource", Ended::BrokeOff),
+        ] {
+            assert_eq!(table.ended(reason), means, "{reason}");
+        }
+        let said: Vec<_> = table.endings.iter().flat_map(|row| &row.said).collect();
+        for (at, word) in said.iter().enumerate() {
+            assert!(!said[..at].contains(word), "{word} means two things");
+        }
+    }
+
+    #[test]
+    fn r27_rows_of_the_users_come_first_and_bad_ones_are_one_line() {
+        let own = "[[thought]]\nopen = '<hm>'\nclose = ['</hm>']\n\n[[ending]]\nmeans = 'limit'\nsaid = ['stop']\n";
+        let table = ReplyMarks::with(Some(own)).unwrap();
+        assert_eq!(table.ended("stop"), Ended::Limit);
+        let opens = Beginning::Mark(Mark::Open(0), 4);
+        assert_eq!(table.beginning("<hm>so", false), opens);
+        assert_eq!(table.beginning("<h", false), Beginning::Open);
+        assert_eq!(table.beginning("<h", true), Beginning::Text);
+        for bad in [
+            "nonsense",
+            "[[token]]\nby = 'x'\n",
+            "[[token]]\nmark = ''\n",
+        ] {
+            let line = ReplyMarks::with(Some(bad)).unwrap_err();
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Replies as servers and models really send them, against the real binary: what is shown, kept and
+//! said about it.
+
+use serde_json::json;
+
+use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream};
+use crate::llm_faults::{ANALYZE, SYNTHESIZE, answered, judged, place, run, well};
+use crate::workplace::{events, text};
+
+/// A stream of these pieces of text.
+fn pieces(texts: &[&str]) -> Act {
+    let all: String = texts.iter().map(|text| piece(text)).collect();
+    stream(all + &ending())
+}
+
+/// More than is held back of a model that is not known.
+fn long_thought() -> String {
+    let notes = (1..20).map(|n| format!("Note {n} says seven, and the next says nine. "));
+    notes.collect()
+}
+
+/// A stream that says this and ends for that reason.
+fn ended(text: &str, reason: &str) -> Act {
+    let last = json!({"choices": [{"delta": {}, "finish_reason": reason}]});
+    stream(format!("{}data: {last}\n\ndata: [DONE]\n\n", piece(text)))
+}
+
+#[test]
+fn r23_thoughts_and_marks_of_templates_are_not_shown() {
+    let well_answered = |name, texts: &[&str]| answered(name, vec![pieces(texts)], "Hello!", "");
+    run(&[
+        well_answered(
+            "a thought that nothing opened",
+            &[
+                "Let me look at",
+                " the notes.",
+                "</thi",
+                "nk>",
+                "\n\nHel",
+                "lo!",
+            ],
+        ),
+        well_answered(
+            "harmony",
+            &[
+                "<|channel|>ana",
+                "lysis<|message|>Hm.<|end|><|start|>assistant<|chan",
+                "nel|>final<|message|>Hel",
+                "lo!<|return|>",
+            ],
+        ),
+        well_answered("Magistral", &["[THI", "NK]Hm.[/TH", "INK]Hello!"]),
+        well_answered("Seed", &["<seed:think>Hm.</seed:", "think>Hello!"]),
+        well_answered("Kimi", &["◁thi", "nk▷Hm.◁/think", "▷Hello!"]),
+        well_answered("thought", &["<thought>Hm.</thought>\nHello!"]),
+        well_answered("reasoning", &["<reasoning>Hm.</reasoning>\nHello!"]),
+        well_answered(
+            "the end of a turn, and another turn",
+            &["Hello!", "<|im_", "end|>\n<|im_start|>user\nAnd now?"],
+        ),
+        well_answered("the end of a turn, at the end", &["Hello!</s>"]),
+        well_answered(
+            "the prompt's own tag",
+            &["<evidence-3f9c21ab n=\"1\">Hello!</evid", "ence-3f9c21ab>"],
+        ),
+        answered(
+            "a mark in backticks",
+            vec![pieces(&["The `</thi", "nk>` tag, and `<|im_end|>`."])],
+            "The `</think>` tag, and `<|im_end|>`.",
+            "",
+        ),
+    ]);
+}
+
+#[test]
+fn r23_a_thought_that_was_shown_is_taken_back() {
+    let thought = long_thought();
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![well()]),
+        (
+            SYNTHESIZE,
+            vec![pieces(&[&thought, "So.</think>", "\n\nHello!"])],
+        ),
+    ]);
+    let place = place();
+    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("\n\nHello!"));
+    assert!(
+        text(&output.stderr).contains("thought aloud"),
+        "{}",
+        text(&output.stderr)
+    );
+    let log = place.0.audit();
+    assert_eq!(events(&log, "answer_finished")[0]["text"], "Hello!");
+}
+
+/// What the judgements of a run have shown of the model holds for its answer.
+#[test]
+fn r23_a_model_that_began_within_a_thought_is_held_back() {
+    let thought = long_thought();
+    let judgement = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![pieces(&[&thought, "</think>", judgement])]),
+        (
+            SYNTHESIZE,
+            vec![pieces(&[&thought, "So.</think>", "\n\nHello!"])],
+        ),
+    ]);
+    let place = place();
+    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    assert_eq!(text(&output.stderr), "");
+    assert!(
+        text(&output.stdout).starts_with("Hello!"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn r1_a_judgement_in_the_thoughts_is_read_and_prose_is_not() {
+    let thought = |text: &str| {
+        let chunk = json!({"choices": [{"delta": {"content": null, "reasoning_content": text}}]});
+        stream(format!("data: {chunk}\n\n{}", ending()))
+    };
+    let judgement = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": "Hello!"}"#;
+    run(&[judged("a judgement", vec![thought(judgement)], "", 1).fine("Hello!")]);
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![thought("They greet me, so it is chitchat.")]),
+        ("plan", vec![says("[]")]),
+        ("grade_evidence", vec![says("[1.0]")]),
+        (SYNTHESIZE, vec![says("Seven [1].")]),
+    ]);
+    let place = place();
+    place.ask(
+        &format!("http://{}/v1", server.address()),
+        &[],
+        "What is the gate?",
+    );
+    let log = place.0.audit();
+    let (warned, end) = (events(&log, "warning"), events(&log, "run_finished"));
+    assert!(!warned.is_empty());
+    assert_eq!(end[0]["outcome"], "answered", "{warned:?}");
+}
+
+#[test]
+fn r23_why_a_reply_ended_is_said_however_it_is_spelled() {
+    let limit = "HOST stopped at its token limit; the answer may be incomplete";
+    let withheld = "HOST withheld part of the answer (content filter)";
+    let broke = "HOST broke the reply off; the answer may be incomplete";
+    let mut cases = Vec::new();
+    for (line, reasons) in [
+        (
+            "",
+            &["stop", "STOP", "end_turn", "eos", "something else"][..],
+        ),
+        (
+            limit,
+            &["length", "MAX_TOKENS", "max_tokens", "model_length"],
+        ),
+        (withheld, &["content_filter", "SAFETY", "RECITATION"]),
+        (broke, &["error", "abort", "insufficient_system_resource"]),
+    ] {
+        for reason in reasons {
+            let act = vec![ended("Hello, ", reason)];
+            cases.push(answered(reason, act, "Hello, ", line).fine("Hello, "));
+        }
+    }
+    let empty = |name, reason, line| answered(name, vec![ended("", reason)], "", line);
+    cases.push(empty(
+        "hidden thoughts up to the limit",
+        "length",
+        "HOST spent all of its 8192 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
+    ));
+    cases.push(empty(
+        "withheld",
+        "SAFETY",
+        "HOST withheld the answer (content filter); put the question in other words",
+    ));
+    cases.push(
+        judged(
+            "a judgement that broke off",
+            vec![ended("{\"a", "error"), well()],
+            "",
+            3,
+        )
+        .fine("Hello!"),
+    );
+    run(&cases);
+}
+
+#[test]
+fn r23_signs_of_life_and_other_forms_of_streams_are_read() {
+    let (first, last) = (piece("Hel"), piece("lo!") + &ending());
+    let between = |name, sign: &str| {
+        answered(
+            name,
+            vec![stream(format!("{sign}{first}{sign}{last}"))],
+            "Hello!",
+            "",
+        )
+    };
+    let whole = format!("{first}{last}");
+    let lines = whole.replace("\n\n", "\n");
+    let objects = lines.replace("data: ", "");
+    let json = "Content-Type: application/json\r\n";
+    let sent = |headers: &str, body: &str| vec![Act::Keep(reply("200 OK", headers, body))];
+    run(&[
+        between("an empty event", "data:\n\n"),
+        between("an event of a blank", "data: \n\n"),
+        between("null", "data: null\n\n"),
+        between("an empty object", "data: {}\n\n"),
+        between("a comment as data", "data: : OPENROUTER PROCESSING\n\n"),
+        between("a ping", "event: ping\ndata: \n\n"),
+        between("a ping with words", "event: ping\ndata: alive\n\n"),
+        between(
+            "a ping with an object",
+            "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        ),
+        answered("single newlines", vec![stream(&lines)], "Hello!", ""),
+        answered("an object a line", sent("", &objects), "Hello!", ""),
+        answered(
+            "an object a line, as JSON",
+            sent(json, &objects),
+            "Hello!",
+            "",
+        ),
+        answered("events as JSON", sent(json, &whole), "Hello!", ""),
+    ]);
+}
+
+#[test]
+fn r23_an_answer_that_is_sent_twice_is_shown_once() {
+    let whole = "The gate opens at seven.";
+    let last = json!({"choices": [{"index": 0, "delta": {"content": ""}, "message": {"content": whole}, "finish_reason": "stop"}]});
+    let again =
+        json!({"choices": [{"index": 0, "delta": {"content": whole}, "finish_reason": "stop"}]});
+    let second = json!({"choices": [{"index": 1, "delta": {"content": "Never."}}]});
+    let start = piece("The gate opens ") + &piece("at seven.");
+    let with = |name, events: String| answered(name, vec![stream(events)], whole, "");
+    run(&[
+        with(
+            "a message beside the end",
+            format!("{start}data: {last}\n\ndata: [DONE]\n\n"),
+        ),
+        with(
+            "a last piece of all",
+            format!("{start}data: {again}\n\ndata: [DONE]\n\n"),
+        ),
+        with(
+            "a second answer",
+            format!("{start}data: {second}\n\n{}", ending()),
+        ),
+    ]);
+}
+
+#[test]
+fn ends_an_answer_that_repeats_itself() {
+    let sentence = "The gate opens at seven in the morning. ";
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![well()]),
+        (
+            SYNTHESIZE,
+            vec![Act::Flood(
+                crate::fault_server::stream_head(),
+                piece(sentence).into_bytes(),
+            )],
+        ),
+    ]);
+    let place = place();
+    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout).matches(sentence.trim()).count(), 3);
+    assert_eq!(
+        text(&output.stderr).replace(server.address(), "HOST"),
+        "kb-agent: HOST said the same again and again; the answer was ended there\n"
+    );
+}
