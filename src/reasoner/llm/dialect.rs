@@ -11,6 +11,10 @@ use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream}
 use super::think::Thinking;
 
 /// What a request to this model may say.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that a server takes or refuses"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// How the reply is held to its form.

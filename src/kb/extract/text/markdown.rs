@@ -328,116 +328,119 @@ fn compile(pattern: &str) -> Regex {
 mod tests {
     use super::*;
 
+    /// Each as it is written and as it is read.
+    const PAGES: &[(&str, &str)] = &[
+        ("a <!-- b --> c", "a  c"),
+        ("a <!-- b\nc\nd --> e\nf", "a\n\n e\nf"),
+        ("<!-- only\n\ncomment -->\n\ntext", "\n\n\n\ntext"),
+        ("a `<!-- b -->` c", "a `<!-- b -->` c"),
+        ("<a id=\"x\"></a>\n## T <a name='y'></a>", "\n## T"),
+        ("## First Steps { #first-steps }", "## First Steps"),
+        ("## T {#id .class}", "## T"),
+        ("### The `{#if}` block", "### The `{#if}` block"),
+        (
+            "::: warning Mind the gap\ntext\n:::",
+            "Mind the gap\ntext\n",
+        ),
+        (":::tip\ntext\n:::", "\ntext\n"),
+        (":::{note} Title\ntext\n:::", "Title\ntext\n"),
+        ("/// note | Title\n\ntext\n\n///", "Title\n\ntext\n\n"),
+        (
+            "/// details | More\n    type: info\n\ntext\n///",
+            "More\n\n\ntext\n",
+        ),
+        (
+            "!!! note \"Read this\"\n    text\n\n    more\n\nafter",
+            "Read this\ntext\n\nmore\n\nafter",
+        ),
+        ("??? tip\n    text", "\ntext"),
+        (
+            "=== \"Linux\"\n\n    ```sh\n    make\n    ```\n",
+            "Linux\n\n```sh\nmake\n```\n",
+        ),
+        ("Wow!!! note this", "Wow!!! note this"),
+        ("{{#include a.rs}}\ntext {{#title x}} on", "\ntext  on"),
+        ("{* ../../x.py hl[1:2] *}", ""),
+        ("{% include 'a.md' %}\nb", "\nb"),
+        ("{{< hint info >}}\ntext\n{{< /hint >}}", "\ntext\n"),
+        (
+            "{{< figure src=\"a.png\" caption=\"The parts\" >}}",
+            "The parts",
+        ),
+        ("--8<-- \"a.md\"\nb", "\nb"),
+        (
+            "<script setup>\nimport a from 'b'\n</script>\ntext",
+            "\n\n\ntext",
+        ),
+        ("<style>a{}</style>\ntext", "\ntext"),
+        ("use the `<script>` tag", "use the `<script>` tag"),
+        ("![A diagram](data:image/png;base64,AAAA)", "A diagram"),
+        ("[![Build](https://img.shields.io/x)](https://ci)", ""),
+        ("![Coverage badge](a.svg) text", " text"),
+        ("[![Screen](a.png)](a.png)", "Screen"),
+        (
+            "[Pydantic](https://docs.pydantic.dev)",
+            "[Pydantic](https://docs.pydantic.dev)",
+        ),
+        (
+            "see <a href=\"https://x.org\" class=\"e\">X</a>.",
+            "see [X](https://x.org).",
+        ),
+        ("<div align=\"center\">\ntext\n</div>", "\ntext\n"),
+        ("<Listing number=\"1\" caption=\"Hello\">", "Hello"),
+        ("<https://example.org>", "<https://example.org>"),
+        ("a < b and c > d {x}", "a < b and c > d {x}"),
+        ("[TOC]\r\na\r\n", "\r\na\r\n"),
+        ("::: tip T\r\na <!-- b -->\r\n", "T\r\na\r\n"),
+        (":::note[Mind `this`]\ntext", "Mind `this`\ntext"),
+        (
+            "1. a\n\n    ??? tip \"T\"\n        !!! note\n            b\n\n2. c",
+            "1. a\n\n    T\n\n    b\n\n2. c",
+        ),
+        (
+            "``` md\n=== \"T\"\n```\n=== \"T\"\n    a",
+            "``` md\n=== \"T\"\n```\nT\na",
+        ),
+        (
+            "[text]({{< ref \"page.md\" >}}) and [more]({% link a.md %})",
+            "text and more",
+        ),
+        (
+            "<img src=\"a.png\"\n  alt=\"Two\n  tables\">\nb",
+            "\n\nTwo tables\nb",
+        ),
+        (
+            "<p><a href=\"a\"><img src=\"b\" alt=\"Logo\"></a></p>",
+            "[Logo](a)",
+        ),
+        (
+            "<a href=\"a\"><img src=\"badge.svg\" alt=\"b\"></a> c",
+            " c",
+        ),
+        (
+            "![Screen][] and [![Screen][]][x]\n\n[screen]: a.png\n[x]: b",
+            "Screen and Screen\n\n[screen]: a.png\n[x]: b",
+        ),
+        (
+            "[![a]][b]\n\n[a]: https://x.org/a.png\n[b]: c",
+            "\n\n[a]: https://x.org/a.png\n[b]: c",
+        ),
+        (
+            "![A](a.png){ width=\"300\" }, [b](c){: .button }",
+            "A, [b](c)",
+        ),
+        ("f(x){ return }", "f(x){ return }"),
+        ("\\{{#include a}} \\<a b>", "\\{{#include a}} \\<a b>"),
+        ("a %% b %% c\n%%\nd\n%%\ne", "a  c\n\n\n\ne"),
+        (
+            "# T\n\t- a\n\t  id:: 65a1b2c3-1111-2222-3333-444455556666\n\t  ((65a1b2c3-1111-2222-3333-444455556666)) b",
+            "# T\n\t- a\n\n\t   b",
+        ),
+    ];
+
     #[test]
     fn what_a_reader_never_sees_is_gone() {
-        for (text, expected) in [
-            ("a <!-- b --> c", "a  c"),
-            ("a <!-- b\nc\nd --> e\nf", "a\n\n e\nf"),
-            ("<!-- only\n\ncomment -->\n\ntext", "\n\n\n\ntext"),
-            ("a `<!-- b -->` c", "a `<!-- b -->` c"),
-            ("<a id=\"x\"></a>\n## T <a name='y'></a>", "\n## T"),
-            ("## First Steps { #first-steps }", "## First Steps"),
-            ("## T {#id .class}", "## T"),
-            ("### The `{#if}` block", "### The `{#if}` block"),
-            (
-                "::: warning Mind the gap\ntext\n:::",
-                "Mind the gap\ntext\n",
-            ),
-            (":::tip\ntext\n:::", "\ntext\n"),
-            (":::{note} Title\ntext\n:::", "Title\ntext\n"),
-            ("/// note | Title\n\ntext\n\n///", "Title\n\ntext\n\n"),
-            (
-                "/// details | More\n    type: info\n\ntext\n///",
-                "More\n\n\ntext\n",
-            ),
-            (
-                "!!! note \"Read this\"\n    text\n\n    more\n\nafter",
-                "Read this\ntext\n\nmore\n\nafter",
-            ),
-            ("??? tip\n    text", "\ntext"),
-            (
-                "=== \"Linux\"\n\n    ```sh\n    make\n    ```\n",
-                "Linux\n\n```sh\nmake\n```\n",
-            ),
-            ("Wow!!! note this", "Wow!!! note this"),
-            ("{{#include a.rs}}\ntext {{#title x}} on", "\ntext  on"),
-            ("{* ../../x.py hl[1:2] *}", ""),
-            ("{% include 'a.md' %}\nb", "\nb"),
-            ("{{< hint info >}}\ntext\n{{< /hint >}}", "\ntext\n"),
-            (
-                "{{< figure src=\"a.png\" caption=\"The parts\" >}}",
-                "The parts",
-            ),
-            ("--8<-- \"a.md\"\nb", "\nb"),
-            (
-                "<script setup>\nimport a from 'b'\n</script>\ntext",
-                "\n\n\ntext",
-            ),
-            ("<style>a{}</style>\ntext", "\ntext"),
-            ("use the `<script>` tag", "use the `<script>` tag"),
-            ("![A diagram](data:image/png;base64,AAAA)", "A diagram"),
-            ("[![Build](https://img.shields.io/x)](https://ci)", ""),
-            ("![Coverage badge](a.svg) text", " text"),
-            ("[![Screen](a.png)](a.png)", "Screen"),
-            (
-                "[Pydantic](https://docs.pydantic.dev)",
-                "[Pydantic](https://docs.pydantic.dev)",
-            ),
-            (
-                "see <a href=\"https://x.org\" class=\"e\">X</a>.",
-                "see [X](https://x.org).",
-            ),
-            ("<div align=\"center\">\ntext\n</div>", "\ntext\n"),
-            ("<Listing number=\"1\" caption=\"Hello\">", "Hello"),
-            ("<https://example.org>", "<https://example.org>"),
-            ("a < b and c > d {x}", "a < b and c > d {x}"),
-            ("[TOC]\r\na\r\n", "\r\na\r\n"),
-            ("::: tip T\r\na <!-- b -->\r\n", "T\r\na\r\n"),
-            (":::note[Mind `this`]\ntext", "Mind `this`\ntext"),
-            (
-                "1. a\n\n    ??? tip \"T\"\n        !!! note\n            b\n\n2. c",
-                "1. a\n\n    T\n\n    b\n\n2. c",
-            ),
-            (
-                "``` md\n=== \"T\"\n```\n=== \"T\"\n    a",
-                "``` md\n=== \"T\"\n```\nT\na",
-            ),
-            (
-                "[text]({{< ref \"page.md\" >}}) and [more]({% link a.md %})",
-                "text and more",
-            ),
-            (
-                "<img src=\"a.png\"\n  alt=\"Two\n  tables\">\nb",
-                "\n\nTwo tables\nb",
-            ),
-            (
-                "<p><a href=\"a\"><img src=\"b\" alt=\"Logo\"></a></p>",
-                "[Logo](a)",
-            ),
-            (
-                "<a href=\"a\"><img src=\"badge.svg\" alt=\"b\"></a> c",
-                " c",
-            ),
-            (
-                "![Screen][] and [![Screen][]][x]\n\n[screen]: a.png\n[x]: b",
-                "Screen and Screen\n\n[screen]: a.png\n[x]: b",
-            ),
-            (
-                "[![a]][b]\n\n[a]: https://x.org/a.png\n[b]: c",
-                "\n\n[a]: https://x.org/a.png\n[b]: c",
-            ),
-            (
-                "![A](a.png){ width=\"300\" }, [b](c){: .button }",
-                "A, [b](c)",
-            ),
-            ("f(x){ return }", "f(x){ return }"),
-            ("\\{{#include a}} \\<a b>", "\\{{#include a}} \\<a b>"),
-            ("a %% b %% c\n%%\nd\n%%\ne", "a  c\n\n\n\ne"),
-            (
-                "# T\n\t- a\n\t  id:: 65a1b2c3-1111-2222-3333-444455556666\n\t  ((65a1b2c3-1111-2222-3333-444455556666)) b",
-                "# T\n\t- a\n\n\t   b",
-            ),
-        ] {
+        for &(text, expected) in PAGES {
             assert_eq!(readable(text), expected, "{text:?}");
         }
         let long = format!("[run](https://play.example.org/?code={})", "x".repeat(200));
