@@ -1,12 +1,16 @@
 //! The endpoint engine against scripted servers: the four jobs.
 
+use std::sync::Arc;
+
 use kb_agent::agent::ports::{Reasoner, ReasonerError};
 use kb_agent::domain::{
     Complexity, NodeName, Outcome, QueryType, RoutingPlan, ToolCall, ToolName, Turn,
 };
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use secrecy::SecretString;
+use serde_json::Value;
 
 use crate::llm_jobs::{COUNTED, answer, given, reasoner_at, settings};
 use crate::scripted_endpoint::{MODEL, Reply, ScriptedEndpoint};
@@ -55,6 +59,42 @@ async fn r02_chitchat_comes_with_its_reply() {
     let analysis = reasoner.analyze(given("你好").analyze()).await.unwrap();
     assert_eq!(analysis.plan.complexity, Complexity::Chitchat);
     assert_eq!(analysis.reply.as_deref(), Some("你好！"));
+}
+
+/// Two times small talk is misspelled in one word, which no classifier of messages can tell.
+#[tokio::test]
+async fn r02_a_model_that_calls_everything_small_talk_is_not_believed() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::AnalyzeAndRoute,
+        Reply::plain(r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "Yes!"}"#),
+    );
+    let embedder = Arc::new(SentenceEmbedding::new());
+    let reasoner = reasoner_at(&endpoint).await.with_embedder(embedder);
+    let golden = include_str!("fixtures/golden.jsonl").lines();
+    let golden = golden.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut believed = Vec::new();
+    for question in golden.filter_map(|line| line["query"].as_str().map(str::to_owned)) {
+        let question: &str = question.leak();
+        let analysis = reasoner.analyze(given(question).analyze()).await.unwrap();
+        match analysis.plan.complexity {
+            Complexity::Chitchat => believed.push(question),
+            _ => assert_eq!(analysis.warnings[0].code, "small_talk_doubted"),
+        }
+    }
+    assert_eq!(believed, ["trobleshooting", "glosary"]);
+    for talk in [
+        "hello",
+        "thanks!",
+        "Who are you?",
+        "你好",
+        "Danke!",
+        "Привет!",
+    ] {
+        let analysis = reasoner.analyze(given(talk).analyze()).await.unwrap();
+        assert_eq!(analysis.plan.complexity, Complexity::Chitchat, "{talk}");
+        assert_eq!(analysis.reply.as_deref(), Some("Yes!"), "{talk}");
+    }
 }
 
 #[tokio::test]

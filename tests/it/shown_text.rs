@@ -66,7 +66,7 @@ fn shown_answers_hold_nothing_that_no_eye_can_see() {
 #[test]
 fn shown_questions_and_documents_break_no_line_of_json() {
     let (place, server) = (place(), served(CHITCHAT, vec![says("Hello!")]));
-    let output = ask(&place, &server, &["--json", HIDDEN]);
+    let output = ask(&place, &server, &["--json", "--route", "chitchat", HIDDEN]);
     let log = std::fs::read(place.audit_log()).unwrap();
     for bytes in [output.stdout, log] {
         let lines = text(&bytes);
@@ -120,7 +120,11 @@ fn shown_an_answer_of_nothing_is_no_answer() {
         (SIMPLE, " [98] [99, 97]\n", no_evidence),
     ] {
         let server = served(analysis, vec![says(answer)]);
-        let output = ask(&place, &server, &["what is the threshold of the gate"]);
+        let asked = match analysis {
+            CHITCHAT => "hello",
+            _ => "what is the threshold of the gate",
+        };
+        let output = ask(&place, &server, &[asked]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{answer:?}: {stderr}");
         assert!(stderr.contains(line), "{answer:?}: {stderr}");
