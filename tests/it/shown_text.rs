@@ -141,6 +141,50 @@ fn shown_an_answer_of_nothing_is_no_answer() {
 }
 
 #[test]
+fn r23_citations_in_any_form_are_shown_as_numbers_and_their_absence_is_said() {
+    let place = place();
+    let no_warning: &[&str] = &[];
+    for (answer, shown, cited, warned) in [
+        (
+            "It is seven 【1†source】.",
+            "It is seven [1].",
+            1,
+            no_warning,
+        ),
+        ("It is seven [gate.md].", "It is seven [1].", 1, no_warning),
+        (
+            "It lies in [0, 1].",
+            "It lies in [0, 1].",
+            0,
+            &["answer_uncited"],
+        ),
+        (
+            "It is seven 【99】.",
+            "It is seven.",
+            0,
+            &["citation_removed", "answer_uncited"],
+        ),
+    ] {
+        let server = served(SIMPLE, vec![says(answer)]);
+        let output = ask(
+            &place,
+            &server,
+            &["--json", "what is the threshold of the gate"],
+        );
+        let emitted = json_lines(&output.stdout);
+        let finished = &events(&emitted, "answer_finished")[0];
+        assert_eq!(finished["text"], shown);
+        assert_eq!(finished["citations"].as_array().unwrap().len(), cited);
+        let codes: Vec<&str> = events(&emitted, "warning")
+            .into_iter()
+            .filter_map(|warning| warning["code"].as_str())
+            .filter(|code| code.starts_with("answer") || code.starts_with("citation"))
+            .collect();
+        assert_eq!(codes, warned, "{answer}");
+    }
+}
+
+#[test]
 fn shown_an_answer_survives_an_odd_byte_and_a_character_in_halves() {
     let place = place();
     let half = |escape: &str| {

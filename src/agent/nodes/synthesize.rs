@@ -1,5 +1,6 @@
 use tokio::sync::mpsc;
 
+use crate::agent::citation_marks::Citable;
 use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
@@ -21,6 +22,10 @@ const PIECES_IN_FLIGHT: usize = 32;
 /// What is said of an answer of which nothing is left once it is cleaned and its citations checked.
 const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to read but citations \
                               of evidence that is not there; ask again, or choose another model";
+
+/// What is said of an answer over evidence that cites none of it.
+const UNCITED: &str = "the answer cites none of the evidence, so nothing shows that it comes from \
+                       the knowledge base; check it against the evidence listed";
 
 /// So many reasons for failed searches are named.
 const REASONS: usize = 2;
@@ -180,8 +185,12 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         (Vec::new(), CitationFilter::passing_all())
     } else {
         let context = std::mem::take(&mut run.state.context);
-        let filter = CitationFilter::new(context.len());
-        (context, filter)
+        let citable = if run.ports.reasoner.answers_at_once() {
+            Citable::numbers(context.len())
+        } else {
+            Citable::sources(context.iter().map(|item| item.source.clone()).collect())
+        };
+        (context, CitationFilter::new(citable))
     };
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
     let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
@@ -269,6 +278,10 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     warn_of_removed(run, &filter).await;
     if is_blank(&text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
+    }
+    let is_answered = synthesis.outcome == Outcome::Answered;
+    if is_answered && !context.is_empty() && filter.used().is_empty() {
+        run.events.warn("answer_uncited", UNCITED.to_owned()).await;
     }
     Ok(Answer {
         text,
