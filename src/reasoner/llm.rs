@@ -250,10 +250,13 @@ impl Reasoner for EndpointReasoner {
                 None,
             )
             .await?;
+        let mut scores = read::grades(&reply.text, job.context.len());
+        let mut warnings = reply.warnings;
+        warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
         Ok(Grades {
-            scores: read::grades(&reply.text, job.context.len()),
+            scores,
             usage: reply.usage,
-            warnings: reply.warnings,
+            warnings,
         })
     }
 

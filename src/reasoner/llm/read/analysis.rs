@@ -7,7 +7,7 @@ use crate::agent::ports::{Analysis, Caveat};
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
 use crate::text::one_line;
 
-use super::json::find_all;
+use super::json::{find_all, unquoted};
 use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 use crate::reasoner::llm::reply_schema;
 
@@ -98,7 +98,7 @@ fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<Stri
     keywords
 }
 
-/// The object that has a plan's fields: itself, one level down, or the first of a list.
+/// The object that has a plan's fields: itself, or the first within.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(fields)
@@ -108,12 +108,9 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
         {
             Some(fields)
         }
-        Value::Object(fields) => fields.into_iter().find_map(|(_, inner)| match inner {
-            Value::Object(_) => plan_in(inner),
-            _ => None,
-        }),
+        Value::Object(fields) => fields.into_values().find_map(plan_in),
         Value::Array(items) => items.into_iter().find_map(plan_in),
-        _ => None,
+        other => plan_in(unquoted(&other)?),
     }
 }
 
@@ -217,6 +214,13 @@ mod tests {
             ),
             format!("{{\"routing_plan\": {WHOLE}}}"),
             format!("[{WHOLE}]"),
+            format!("{{\"result\": [{WHOLE}]}}"),
+            json!({"result": WHOLE}).to_string(),
+            json!(WHOLE).to_string(),
+            json!([{"function": {"name": "routing_plan", "arguments": WHOLE}}]).to_string(),
+            WHOLE.replace('"', "'").replace('}', ",}"),
+            WHOLE.trim_end_matches('}').to_owned(),
+            WHOLE.replace("query_type", "Query Type"),
             WHOLE
                 .replace("\"complex\"", "\"Complex\"")
                 .replace("relational", "Relational"),

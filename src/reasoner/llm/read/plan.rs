@@ -63,11 +63,13 @@ fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
             let calls: Vec<_> = items.iter().filter_map(as_call).collect();
             (!calls.is_empty() || items.is_empty()).then_some(calls)
         }
-        Value::Object(fields) => LISTS.into_iter().find_map(|key| {
-            let inner = fields.get(key)?;
-            list_of_calls(unquoted(inner).as_ref().unwrap_or(inner))
-        }),
-        _ => None,
+        Value::Object(fields) => {
+            let listed = LISTS.into_iter().filter_map(|key| fields.get(key));
+            let wrapped = (fields.len() == 1).then(|| fields.values().next());
+            let mut inner = listed.chain(wrapped.flatten());
+            inner.find_map(list_of_calls)
+        }
+        other => list_of_calls(&unquoted(other)?),
     }
 }
 
@@ -262,6 +264,10 @@ mod tests {
             r#"[{"tool": "vector_search", "args": {"query": "routing", "k": "5"}}]"#,
             r#"[{"tool": "vector_search", "args": {"query": "routing", "k": 5.0}}]"#,
             r#"{"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}"#,
+            r#"{"result": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}"#,
+            r#"{"response": {"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}}"#,
+            r#"{"Calls": [{"Tool": "vector_search", "Args": {"Query": "routing", "topK": 5}}]}"#,
+            "[{'tool': 'vector_search', 'args': {'query': 'routing', 'k': 5,},},]",
             r#"{"tool_calls": [{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}]}"#,
             r#"[{"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}]"#,
             r#"[{"type": "function", "function": {"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}}]"#,
