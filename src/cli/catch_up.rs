@@ -66,7 +66,7 @@ pub(super) async fn bring_up_to_date_showing(
             )),
             None => {
                 print_notice(
-                    "the knowledge base is empty: no text files were found in its folders",
+                    "the knowledge base is empty: no files that can be read were found in its folders",
                 );
             }
         }

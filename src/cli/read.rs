@@ -39,6 +39,13 @@ pub(super) fn formats_help() -> String {
 
 /// Prints what kb-agent sees of a file.
 pub(super) fn run(read: &Read, settings: &Settings) -> Result<(), CommandFailure> {
+    if read.path.is_dir() {
+        let folder = sanitize(&read.path.to_string_lossy()).into_owned();
+        let said = format!(
+            "{folder} is a folder: name a file in it, or index it with kb-agent index --kb {folder}"
+        );
+        return Err(CommandFailure::failed(said));
+    }
     let program = settings.own_program.as_deref();
     let file = FileText::read(&read.path, program, recognition(settings)).map_err(|reason| {
         CommandFailure::failed(format!(

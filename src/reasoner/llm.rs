@@ -58,7 +58,7 @@ pub use settings::EndpointSettings;
 pub use stream::CutShort;
 
 use client::Endpoint;
-use exchange::{ChatExchange, ModelReply, ReplyWanted};
+use exchange::{ChatExchange, ModelReply, ReplyWanted, tokens_of};
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
@@ -157,7 +157,8 @@ impl EndpointReasoner {
             out,
         };
         let longest = wanted.tokens(self.exchange.endpoint.dialects.of_model(model));
-        wanted.room = Room::in_context(self.context_tokens, longest);
+        let fixed = tokens_of(&messages(&Room::NONE));
+        wanted.room = Room::in_context(self.context_tokens, longest, fixed);
         self.exchange.hold(wanted).await
     }
 }

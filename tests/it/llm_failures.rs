@@ -46,12 +46,6 @@ async fn captured_refusals_are_quoted() {
              KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL",
         ),
         (
-            include_str!("fixtures/llm/error_context_overflow_stream.txt"),
-            "HOST rejects the request (400): request (9015 tokens) exceeds the available context \
-             size (4096 tokens), try increasing it; give the model a larger context, or forget \
-             the conversation and ask again",
-        ),
-        (
             include_str!("fixtures/llm/error_bad_schema.txt"),
             "HOST rejects the request (400): Unable to generate parser for this template. \
              Automatic parser generation failed: JSON schema error at #: unrecognized type \
@@ -62,6 +56,23 @@ async fn captured_refusals_are_quoted() {
         assert!(matches!(error, ReasonerError::Refused(_)), "{error:?}");
         assert_eq!(line(&error), expected);
     }
+}
+
+#[tokio::test]
+async fn a_captured_overflow_leaves_the_plan_to_a_rule() {
+    let overflow = captured(include_str!(
+        "fixtures/llm/error_context_overflow_stream.txt"
+    ));
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(NodeName::Plan, overflow);
+    let reasoner = reasoner_at(&endpoint).await;
+    let planned = reasoner.plan(given("x?").plan()).await.unwrap();
+    let codes: Vec<_> = planned
+        .warnings
+        .iter()
+        .map(|warning| warning.code)
+        .collect();
+    assert_eq!(codes, ["context_overflow", "plan_unreadable"]);
 }
 
 #[tokio::test]

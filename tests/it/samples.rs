@@ -299,18 +299,17 @@ const ODF: &str =
 
 /// A file of OpenDocument of that kind.
 pub fn odf(kind: &str, body: &str) -> Vec<u8> {
-    archive(&[
-        (
-            "mimetype",
-            &format!("application/vnd.oasis.opendocument.{kind}"),
-        ),
-        (
-            "content.xml",
-            &format!(
-                "<office:document-content {ODF}><office:body>{body}</office:body></office:document-content>"
-            ),
-        ),
-    ])
+    odf_with(kind, body, &[])
+}
+
+/// A file of OpenDocument of that kind with these files beside its contents.
+pub fn odf_with(kind: &str, body: &str, beside: &[(&str, &str)]) -> Vec<u8> {
+    let kind = format!("application/vnd.oasis.opendocument.{kind}");
+    let content = format!(
+        "<office:document-content {ODF}><office:body>{body}</office:body></office:document-content>"
+    );
+    let own = [("mimetype", kind.as_str()), ("content.xml", &content)];
+    archive(&[&own, beside].concat())
 }
 
 /// A text with sections.

@@ -77,6 +77,11 @@ impl Draft {
         }
     }
 
+    /// The text alone.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
     /// Whether the text says this somewhere.
     pub fn says(&self, words: &str) -> bool {
         self.text.contains(words)

@@ -101,7 +101,9 @@ fn compound(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
     } else if has("__properties_version1.0") {
         return mail::outlook(&bytes);
     } else {
-        return Err(unread("no document of Office that is known"));
+        return Err(unread(
+            "a compound file without a document: cut off, damaged or of another program",
+        ));
     };
     microsoft::document(bytes, format)
 }

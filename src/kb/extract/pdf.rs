@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use encoding_rs::Encoding;
+use unicode_normalization::UnicodeNormalization;
 use unpdf::model::{Block, Page};
 use unpdf::parser::raw::tokenizer::dict_get;
 use unpdf::parser::raw::{PdfDict, RawDocument};
@@ -98,8 +99,9 @@ impl PdfReader {
                         "{gone} of {declared} pages: they are not in the file"
                     ));
                 } else if quality.pages_incomplete || quality.xref_reconstructed {
-                    self.draft
-                        .miss("the file is damaged: what its table does not reach may be missing");
+                    self.draft.miss(
+                        "the file is damaged or cut off: pages or parts of them may be missing",
+                    );
                 }
             }
             ParseEvent::Progress { .. } => {}
@@ -127,7 +129,9 @@ impl PdfReader {
     fn finish(mut self) -> Result<Extraction, SkipReason> {
         let all = self.pages.len() + self.failed.len();
         if all == 0 {
-            return Err(SkipReason::Damaged("it has no pages".to_owned()));
+            return Err(SkipReason::Damaged(
+                "no page of it can be found; it may be cut off".to_owned(),
+            ));
         }
         if self.pages.is_empty() {
             return Err(SkipReason::Damaged(
@@ -275,6 +279,10 @@ fn words(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let mut said = String::with_capacity(line.len());
         for word in line.split_whitespace() {
+            // Letters that were set as one are found as two.
+            let is_joined = word.contains(|c| matches!(c, '\u{fb00}'..='\u{fb06}'));
+            let parted = is_joined.then(|| word.nfkc().collect::<String>());
+            let word = parted.as_deref().unwrap_or(word);
             if is_cut(&said) && word.starts_with(char::is_lowercase) && !JOINING.contains(&word) {
                 said.pop();
             } else if !said.is_empty() {
@@ -470,6 +478,10 @@ mod tests {
         assert_eq!(
             words("pre- and postfix, A- b, 3- x"),
             "pre- and postfix, A- b, 3- x"
+        );
+        assert_eq!(
+            words("of\u{fb01}ce a\u{fb03}liation ½"),
+            "office affiliation ½"
         );
     }
 

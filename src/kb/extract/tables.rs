@@ -87,13 +87,22 @@ pub(in crate::kb::extract) fn link(text: &str, target: Option<&str>) -> String {
     }
 }
 
-/// A paragraph as one block of Markdown that is no heading by accident.
+/// A paragraph as one block of Markdown that is no heading by accident and holds no tags: `<name>` is text.
 pub(in crate::kb::extract) fn escaped(paragraph: &str) -> String {
+    let mut escaped = String::with_capacity(paragraph.len());
     if paragraph.starts_with('#') {
-        format!("\\{paragraph}")
-    } else {
-        paragraph.to_owned()
+        escaped.push('\\');
     }
+    let mut characters = paragraph.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek();
+        if c == '<' && next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
+        {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
 }
 
 #[cfg(test)]

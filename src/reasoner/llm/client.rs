@@ -3,6 +3,7 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::overrides::LlmOverrides;
 use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
 use super::stream::ChatReply;
-use super::wire::{ChatRequest, Message, StreamOptions};
+use super::wire::{ChatRequest, Message, StreamOptions, without_system};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -68,13 +69,17 @@ impl ModelRequest<'_> {
         let limit = dialect.limit.as_str();
         ChatRequest {
             model: self.model,
-            messages: self.messages,
+            messages: if dialect.system {
+                Cow::Borrowed(self.messages)
+            } else {
+                Cow::Owned(without_system(self.messages))
+            },
             temperature: dialect.temperature.then_some(self.temperature),
             limit: limit
                 .map(|name| BTreeMap::from([(name, self.max_tokens)]))
                 .unwrap_or_default(),
-            stream: true,
-            stream_options: dialect.asks_usage.then_some(StreamOptions {
+            stream: dialect.stream,
+            stream_options: (dialect.stream && dialect.asks_usage).then_some(StreamOptions {
                 include_usage: true,
             }),
             response_format: self
@@ -101,7 +106,7 @@ impl Endpoint {
         settings: &EndpointSettings,
         overrides: &LlmOverrides,
     ) -> Result<Self, ReasonerError> {
-        let mut site = ChatSite::new(settings)?;
+        let mut site = ChatSite::new(settings, overrides.wordings.clone())?;
         let server = overrides
             .servers
             .find(settings.server.as_deref(), site.base())

@@ -19,6 +19,10 @@ pub struct Dialect {
     pub limit: LimitField,
     /// Whether token counts are asked for.
     pub asks_usage: bool,
+    /// Whether it takes a system message.
+    pub system: bool,
+    /// Whether it streams.
+    pub stream: bool,
     /// Whether a temperature may be given.
     pub temperature: bool,
     /// How far a schema may bound the reply.
@@ -35,6 +39,8 @@ impl Dialect {
             structured: server.structured,
             limit: server.limit,
             asks_usage: server.usage == UsageInStream::Asked,
+            system: true,
+            stream: true,
             temperature: true,
             bounds: server.bounds,
             thinks: false,
@@ -66,6 +72,13 @@ impl Dialect {
         if self.asks_usage && names(&["stream_options", "include_usage"]) {
             self.asks_usage = false;
             return Some((self, "stream_options"));
+        }
+        if self.stream
+            && names(&["stream"])
+            && names(&["not support", "unsupported", "not allowed", "false"])
+        {
+            self.stream = false;
+            return Some((self, "a stream"));
         }
         let refused = self.structured;
         if !structured {
@@ -127,6 +140,8 @@ mod tests {
         structured: Structured::JsonSchema,
         limit: LimitField::MaxTokens,
         asks_usage: true,
+        system: true,
+        stream: true,
         temperature: true,
         bounds: SchemaBounds::All,
         thinks: false,

@@ -16,7 +16,7 @@ use super::client::{Endpoint, ModelRequest};
 use super::dialect::Dialect;
 use super::failure::{Cure, Failure};
 use super::job::{JobSettings, ModelJob};
-use super::overflow::shorter;
+use super::overflow::{Shorter, shorter};
 use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::reply_schema::ReplySchema;
@@ -27,7 +27,9 @@ use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
 /// More objections than there are things to do without.
-const MOST_ADAPTATIONS: u32 = 6;
+const MOST_ADAPTATIONS: u32 = 8;
+/// After so many, nothing is left that could go.
+const MOST_SHORTENINGS: u32 = 8;
 
 /// What is wanted of the model.
 pub struct ReplyWanted<'a> {
@@ -105,7 +107,7 @@ struct Attempt {
     lost: Usage,
     retried: u32,
     adapted: u32,
-    shortened: bool,
+    shortened: u32,
     requests: u32,
     /// What the last request said.
     prompt: String,
@@ -144,7 +146,7 @@ impl ChatExchange {
             lost: Usage::default(),
             retried: 0,
             adapted: 0,
-            shortened: false,
+            shortened: 0,
             requests: 0,
             prompt: String::new(),
         };
@@ -198,7 +200,12 @@ impl ChatExchange {
                 Err(failure) if partial_reply.shown => return Err(failure.within_an_answer()),
                 Err(failure) => {
                     tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
-                    self.cure(failure, wanted, &request, next).await?;
+                    let is_too_long = matches!(failure.cure, Cure::Shorter(_));
+                    let cured = self.cure(failure, wanted, &request, next).await;
+                    if is_too_long && wanted.out.is_none() && cured.is_err() {
+                        return Ok(unasked(next));
+                    }
+                    cured?;
                 }
             }
         }
@@ -222,25 +229,43 @@ impl ChatExchange {
             return Ok(());
         }
         match &failure.cure {
-            Cure::Shorter(said) if !next.shortened && next.shorten(said, wanted, tried) => {
+            Cure::Shorter(said) if next.shortened < MOST_SHORTENINGS => {
+                let sent = u32::try_from(tokens_of(tried.messages)).unwrap_or(u32::MAX);
+                let wordings = self.endpoint.site.wordings();
+                let shorter = shorter(wordings, said, tried.max_tokens, sent);
+                if next.shorten(shorter, wanted, tried) {
+                    return Ok(());
+                }
+            }
+            Cure::WithoutSystem if tried.dialect.system => {
+                let dialect = Dialect {
+                    system: false,
+                    ..tried.dialect
+                };
+                self.adapt(next, dialect, "a system message");
                 return Ok(());
             }
             Cure::Otherwise(said) if next.adapted < MOST_ADAPTATIONS => {
                 if let Some((other, without)) = tried.dialect.without(said, tried.schema.is_some())
                 {
-                    next.adapted += 1;
-                    next.dialect = other;
-                    let host = self.endpoint.site.host();
-                    next.warnings.push(Caveat {
-                        code: "endpoint_adapted",
-                        message: format!("{host} refuses {without}: done without"),
-                    });
+                    self.adapt(next, other, without);
                     return Ok(());
                 }
             }
             _ => {}
         }
         Err(failure.after(next.retried + 1))
+    }
+
+    /// Asks in another way from now on, and says without what.
+    fn adapt(&self, next: &mut Attempt, dialect: Dialect, without: &str) {
+        next.adapted += 1;
+        next.dialect = dialect;
+        let host = self.endpoint.site.host();
+        next.warnings.push(Caveat {
+            code: "endpoint_adapted",
+            message: format!("{host} refuses {without}: done without"),
+        });
     }
 
     /// What went on before there was this reply, and what is wrong with it.
@@ -330,23 +355,31 @@ impl ChatExchange {
 
 impl Attempt {
     /// Makes the next request fit, going by what the server said; false when nothing would.
-    fn shorten(&mut self, said: &str, wanted: &ReplyWanted<'_>, tried: &ModelRequest<'_>) -> bool {
-        self.shortened = true;
-        let shorter = shorter(said, tried.max_tokens);
+    fn shorten(
+        &mut self,
+        shorter: Shorter,
+        wanted: &ReplyWanted<'_>,
+        tried: &ModelRequest<'_>,
+    ) -> bool {
+        self.shortened += 1;
         if shorter.max_tokens < tried.max_tokens {
             self.dialect.longest_reply = Some(shorter.max_tokens);
         }
-        if shorter.share.is_some_and(|share| share >= 1.0) {
+        let share = shorter.share.filter(|share| *share < 1.0);
+        if share.is_none() && shorter.share.is_some() && shorter.max_tokens < tried.max_tokens {
             return true;
         }
         let fixed = (wanted.messages)(&Room::NONE);
         let room = self
             .room
-            .smaller(tokens_of(tried.messages), tokens_of(&fixed), shorter.share);
+            .smaller(tokens_of(tried.messages), tokens_of(&fixed), share);
         let Some(room) = room else {
             return false;
         };
         self.room = room;
+        // The last one says how much is left.
+        self.warnings
+            .retain(|warning| warning.code != "context_overflow");
         self.warnings.push(Caveat {
             code: "context_overflow",
             message: format!(
@@ -359,6 +392,24 @@ impl Attempt {
     }
 }
 
+/// The reply where a judgement cannot be asked for: none, so that the rules decide.
+fn unasked(attempt: &mut Attempt) -> ModelReply {
+    let mut warnings = std::mem::take(&mut attempt.warnings);
+    warnings.push(Caveat {
+        code: "context_overflow",
+        message:
+            "the question alone does not fit into the model's context: a rule decided instead; \
+                  raise the server's context size"
+                .to_owned(),
+    });
+    ModelReply {
+        text: String::new(),
+        usage: attempt.lost,
+        warnings,
+        cut_short: None,
+    }
+}
+
 /// The messages as one text, each below the name of its role.
 fn written(messages: &[Message]) -> String {
     let written = messages
@@ -367,7 +418,8 @@ fn written(messages: &[Message]) -> String {
     written.collect::<Vec<_>>().join("\n\n")
 }
 
-fn tokens_of(messages: &[Message]) -> usize {
+/// About how many tokens these messages are.
+pub fn tokens_of(messages: &[Message]) -> usize {
     messages
         .iter()
         .map(|message| estimate(&message.content))

@@ -5,8 +5,9 @@
 //! an unknown model, so their words are what there is to go by; a sign that is missing here costs
 //! a second attempt or a clearer line, and nothing else. Every line says what to do.
 
-mod signs;
+mod wordings;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, LOCATION};
@@ -17,7 +18,8 @@ use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
 use crate::http::{self, Variables, backoff, reconnecting, retry_after};
 use crate::text::Trouble;
-use signs::{FILTERED, NO_CREDIT, NO_MODEL, OVERFLOW, names_a_missing_model, words_of};
+pub use wordings::{ErrorKind, Wordings};
+use wordings::{names_a_missing_model, words_of};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
@@ -51,6 +53,8 @@ pub enum Cure {
     Reconnect,
     /// Less of it; what the server said, in lower case.
     Shorter(String),
+    /// The same without a system message.
+    WithoutSystem,
     /// The same in other words of the protocol; what the server said, in lower case.
     Otherwise(String),
 }
@@ -62,7 +66,7 @@ impl Cure {
         match self {
             Self::Again(asked_for) => Some(asked_for.unwrap_or_else(|| backoff(retried))),
             Self::Reconnect => Some(reconnecting(retried)),
-            Self::None | Self::Shorter(_) | Self::Otherwise(_) => None,
+            Self::None | Self::Shorter(_) | Self::WithoutSystem | Self::Otherwise(_) => None,
         }
     }
 }
@@ -95,48 +99,62 @@ impl Failure {
 
 /// The chat endpoint's host, as who is asked and who is complained about.
 #[derive(Debug, Clone)]
-pub struct ChatSite(http::Site);
+pub struct ChatSite {
+    site: http::Site,
+    wordings: Arc<Wordings>,
+}
 
 impl ChatSite {
     /// Checks address and key; sends nothing. Connecting must be given up before the wait for a
     /// first byte is, or it is unknown which of the two it was.
-    pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
-        http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
-            .map(|site| Self(site.connecting_within(settings.timeout / 2)))
-            .map_err(ReasonerError::Refused)
+    pub fn new(settings: &EndpointSettings, wordings: Wordings) -> Result<Self, ReasonerError> {
+        let site = http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
+            .map_err(ReasonerError::Refused)?;
+        Ok(Self {
+            site: site.connecting_within(settings.timeout / 2),
+            wordings: Arc::new(wordings),
+        })
+    }
+
+    /// By which words its errors are understood.
+    pub fn wordings(&self) -> &Wordings {
+        &self.wordings
     }
 
     /// The key goes bare into this header.
     pub fn with_key_in(self, header: reqwest::header::HeaderName) -> Result<Self, ReasonerError> {
-        let site = self.0.with_key_in(header);
-        site.map(Self).map_err(ReasonerError::Refused)
+        let site = self.site.with_key_in(header);
+        Ok(Self {
+            site: site.map_err(ReasonerError::Refused)?,
+            wordings: self.wordings,
+        })
     }
 
     /// Host and port.
     pub fn host(&self) -> &str {
-        self.0.host()
+        self.site.host()
     }
 
     /// The root, for telling servers apart.
     pub fn base(&self) -> &Url {
-        self.0.base()
+        self.site.base()
     }
 
     /// A client for it.
     pub fn client(&self) -> Result<Client, ReasonerError> {
-        self.0
+        self.site
             .client()
             .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))
     }
 
     /// The address below its root.
     pub fn url(&self, path: &[&str]) -> Url {
-        self.0.url(path)
+        self.site.url(path)
     }
 
     /// The request with the key.
     pub fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
-        self.0.authorized(request)
+        self.site.authorized(request)
     }
 
     /// Nothing arrived for as long as we were willing to wait.
@@ -180,7 +198,7 @@ impl ChatSite {
             Cure::Again(None)
         };
         Failure {
-            error: ReasonerError::Unreachable(self.0.transport(error)),
+            error: ReasonerError::Unreachable(self.site.transport(error)),
             cure,
             status: None,
         }
@@ -202,15 +220,15 @@ impl ChatSite {
     pub fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
         if status.is_redirection() {
             let location = headers.get(LOCATION).and_then(|to| to.to_str().ok());
-            let line = self.0.redirect(status, location);
+            let line = self.site.redirect(status, location);
             return Failure::lasting(ReasonerError::Refused(line));
         }
         let error = serde_json::from_slice(body).unwrap_or(Value::Null);
         let words = words_of(&error, body);
-        let said = self.0.said(body);
+        let said = self.site.said(body);
         self.sorted(Some(status), &words, said.as_deref(), retry_after(headers))
             .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.0.refusal(status, body)),
+                error: ReasonerError::Refused(self.site.refusal(status, body)),
                 cure,
                 status: Some(status.as_u16()),
             })
@@ -219,7 +237,7 @@ impl ChatSite {
     /// It answered with an error object where a reply should be.
     pub fn error_object(&self, error: &Value) -> Failure {
         let words = words_of(error, &[]);
-        let said = http::error_message(error).map(|said| self.0.quote(&said));
+        let said = http::error_message(error).map(|said| self.site.quote(&said));
         let status = ["code", "status", "status_code"]
             .into_iter()
             .find_map(|key| {
@@ -237,7 +255,7 @@ impl ChatSite {
         ];
         self.sorted(status, &words, said.as_deref(), None)
             .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.0.error_object(error)),
+                error: ReasonerError::Refused(self.site.error_object(error)),
                 cure: match cure {
                     Cure::None if passing.iter().any(|sign| words.contains(sign)) => {
                         Cure::Again(None)
@@ -251,7 +269,7 @@ impl ChatSite {
     /// It answered with something that is not the protocol.
     pub fn not_a_reply(&self, what: &str) -> Failure {
         Failure::lasting(ReasonerError::Protocol(
-            self.0.not_a_reply(what, "a chat reply"),
+            self.site.not_a_reply(what, "a chat reply"),
         ))
     }
 
@@ -292,7 +310,7 @@ impl ChatSite {
 
     /// It lists no model that could be used.
     pub fn no_model(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(self.0.no_model()))
+        Failure::lasting(ReasonerError::Protocol(self.site.no_model()))
     }
 
     /// What the server's words tell; where they tell nothing of a kind, only the cure.
@@ -303,7 +321,7 @@ impl ChatSite {
         said: Option<&str>,
         after: Option<Duration>,
     ) -> Result<Failure, Cure> {
-        let has = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
+        let tells = |kind| self.wordings.tell(kind, words);
         let code = status.map(|status| status.as_u16());
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
         let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
@@ -313,19 +331,22 @@ impl ChatSite {
             let trouble = Trouble::new(what, next);
             Ok(Failure::lasting(ReasonerError::Refused(trouble)))
         };
-        if rejected && (has(OVERFLOW) || code == Some(413)) {
+        if rejected && tells(ErrorKind::NoSystem) {
+            return Err(Cure::WithoutSystem);
+        }
+        if rejected && (tells(ErrorKind::Overflow) || code == Some(413)) {
             return Err(Cure::Shorter(words.to_owned()));
         }
-        if has(NO_CREDIT) || code == Some(402) {
+        if tells(ErrorKind::NoCredit) || code == Some(402) {
             return lasting(
                 format!("{host} says that there is nothing left to spend{status_note}{quoted}"),
                 "see your account there".to_owned(),
             );
         }
-        if rejected && has(FILTERED) {
+        if rejected && tells(ErrorKind::Filtered) {
             return Ok(self.withheld(said));
         }
-        if rejected && (has(NO_MODEL) || names_a_missing_model(words)) {
+        if rejected && (tells(ErrorKind::NoModel) || names_a_missing_model(words)) {
             return lasting(
                 format!("{host} does not know the model{status_note}{quoted}"),
                 format!("check {}", SETTINGS.model),
@@ -339,6 +360,9 @@ impl ChatSite {
                     format!("ask again in {}", seconds(after)),
                 )
             }
+            (Some(404 | 500), _) if objects_to_the_form(words) => {
+                Err(Cure::Otherwise(words.to_owned()))
+            }
             // What is not implemented is not there after a pause either.
             (Some(400 | 415 | 422 | 501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
             (Some(408 | 409 | 425 | 429 | 500..=599), after) => {
@@ -347,6 +371,12 @@ impl ChatSite {
             _ => Err(Cure::None),
         }
     }
+}
+
+/// Whether an error that says nothing by its status is about the form that the reply was to have.
+fn objects_to_the_form(words: &str) -> bool {
+    let forms = ["response_format", "json_schema", "no endpoints found"];
+    forms.iter().any(|form| words.contains(form))
 }
 
 fn seconds(duration: Duration) -> String {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::body::Bounds;
-use super::failure::ChatSite;
+use super::failure::{ChatSite, Wordings};
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, without_thoughts};
 use super::{EndpointSettings, Jobs, read};
@@ -45,7 +45,7 @@ pub fn think(input: &[u8]) {
 /// # Panics
 /// Where much more is said than was sent.
 pub fn stream(input: &[u8]) {
-    let site = ChatSite::new(&EndpointSettings {
+    let settings = EndpointSettings {
         base_url: "http://127.0.0.1:9/v1".to_owned(),
         api_key: None,
         model: None,
@@ -56,8 +56,9 @@ pub fn stream(input: &[u8]) {
         jobs: Jobs::default(),
         overrides: None,
         tools: &[],
-    });
-    let site = site.expect("settings that hold");
+    };
+    let wordings = Wordings::with(None).expect("the built-in table");
+    let site = ChatSite::new(&settings, wordings).expect("settings that hold");
     let bounds = Bounds {
         silence: Duration::from_secs(9),
         tokens: 512,

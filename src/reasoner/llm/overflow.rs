@@ -3,16 +3,8 @@
 //! Some count the reply that was allowed for into what was sent: then less has to be allowed for,
 //! and perhaps nothing has to go.
 
-/// Before the size of the context, in lower case.
-const CONTEXT: &[&str] = &[
-    "context length is ",
-    "context size (",
-    "context length of only ",
-    "context length of ",
-    "context window of ",
-    "context window is ",
-    "\"n_ctx\":",
-];
+use super::failure::Wordings;
+
 /// Signs that the reply was counted.
 const REPLY: &[&str] = &["completion", "max_tokens", "output", "max_new_tokens"];
 /// Smaller numbers are statuses, codes and dates.
@@ -29,13 +21,15 @@ pub struct Shorter {
     pub max_tokens: u32,
 }
 
-/// Reads the server's words, in lower case; `max_tokens` is what was asked for.
-pub fn shorter(words: &str, max_tokens: u32) -> Shorter {
+/// Reads the server's words, in lower case; `max_tokens` is what was asked for, and `estimated` about
+/// what was sent, where the server does not say.
+pub fn shorter(wordings: &Wordings, words: &str, max_tokens: u32, estimated: u32) -> Shorter {
     let unknown = Shorter {
         share: None,
         max_tokens,
     };
-    let Some(context) = CONTEXT.iter().find_map(|sign| number_after(words, sign)) else {
+    let mut signs = wordings.context_signs();
+    let Some(context) = signs.find_map(|sign| number_after(words, sign)) else {
         return unknown;
     };
     let counts_reply = REPLY.iter().any(|sign| words.contains(sign));
@@ -44,12 +38,7 @@ pub fn shorter(words: &str, max_tokens: u32) -> Shorter {
     } else {
         max_tokens
     };
-    let Some(sent) = prompt_of(words, context, unknown.max_tokens) else {
-        return Shorter {
-            share: None,
-            max_tokens,
-        };
-    };
+    let sent = prompt_of(words, context, unknown.max_tokens).unwrap_or(estimated.max(1));
     let reserved = if counts_reply { max_tokens } else { 0 };
     let room = context.saturating_sub(reserved);
     Shorter {
@@ -93,17 +82,12 @@ mod tests {
 
     #[test]
     fn what_fits_is_read_from_what_servers_say() {
+        let wordings = Wordings::with(None).unwrap();
         for (said, share, max_tokens) in [
             (
                 r#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it","n_ctx":4096,"n_prompt_tokens":9015}}"#,
                 Some(4_096.0 / 9_015.0),
                 2_000,
-            ),
-            (
-                "this model's maximum context length is 4000 tokens. however, you requested 7000 \
-                 tokens (5000 in the messages, 2000 in the completion).",
-                Some(3_000.0 / 5_000.0),
-                1_000,
             ),
             (
                 "'max_tokens' or 'max_completion_tokens' is too large: 2000. this model's maximum \
@@ -118,15 +102,14 @@ mod tests {
                 2_000,
             ),
             (
-                "trying to keep the first 5000 tokens when context the overflows. however, the \
-                 model is loaded with context length of only 4096 tokens",
-                Some(4_096.0 / 5_000.0),
+                "range of input length should be [1, 30720]",
+                Some(30_720.0 / 40_000.0),
                 2_000,
             ),
             ("the prompt is too long", None, 2_000),
         ] {
             assert_eq!(
-                shorter(said, 2_000),
+                shorter(&wordings, said, 2_000, 40_000),
                 Shorter { share, max_tokens },
                 "{said}"
             );

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::failure::Wordings;
 use super::price::Prices;
 use super::prompt::Prompts;
 use super::server::Servers;
@@ -22,11 +23,13 @@ pub struct LlmOverrides {
     pub prices: Prices,
     /// What servers do differently.
     pub servers: Servers,
+    /// How servers say what went wrong.
+    pub wordings: Wordings,
 }
 
 impl LlmOverrides {
     /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
-    /// `servers.toml`. A file that is not there is no error; the error is one line.
+    /// `servers.toml`, `errors.toml`. A file that is not there is no error; the error is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
         let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
         let with_file_name = |name: &'static str| {
@@ -45,6 +48,8 @@ impl LlmOverrides {
                 .map_err(with_file_name("prices.toml"))?,
             servers: Servers::with(file("servers.toml")?.as_deref())
                 .map_err(with_file_name("servers.toml"))?,
+            wordings: Wordings::with(file("errors.toml")?.as_deref())
+                .map_err(with_file_name("errors.toml"))?,
         })
     }
 }

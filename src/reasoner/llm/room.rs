@@ -3,8 +3,6 @@
 /// Evidence that any prompt may hold, where the size of the context is unknown.
 const EVIDENCE: usize = 15_000;
 const HISTORY: usize = 2_000;
-/// Instructions, tools and the question.
-const BESIDE: usize = 2_000;
 /// Less than this is not worth asking with.
 const LEAST: usize = 100;
 /// Estimates are off by some; sizes that a server reported are for its own tokens.
@@ -26,8 +24,9 @@ impl Room {
         history: 0,
     };
 
-    /// The room in a context of that many tokens, of which a reply may take `reply`.
-    pub fn in_context(tokens: Option<usize>, reply: u32) -> Self {
+    /// The room in a context of that many tokens, of which a reply may take `reply` and the instructions,
+    /// the tools and the question take `fixed`.
+    pub fn in_context(tokens: Option<usize>, reply: u32, fixed: usize) -> Self {
         let whole = Self {
             evidence: EVIDENCE,
             history: HISTORY,
@@ -37,7 +36,8 @@ impl Room {
         };
         // A reply seldom takes all that it may; where the context is small it gets a half.
         let reply = (reply as usize).min(tokens / 2);
-        let left = tokens.saturating_sub(reply + BESIDE.min(tokens / 4));
+        // The estimate of what is fixed is off by some, too.
+        let left = tokens.saturating_sub(reply + (fixed as f64 / MARGIN) as usize);
         let history = (left / 5).min(HISTORY);
         Self {
             evidence: (left - history).min(EVIDENCE),
@@ -46,13 +46,11 @@ impl Room {
     }
 
     /// What is left when a prompt of `sent` tokens, `fixed` of them in any case, was too long and
-    /// `share` of it would have fitted; half of it where that is unknown. `None` when nothing would be.
+    /// `share` of it would have fitted; half of it where that is unknown. `None` when there is nothing left to drop.
     pub fn smaller(self, sent: usize, fixed: usize, share: Option<f64>) -> Option<Self> {
         let wanted = sent as f64 * share.map_or(0.5, |share| share * MARGIN);
-        let left = (wanted as usize)
-            .checked_sub(fixed)?
-            .min(sent.saturating_sub(fixed));
-        if left < LEAST {
+        let left = (wanted as usize).saturating_sub(fixed).max(LEAST);
+        if left >= sent.saturating_sub(fixed) {
             return None;
         }
         let history = self.history.min(left / 5);
@@ -70,21 +68,24 @@ mod tests {
     #[test]
     fn a_small_context_leaves_room_for_the_reply() {
         assert_eq!(
-            Room::in_context(None, 8_192),
+            Room::in_context(None, 8_192, 900),
             Room {
                 evidence: 15_000,
                 history: 2_000
             }
         );
         assert_eq!(
-            Room::in_context(Some(1_000_000), 8_192),
+            Room::in_context(Some(1_000_000), 8_192, 900),
             Room {
                 evidence: 15_000,
                 history: 2_000
             }
         );
-        let small = Room::in_context(Some(4_096), 8_192);
-        assert!(small.evidence + small.history <= 4_096 / 4, "{small:?}");
+        let small = Room::in_context(Some(4_096), 8_192, 900);
+        assert!(
+            small.evidence + small.history < 4_096 / 2 - 900,
+            "{small:?}"
+        );
         assert!(
             small.evidence > small.history && small.history > 0,
             "{small:?}"
@@ -103,6 +104,7 @@ mod tests {
         let halved = room.smaller(9_000, 1_000, None).unwrap();
         assert_eq!(halved.evidence + halved.history, 3_500);
         assert_eq!(room.smaller(2_000, 1_900, Some(0.5)), None);
-        assert_eq!(room.smaller(2_000, 1_000, Some(0.1)), None);
+        let least = room.smaller(2_000, 1_000, Some(0.1)).unwrap();
+        assert_eq!(least.evidence + least.history, 100);
     }
 }

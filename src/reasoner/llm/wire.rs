@@ -3,6 +3,7 @@
 //! Every field of a reply is optional and every unknown one is ignored: what a server leaves out
 //! is decided by the reading code, not by a parse error.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -32,11 +33,27 @@ impl Message {
     }
 }
 
+/// The messages with what the system message says before the first question, and neighbours of one
+/// role as one message: some models' templates know no other order.
+pub fn without_system(messages: &[Message]) -> Vec<Message> {
+    let mut merged: Vec<Message> = Vec::new();
+    for message in messages {
+        match merged.last_mut() {
+            Some(last) => {
+                last.content.push_str("\n\n");
+                last.content.push_str(&message.content);
+            }
+            None => merged.push(Message::user(message.content.clone())),
+        }
+    }
+    merged
+}
+
 /// The body of a request.
 #[derive(Debug, Serialize)]
 pub struct ChatRequest<'a> {
     pub model: &'a str,
-    pub messages: &'a [Message],
+    pub messages: Cow<'a, [Message]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Under the name that this server knows; empty where it knows none.

@@ -326,3 +326,77 @@ fn read_names_places_and_what_is_missing_for_people() {
     let said = workplace::text(&place.run(&["read", "scan.pdf"]).stdout);
     assert!(said.contains("[p. 1]\nSaid\n"), "{said}");
 }
+
+#[test]
+fn r11_output_that_is_left_out_of_a_notebook_is_listed() {
+    let printed = "a line of words\n".repeat(1_200);
+    let notebook = json!({"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": "run()", "outputs": [
+        {"output_type": "stream", "text": printed},
+    ]}]});
+    let read = file("a.ipynb", notebook.to_string());
+    assert_eq!(
+        read.extraction.text.matches("a line of words").count(),
+        1_000
+    );
+    assert_eq!(read.extraction.missing, ["cell 1: 200 lines of its output"]);
+}
+
+#[test]
+fn r11_attachments_that_are_not_read_are_listed() {
+    let mail = "From: a@example.org\nSubject: Plan\nBcc: c@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\nSee below.\n--x\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=plan.pdf\nContent-Transfer-Encoding: base64\n\nJVBERi0=\n--x--\n";
+    let read = file("a.eml", mail);
+    assert!(
+        read.extraction.text.contains("Bcc: c@example.org"),
+        "{}",
+        read.extraction.text
+    );
+    let missing = "attachment plan.pdf: save it into the folder to have it read";
+    assert_eq!(read.extraction.missing, [missing]);
+}
+
+#[test]
+fn r11_rich_text_that_is_cut_off_is_read_as_far_as_it_goes() {
+    let read = file("a.rtf", "{\\rtf1 {\\b First} words.\\par Second {\\i par");
+    assert!(
+        read.extraction.text.contains("First words."),
+        "{}",
+        read.extraction.text
+    );
+    assert!(
+        read.extraction.text.contains("Second par"),
+        "{}",
+        read.extraction.text
+    );
+    assert_eq!(read.extraction.missing, ["its end: the file is cut off"]);
+}
+
+#[test]
+fn comments_and_charts_of_opendocument_are_read_where_they_stand() {
+    let comment = "<office:annotation><dc:creator>Legal</dc:creator><dc:date>2031-01-01</dc:date><text:p>thirty days</text:p></office:annotation>";
+    let body = format!(
+        "<office:text><text:p>Termination{comment} is at once.</text:p><text:p><draw:frame><draw:object xlink:href=\"./Object 1\"/></draw:frame></text:p><text:p>After it.</text:p></office:text>"
+    );
+    let row = |cells: [&str; 2]| {
+        let cells = cells
+            .map(|cell| format!("<table:table-cell><text:p>{cell}</text:p></table:table-cell>"));
+        format!("<table:table-row>{}</table:table-row>", cells.concat())
+    };
+    let chart = format!(
+        "<office:document-content><office:body><office:chart><table:table>{}{}</table:table></office:chart></office:body></office:document-content>",
+        row(["City", "Price"]),
+        row(["Oslo", "9.1"])
+    );
+    let said = text(
+        "a.odt",
+        samples::odf_with("text", &body, &[("Object 1/content.xml", &chart)]),
+    );
+    assert!(
+        said.contains("Termination [Comment (Legal): thirty days] is at once."),
+        "{said}"
+    );
+    let at = |words: &str| {
+        said.find(words)
+            .unwrap_or_else(|| panic!("{words}: {said}"))
+    };
+    assert!(at("| Oslo | 9.1 |") < at("After it."), "{said}");
+}

@@ -136,7 +136,7 @@ fn reason(error: ZipError) -> SkipReason {
             SkipReason::Encrypted
         }
         ZipError::InvalidArchive(_) => {
-            SkipReason::Damaged("the archive it is made of has no end".to_owned())
+            SkipReason::Damaged("it is cut off: the archive it is made of has no end".to_owned())
         }
         other => SkipReason::Damaged(other.to_string()),
     }

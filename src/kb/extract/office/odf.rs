@@ -17,6 +17,8 @@ use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// A value that fills more neighbouring cells or rows than this is a format, not data.
 const MAX_REPEATED: usize = 64;
+/// Objects that are read of one document.
+const MAX_OBJECTS: usize = 100;
 
 /// Reads a text, a presentation or a spreadsheet.
 pub(in crate::kb::extract) fn document(
@@ -29,7 +31,10 @@ pub(in crate::kb::extract) fn document(
     let content = archive.required("content.xml")?;
     let meta = archive.text("meta.xml")?;
     let title = meta.and_then(|meta| xml::first(&meta, "title"));
-    let mut reading = OdfReader::default();
+    let mut reading = OdfReader {
+        objects: embedded(archive, &content)?,
+        ..OdfReader::default()
+    };
     reading.read(&content)?;
     if reading.is_workbook {
         return reading.workbook.document(title);
@@ -47,8 +52,26 @@ pub(in crate::kb::extract) fn document(
         .finish_sections(title, "its pages are empty or pictures")
 }
 
+/// What charts and other objects within the document say, by their address in it.
+fn embedded(
+    archive: &mut Archive<'_>,
+    content: &str,
+) -> Result<HashMap<String, String>, SkipReason> {
+    let mut objects = HashMap::new();
+    for rest in content.split("href=\"./").skip(1).take(MAX_OBJECTS) {
+        let name = rest.split('"').next().unwrap_or_default();
+        if let Some(content) = archive.text(&format!("{name}/content.xml"))? {
+            let mut reading = OdfReader::default();
+            reading.read(&content)?;
+            objects.insert(format!("./{name}"), reading.draft.into_text());
+        }
+    }
+    Ok(objects)
+}
+
 #[derive(Default)]
 struct OdfReader {
+    objects: HashMap<String, String>,
     draft: Draft,
     title: Option<String>,
     /// What is being said, and the heading level it has; 0 for the title of the whole.
@@ -90,8 +113,10 @@ impl OdfReader {
             }
             match event {
                 XmlEvent::Open(tag) => match tag.name() {
-                    "tracked-changes" | "annotation" | "automatic-styles" | "styles" | "forms"
-                    | "shapes" => events.skip()?,
+                    "tracked-changes" | "automatic-styles" | "styles" | "forms" | "shapes" => {
+                        events.skip()?;
+                    }
+                    "annotation" => self.read_comment(&mut events)?,
                     _ => self.open(&tag)?,
                 },
                 XmlEvent::Close(name) => self.close(&name)?,
@@ -100,6 +125,35 @@ impl OdfReader {
                 }
                 XmlEvent::Text(_) => {}
             }
+        }
+        Ok(())
+    }
+
+    /// A comment stands where it was made, with its author.
+    fn read_comment(&mut self, events: &mut Events<'_>) -> Result<(), SkipReason> {
+        let (mut within, mut author, mut said) = (String::new(), String::new(), String::new());
+        while let Some(event) = events.next()? {
+            match event {
+                XmlEvent::Open(tag) => tag.name().clone_into(&mut within),
+                XmlEvent::Close(name) if name == "annotation" => break,
+                XmlEvent::Close(_) => said.push(' '),
+                XmlEvent::Text(text) => match within.as_str() {
+                    "creator" => author.push_str(&text),
+                    "date" | "date-string" | "creator-initials" => {}
+                    _ => said.push_str(&text),
+                },
+            }
+        }
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        if said.is_empty() {
+            return Ok(());
+        }
+        let comment = format!("[Comment ({author}): {said}]").replace(" ()", "");
+        if self.depth > 0 {
+            self.paragraph.push(' ');
+            self.paragraph.push_str(&comment);
+        } else {
+            self.paragraph(&comment);
         }
         Ok(())
     }
@@ -138,6 +192,12 @@ impl OdfReader {
                 self.draft.begin(PlaceUnit::Slide, None, self.slides);
             }
             "notes" => self.in_notes = true,
+            "object" => {
+                let object = tag.attribute("href");
+                if let Some(said) = object.and_then(|object| self.objects.remove(&object)) {
+                    self.draft.push_apart(&said);
+                }
+            }
             _ => return self.open_table(tag),
         }
         Ok(())
@@ -253,7 +313,8 @@ impl OdfReader {
         if self.tables.push_text(text) {
             return;
         }
-        let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;
+        let is_beside = self.in_notes || self.lists > 0;
+        let first_of_slide = self.slides > 0 && !self.slide_has_heading && !is_beside;
         if let Some(level) = heading.or(first_of_slide.then_some(1)) {
             self.slide_has_heading = true;
             if level == 0 {

@@ -166,6 +166,7 @@ fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(
             ("From", Some(person(&message.sender))),
             ("To", Some(people(&message.to))),
             ("Cc", Some(people(&message.cc))),
+            ("Bcc", Some(people(&message.bcc))),
             ("Date", date.cloned()),
         ],
     );
@@ -195,6 +196,8 @@ fn write_outlook(draft: &mut Draft, message: &Outlook, depth: usize) -> Result<(
                 .any(|end| name.ends_with(end));
         if is_text && attachment.payload_bytes.len() <= MAX_ATTACHED_BYTES {
             draft.push_apart(&String::from_utf8_lossy(&attachment.payload_bytes));
+        } else {
+            miss_attachment(draft, name);
         }
     }
     Ok(())
@@ -245,6 +248,7 @@ fn write_message(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Resu
             ("From", message.from().map(people)),
             ("To", message.to().map(people)),
             ("Cc", message.cc().map(people)),
+            ("Bcc", message.bcc().map(people)),
             (
                 "Date",
                 message.date().map(mail_parser::DateTime::to_rfc3339),
@@ -281,22 +285,28 @@ fn attached(draft: &mut Draft, part: &MessagePart<'_>, depth: usize) -> Result<(
             draft.push_apart("Attached message:");
             write_message(draft, inner, depth + 1)
         }
-        PartType::Text(text) => {
+        PartType::Text(text) if text.len() <= MAX_ATTACHED_BYTES => {
             draft.push_apart(&format!("Attachment: {name}"));
-            draft.push_apart(&text[..text.floor_char_boundary(MAX_ATTACHED_BYTES)]);
+            draft.push_apart(text);
             Ok(())
         }
-        PartType::Html(page) => {
+        PartType::Html(page) if page.len() <= MAX_ATTACHED_BYTES => {
             draft.push_apart(&format!("Attachment: {name}"));
-            let page = &page[..page.floor_char_boundary(MAX_ATTACHED_BYTES)];
             draft.push_apart(&html::to_markdown(page)?.0);
             Ok(())
         }
         _ => {
             draft.push_apart(&format!("Attachment: {name}"));
+            miss_attachment(draft, name);
             Ok(())
         }
     }
+}
+
+fn miss_attachment(draft: &mut Draft, name: &str) {
+    draft.miss(format!(
+        "attachment {name}: save it into the folder to have it read"
+    ));
 }
 
 fn people(address: &Address<'_>) -> String {

@@ -8,10 +8,11 @@ use super::{html, markdown};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
+use crate::text::counted;
 
-/// Of what one cell printed, this much tells what it was.
-const MAX_OUTPUT_LINES: usize = 30;
-const MAX_OUTPUT_BYTES: usize = 4000;
+/// Of what one cell printed, this much tells what it was; the rest is listed as missing.
+const MAX_OUTPUT_LINES: usize = 1000;
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Reads a notebook of any version since 3.
 pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
@@ -35,7 +36,11 @@ pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extractio
         } else {
             source
         };
-        let outputs = outputs(cell);
+        let (outputs, left_out) = outputs(cell);
+        if left_out > 0 {
+            let lines = counted(left_out, "line");
+            draft.miss(format!("cell {}: {lines} of its output", at + 1));
+        }
         if source.trim().is_empty() && outputs.is_empty() {
             continue;
         }
@@ -94,8 +99,8 @@ fn without_colours(line: &str) -> String {
     plain
 }
 
-/// What the cell printed and returned, as far as it is text.
-fn outputs(cell: &Value) -> String {
+/// What the cell printed and returned, as far as it is text, and how many lines of it are left out.
+fn outputs(cell: &Value) -> (String, usize) {
     let mut said = String::new();
     for output in cell["outputs"].as_array().into_iter().flatten() {
         let printed = match output["output_type"].as_str() {
@@ -117,11 +122,9 @@ fn outputs(cell: &Value) -> String {
         said.pop();
         said.push('\n');
     }
-    let mut kept: String = said
-        .lines()
-        .take(MAX_OUTPUT_LINES)
-        .collect::<Vec<_>>()
-        .join("\n");
-    kept.truncate(kept.floor_char_boundary(MAX_OUTPUT_BYTES));
-    kept.trim().to_owned()
+    let said = said.trim();
+    let lines = said.split_inclusive('\n').take(MAX_OUTPUT_LINES);
+    let kept = lines.map(str::len).sum::<usize>().min(MAX_OUTPUT_BYTES);
+    let (kept, rest) = said.split_at(said.floor_char_boundary(kept));
+    (kept.trim().to_owned(), rest.lines().count())
 }
