@@ -1042,8 +1042,12 @@ fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
         (SYNTHESIZE, vec![says("Seven [1].")]),
     ]);
     let place = place();
-    place.0.file("kb/door.md", "# Door\n\nThe door is no gate.\n");
-    place.0.file("kb/wall.md", "# Wall\n\nThe wall has a gate.\n");
+    place
+        .0
+        .file("kb/door.md", "# Door\n\nThe door is no gate.\n");
+    place
+        .0
+        .file("kb/wall.md", "# Wall\n\nThe wall has a gate.\n");
     place.index();
     let base_url = format!("http://{}/v1", server.address());
     let output = place.ask(&base_url, &[], "Compare gate and door");

@@ -19,6 +19,7 @@ use super::job::{JobSettings, ModelJob};
 use super::overflow::{Shorter, shorter};
 use super::partial_reply::PartialReply;
 use super::price::Prices;
+use super::read::judgement;
 use super::reply_schema::ReplySchema;
 use super::room::Room;
 use super::stream::{ChatReply, CutShort};
@@ -331,6 +332,10 @@ impl ChatExchange {
             partial_reply.push(&piece).await;
         }
         partial_reply.finish().await;
+        if partial_reply.out.is_none() {
+            let others = [&*reply.calls(), reply.thoughts()];
+            partial_reply.text = judgement(&partial_reply.text, &others).to_owned();
+        }
         if partial_reply.out.is_some() && !partial_reply.shown {
             return Err(reply.empty());
         }

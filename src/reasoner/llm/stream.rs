@@ -5,12 +5,14 @@
 //! everything as a stream. A reply that does not end by itself is ended here, in proportion to the
 //! tokens that were asked for.
 
+use std::collections::BTreeMap;
+
 use eventsource_stream::{EventStream, EventStreamError, Eventsource};
 use futures_util::StreamExt;
 use futures_util::stream;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{Body, Bounds, Broken, after_marks, all_of, first_sign, guarded, readable};
@@ -33,6 +35,8 @@ pub struct ChatReply {
     said: usize,
     /// Thoughts of a field of their own.
     thoughts: String,
+    /// Functions that were called, by their place.
+    calls: BTreeMap<u64, (String, String)>,
     end: End,
     understood: bool,
     /// The first half of a character whose other half is in a later event.
@@ -124,6 +128,7 @@ impl ChatReply {
             last_byte_at: Instant::now(),
             said: 0,
             thoughts: String::new(),
+            calls: BTreeMap::new(),
             end: End::Unsaid,
             understood: false,
             half: None,
@@ -164,7 +169,7 @@ impl ChatReply {
                 self.bounds.waiting.thinking(|| estimate(thoughts));
             }
             let text = chunk.text();
-            self.said += text.len();
+            self.said += text.len() + chunk.add_calls(&mut self.calls);
             if self.said + self.thoughts.len() > self.bounds.text_bytes() {
                 self.stop();
             }
@@ -177,6 +182,13 @@ impl ChatReply {
     /// What was thought in a field of its own.
     pub fn thoughts(&self) -> &str {
         &self.thoughts
+    }
+
+    /// The functions that were called, as JSON.
+    pub fn calls(&self) -> String {
+        let calls = self.calls.values();
+        let calls = calls.map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
+        Value::from_iter(calls).to_string()
     }
 
     /// The error for a reply that turned out to hold no text.

@@ -128,18 +128,14 @@ fn numbers(items: &[Value]) -> Result<Vec<f64>, String> {
         .collect()
 }
 
-/// `{"id": 1, "score": 0.5}` each; the ids, when given, tell the order.
+/// `{"id": 1, "score": 0.5}` or `{"1": 0.5}` each; the ids, when given, tell the order.
 fn by_id(items: &[Value]) -> Result<Vec<f64>, String> {
-    let maps: Option<Vec<_>> = items
-        .iter()
-        .map(|item| item.as_object().and_then(map_of_scores))
-        .collect();
-    if let Some(maps) = maps {
-        let scored: Result<Vec<_>, _> = maps.into_iter().collect();
-        return in_order(scored?.concat());
-    }
     let mut scored = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
+        if let Some(pairs) = item.as_object().and_then(map_of_scores) {
+            scored.extend(pairs?);
+            continue;
+        }
         let score = score_of(item).unwrap_or(&Value::Null);
         let score = number(score).ok_or_else(|| not_a_number(at, score))?;
         let id = ["id", "n", "index", "item", "number"]

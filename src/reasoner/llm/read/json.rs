@@ -1,7 +1,8 @@
 //! The JSON in a reply, wherever it is and however it is written.
 
+use heck::ToSnakeCase;
 use jsonrepair_rs::jsonrepair;
-use serde_json::{Deserializer, Map, Value};
+use serde_json::{Deserializer, Value};
 
 use crate::reasoner::llm::think::without_thoughts;
 
@@ -127,30 +128,13 @@ fn repaired(text: &str) -> Option<(Value, usize)> {
 fn with_plain_names(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let plain = fields
-                .into_iter()
-                .map(|(name, value)| (plain_name(&name), with_plain_names(value)));
-            Value::Object(plain.collect::<Map<_, _>>())
+            let fields = fields.into_iter();
+            let plain = fields.map(|(name, value)| (name.to_snake_case(), with_plain_names(value)));
+            Value::Object(plain.collect())
         }
         Value::Array(items) => items.into_iter().map(with_plain_names).collect(),
         other => other,
     }
-}
-
-fn plain_name(name: &str) -> String {
-    let mut plain = String::with_capacity(name.len() + 2);
-    let mut after_small = false;
-    for c in name.trim().chars() {
-        if c.is_uppercase() && after_small {
-            plain.push('_');
-        }
-        after_small = c.is_lowercase();
-        match c {
-            ' ' | '-' => plain.push('_'),
-            _ => plain.extend(c.to_lowercase()),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]
