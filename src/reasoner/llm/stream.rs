@@ -184,10 +184,15 @@ impl ChatReply {
         &self.thoughts
     }
 
-    /// The functions that were called, as JSON.
+    /// The functions that were called, as JSON; empty where none was.
     pub fn calls(&self) -> String {
-        let calls = self.calls.values();
-        let calls = calls.map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
+        if self.calls.is_empty() {
+            return String::new();
+        }
+        let calls = self
+            .calls
+            .values()
+            .map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
         Value::from_iter(calls).to_string()
     }
 
