@@ -241,15 +241,13 @@ fn formed_numbers(inside: &str) -> Option<(Vec<usize>, bool)> {
     let mut numbers = Vec::new();
     for found in NUMBERS.as_ref()?.captures_iter(list) {
         let first = number(found.get(1)?.as_str())?;
-        let last = match found.get(2) {
-            Some(last) => number(last.as_str())?,
-            None => first,
-        };
-        let length = last.checked_sub(first)?;
-        if length >= LONGEST_RANGE {
+        let end = found
+            .get(2)
+            .map_or(Some(first), |end| number(end.as_str()))?;
+        if end.checked_sub(first)? >= LONGEST_RANGE {
             return None;
         }
-        numbers.extend(first..=last);
+        numbers.extend(first..=end);
     }
     numbers.dedup();
     Some((numbers, always))

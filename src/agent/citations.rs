@@ -610,9 +610,10 @@ mod tests {
             all_forms: bool,
         ) {
             let text: String = pieces.concat();
-            let citable = match all_forms {
-                true => Citable::sources(vec!["a.md".to_owned(), "b.md".to_owned()]),
-                false => Citable::numbers(2),
+            let citable = if all_forms {
+                Citable::sources(vec!["a.md".to_owned(), "b.md".to_owned()])
+            } else {
+                Citable::numbers(2)
             };
             let mut whole = CitationFilter::new(citable.clone());
             let mut shown = whole.push(&text);

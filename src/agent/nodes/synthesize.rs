@@ -185,11 +185,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         (Vec::new(), CitationFilter::passing_all())
     } else {
         let context = std::mem::take(&mut run.state.context);
-        let citable = if run.ports.reasoner.answers_at_once() {
-            Citable::numbers(context.len())
-        } else {
-            Citable::sources(context.iter().map(|item| item.source.clone()).collect())
-        };
+        let citable = citable(run, &context);
         (context, CitationFilter::new(citable))
     };
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
@@ -275,13 +271,10 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
 
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
-    warn_of_removed(run, &filter).await;
+    let must_cite = synthesis.outcome == Outcome::Answered && !context.is_empty();
+    warn_of_citations(run, &filter, must_cite && !is_blank(&text)).await;
     if is_blank(&text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
-    }
-    let is_answered = synthesis.outcome == Outcome::Answered;
-    if is_answered && !context.is_empty() && filter.used().is_empty() {
-        run.events.warn("answer_uncited", UNCITED.to_owned()).await;
     }
     Ok(Answer {
         text,
@@ -289,6 +282,15 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         outcome: synthesis.outcome,
         confidence: synthesis.confidence.map(Confidence::rounded),
     })
+}
+
+/// What an answer may cite: the offline engine writes its own marks, a model writes them as it was trained to.
+fn citable(run: &Run<'_>, context: &[Evidence]) -> Citable {
+    if run.ports.reasoner.answers_at_once() {
+        Citable::numbers(context.len())
+    } else {
+        Citable::sources(context.iter().map(|item| item.source.clone()).collect())
+    }
 }
 
 /// The places of the items in the order of their numbers: what is cited comes first, as it is cited, and
@@ -299,12 +301,15 @@ fn places(filter: &CitationFilter, count: usize, by_use: bool) -> Vec<usize> {
     first.iter().copied().chain(rest).collect()
 }
 
-async fn warn_of_removed(run: &mut Run<'_>, filter: &CitationFilter) {
+async fn warn_of_citations(run: &mut Run<'_>, filter: &CitationFilter, must_cite: bool) {
     let removed = filter.removed();
     if !removed.is_empty() {
         let marks: Vec<_> = removed.iter().map(|n| format!("[{n}]")).collect();
         let message = format!("removed {}: no such evidence", marks.join(" "));
         run.events.warn("citation_removed", message).await;
+    }
+    if must_cite && filter.used().is_empty() {
+        run.events.warn("answer_uncited", UNCITED.to_owned()).await;
     }
 }
 

@@ -333,8 +333,9 @@ impl ChatExchange {
         }
         partial_reply.finish().await;
         if partial_reply.out.is_none() {
+            let said = std::mem::take(&mut partial_reply.text);
             let others = [&*reply.calls(), reply.thoughts()];
-            partial_reply.text = judgement(&partial_reply.text, &others).to_owned();
+            judgement(&said, &others).clone_into(&mut partial_reply.text);
         }
         if partial_reply.out.is_some() && !partial_reply.shown {
             return Err(reply.empty());

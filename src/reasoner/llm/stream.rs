@@ -193,7 +193,7 @@ impl ChatReply {
             .calls
             .values()
             .map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
-        Value::from_iter(calls).to_string()
+        calls.collect::<Value>().to_string()
     }
 
     /// The error for a reply that turned out to hold no text.

@@ -136,7 +136,7 @@ impl StreamChunk {
                 match &function["arguments"] {
                     Value::String(piece) => arguments.push_str(piece),
                     Value::Object(whole) => {
-                        arguments.push_str(&Value::from(whole.clone()).to_string())
+                        arguments.push_str(&Value::from(whole.clone()).to_string());
                     }
                     _ => {}
                 }

@@ -46,11 +46,14 @@ pub fn rescale(grades: &mut [f64]) -> Option<Caveat> {
     let are_of_scale = grades.iter().all(|grade| *grade == 0.0 || *grade >= 1.0);
     let mut ranks = grades.to_vec();
     ranks.sort_by(f64::total_cmp);
-    let are_ranks = ranks.len() > 1 && ranks.iter().zip(1_u32..).all(|(a, n)| *a == f64::from(n));
+    let counted = (1_u32..).map(f64::from).take(ranks.len());
+    let are_ranks = ranks.len() > 1 && counted.eq(ranks);
     if !are_of_scale || are_ranks {
         return None;
     }
-    grades.iter_mut().for_each(|grade| *grade /= scale);
+    for grade in grades.iter_mut() {
+        *grade /= scale;
+    }
     Some(Caveat {
         code: "grades_rescaled",
         message: format!(
