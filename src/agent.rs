@@ -5,6 +5,7 @@
 //! future that owns its state, so that cancelling is dropping: every await on a port goes through
 //! one guard that races the run's token, and whatever happens the last event is `run_finished`.
 
+mod citation_marks;
 mod citations;
 mod context;
 mod dialogue;

@@ -10,20 +10,26 @@ use std::ops::Range;
 
 use crate::text::{code_ranges, ends_all_blocks};
 
+use super::citation_marks::{Citable, Mark};
+
 /// Lets `[n]` through where n is an item, and removes it where it is not.
 ///
-/// A mark may list several numbers, `[1, 3]`; those that map to nothing leave the list. What comes
-/// out does not depend on how the text was cut into pieces.
+/// A mark may list several numbers, `[1, 3]`; those that map to nothing leave the list. A mark in another form
+/// is shown in this one. What comes out does not depend on how the text was cut into pieces.
 #[derive(Debug, Clone)]
 pub(super) struct CitationFilter {
-    /// How many items there are; `None` lets everything through.
-    items: Option<usize>,
+    /// What may be cited; `None` lets everything through.
+    citable: Option<Citable>,
     /// What came since the last block that surely ended, bad marks outside code removed.
     block: String,
     /// How much of it was shown.
     shown: usize,
-    /// Where the first bad mark begins that may or may not be code.
+    /// Where the first mark begins that is to be changed and may or may not be code.
     held: Option<usize>,
+    /// Whether the block may end with a mark: what follows tells whether it is one.
+    may_end_with_mark: bool,
+    /// Where the last mark was removed: what stands there now stood apart from what is before it.
+    removed_at: Option<usize>,
     /// Whether something in the block may begin code.
     may_hold_code: bool,
     line: MarkdownLine,
@@ -45,9 +51,6 @@ enum MarkdownLine {
     Text,
 }
 
-/// Longer than any list of numbers worth checking.
-const LONGEST_MARK: usize = 256;
-
 /// So many blanks before a line may make it code.
 const INDENT: usize = 4;
 
@@ -55,13 +58,15 @@ const INDENT: usize = 4;
 const ROUNDS: usize = 8;
 
 impl CitationFilter {
-    /// For an answer over `items` items.
-    pub(super) fn new(items: usize) -> Self {
+    /// For an answer over what may be cited.
+    pub(super) fn new(citable: Citable) -> Self {
         Self {
-            items: Some(items),
+            citable: Some(citable),
             block: String::new(),
             shown: 0,
             held: None,
+            may_end_with_mark: false,
+            removed_at: None,
             may_hold_code: false,
             line: MarkdownLine::Blank(0),
             after_blank: false,
@@ -75,14 +80,14 @@ impl CitationFilter {
     /// For small talk, where brackets mean nothing (R24).
     pub(super) fn passing_all() -> Self {
         Self {
-            items: None,
-            ..Self::new(0)
+            citable: None,
+            ..Self::new(Citable::nothing())
         }
     }
 
     /// What of the next piece can be shown.
     pub(super) fn push(&mut self, piece: &str) -> String {
-        if self.items.is_none() {
+        if self.citable.is_none() {
             return piece.to_owned();
         }
         let mut shown = String::with_capacity(piece.len());
@@ -97,6 +102,7 @@ impl CitationFilter {
     /// What was still held back: a bracket that never closed is text.
     pub(super) fn finish(&mut self) -> String {
         let mut shown = String::new();
+        self.check_mark(None);
         if self.may_hold_code {
             self.check_all();
         }
@@ -115,6 +121,7 @@ impl CitationFilter {
     }
 
     fn accept(&mut self, c: char, shown: &mut String) {
+        self.check_mark(Some(c));
         // A line that begins with a mark may begin with something else, or be blank, without it.
         let at_margin = self.line == MarkdownLine::Blank(0) && !c.is_whitespace() && c != '[';
         if self.after_blank && at_margin {
@@ -136,9 +143,7 @@ impl CitationFilter {
             (MarkdownLine::Text, _) => MarkdownLine::Text,
         };
         self.may_hold_code |= matches!(c, '`' | '~' | '<');
-        if c == ']' {
-            self.check_mark();
-        }
+        self.may_end_with_mark = matches!(c, ']' | '】' | '］');
         // Blanks may follow a fence that text behind them makes none.
         let is_decided = c == '\n' || c != ' ' && c != '\t' || !ends_with_fence(&self.block);
         if after_code && is_decided && self.held.is_some() {
@@ -146,30 +151,55 @@ impl CitationFilter {
         }
     }
 
-    /// Checks the mark that ends the block so far, if one does.
-    fn check_mark(&mut self) {
-        let end = self.block.len();
-        let Some((open, numbers)) = mark_before(&self.block, end) else {
+    /// Checks the mark that ends the block so far, if one does, now that it is known what follows.
+    fn check_mark(&mut self, next: Option<char>) {
+        if !std::mem::take(&mut self.may_end_with_mark) {
+            return;
+        }
+        let Some(mark) = self.last_mark(next) else {
             return;
         };
-        let is_bad = self.is_bad(&numbers);
+        let changes = self.is_changed(&mark);
         if !self.may_hold_code {
-            if is_bad && open >= self.shown {
-                let (start, left) = self.without_bad(open, &numbers);
-                self.block.replace_range(start..end, &left);
+            if changes && mark.range.start >= self.shown {
+                let (start, left) = self.changed(&mark);
+                self.block.replace_range(start..mark.range.end, &left);
+                self.removed_at = left.is_empty().then_some(start);
             }
-            self.note_used(&numbers);
-        } else if is_bad && self.held.is_none() {
-            self.held = Some(start_of_brackets(&self.block, open));
+            self.note_used(&mark.numbers);
+        } else if changes && self.held.is_none() {
+            self.held = Some(self.start_of_brackets(&mark));
         }
     }
 
-    fn is_item(&self, n: usize) -> bool {
-        self.items.is_some_and(|items| (1..=items).contains(&n))
+    /// The mark that ends the block so far, where `next` follows.
+    fn last_mark(&self, next: Option<char>) -> Option<Mark> {
+        let from = self.removed_at.unwrap_or(0);
+        let citable = self.citable.as_ref()?;
+        let mut mark = citable.mark_before(&self.block, next);
+        if mark.is_none() && from > 0 {
+            // A word before a mark that was removed is not before this one.
+            mark = citable.mark_before(&self.block[from..], next);
+            if let Some(mark) = &mut mark {
+                mark.range = mark.range.start + from..mark.range.end + from;
+            }
+        }
+        mark
     }
 
-    fn is_bad(&self, numbers: &[usize]) -> bool {
-        numbers.iter().any(|&n| !self.is_item(n))
+    fn start_of_brackets(&self, mark: &Mark) -> usize {
+        let start = mark.range.start;
+        let citable = self.citable.as_ref();
+        citable.map_or(start, |of| of.start_of_brackets(&self.block, start))
+    }
+
+    fn is_item(&self, n: usize) -> bool {
+        self.citable.as_ref().is_some_and(|of| of.is_item(n))
+    }
+
+    /// Whether a mark is shown otherwise than it is written, or not at all.
+    fn is_changed(&self, mark: &Mark) -> bool {
+        !mark.is_plain || mark.numbers.iter().any(|&n| !self.is_item(n))
     }
 
     fn note_used(&mut self, numbers: &[usize]) {
@@ -181,8 +211,9 @@ impl CitationFilter {
     }
 
     /// Notes the numbers that leave a mark: from where it is replaced, and by what.
-    fn without_bad(&mut self, open: usize, numbers: &[usize]) -> (usize, String) {
-        let (good, bad): (Vec<usize>, Vec<usize>) = numbers.iter().partition(|&&n| self.is_item(n));
+    fn changed(&mut self, mark: &Mark) -> (usize, String) {
+        let (open, numbers) = (mark.range.start, mark.numbers.iter());
+        let (good, bad): (Vec<usize>, Vec<usize>) = numbers.partition(|&&n| self.is_item(n));
         for n in bad {
             if let Err(at) = self.removed.binary_search(&n) {
                 self.removed.insert(at, n);
@@ -222,6 +253,7 @@ impl CitationFilter {
         self.block.clear();
         self.shown = 0;
         self.held = None;
+        self.removed_at = None;
         self.may_hold_code = false;
         self.look_from = 0;
         self.line = MarkdownLine::Blank(0);
@@ -237,26 +269,28 @@ impl CitationFilter {
             } else {
                 Vec::new()
             };
-            let found: Vec<_> = marks(&self.block)
-                .filter(|(mark, _)| !is_within(mark, &code))
+            let found: Vec<Mark> = self
+                .marks()
+                .filter(|mark| !is_within(&mark.range, &code))
                 .collect();
             let mut changed = false;
-            for (mark, numbers) in found.iter().rev() {
-                if self.is_bad(numbers) && mark.start >= self.shown {
-                    let (start, mut left) = self.without_bad(mark.start, numbers);
+            for mark in found.iter().rev() {
+                let range = mark.range.clone();
+                if self.is_changed(mark) && range.start >= self.shown {
+                    let (start, mut left) = self.changed(mark);
                     let joins = self.block[..start].ends_with('`')
-                        && self.block[mark.end..].starts_with('`');
+                        && self.block[range.end..].starts_with('`');
                     if left.is_empty() && joins {
                         // Two runs of backticks that become one would make other code.
                         left.push(' ');
                     }
-                    self.block.replace_range(start..mark.end, &left);
+                    self.block.replace_range(start..range.end, &left);
                     changed = true;
                 }
             }
             if !changed {
-                for (_, numbers) in found {
-                    self.note_used(&numbers);
+                for mark in found {
+                    self.note_used(&mark.numbers);
                 }
                 return;
             }
@@ -274,18 +308,31 @@ impl CitationFilter {
             return;
         }
         let code = code_ranges(&self.block);
-        let stays = |(mark, numbers): (Range<usize>, Vec<usize>)| {
-            is_within(&mark, &code) || !self.is_bad(&numbers)
-        };
-        if marks(&self.block).all(stays) {
+        let stays = |mark: Mark| is_within(&mark.range, &code) || !self.is_changed(&mark);
+        if self.marks().all(stays) {
             self.held = None;
         }
     }
 
+    fn marks(&self) -> impl Iterator<Item = Mark> {
+        let citable = self.citable.iter();
+        citable.flat_map(|citable| citable.marks(&self.block))
+    }
+
     /// Shows what can no longer change.
     fn show(&mut self, shown: &mut String) {
-        let unfinished = unfinished_mark(&self.block);
-        let end = self.held.map_or(unfinished, |held| held.min(unfinished));
+        let Some(citable) = &self.citable else {
+            return;
+        };
+        let blanks = self.block.trim_end_matches(' ').len();
+        let mut end = citable.unfinished(&self.block).min(blanks);
+        if self.may_end_with_mark
+            && let Some(mark) = self.last_mark(None)
+            && self.is_changed(&mark)
+        {
+            end = end.min(self.start_of_brackets(&mark));
+        }
+        let end = self.held.map_or(end, |held| held.min(end));
         if end > self.shown {
             shown.push_str(&self.block[self.shown..end]);
             self.shown = end;
@@ -306,67 +353,9 @@ pub(super) fn is_within(mark: &Range<usize>, code: &[Range<usize>]) -> bool {
         .is_some_and(|range| range.start <= mark.start && mark.end <= range.end)
 }
 
-/// All marks of `text`, from left to right.
-pub(super) fn marks(text: &str) -> impl Iterator<Item = (Range<usize>, Vec<usize>)> {
-    text.match_indices(']').filter_map(|(at, _)| {
-        let end = at + 1;
-        mark_before(text, end).map(|(open, numbers)| (open..end, numbers))
-    })
-}
-
-/// The mark that ends at `end`: where it opens, and its numbers.
-fn mark_before(text: &str, end: usize) -> Option<(usize, Vec<usize>)> {
-    let before = &text[..end - 1];
-    let from = before.floor_char_boundary(before.len().saturating_sub(LONGEST_MARK));
-    let open = from + before[from..].rfind('[')?;
-    let inside = &before[open + 1..];
-    let numbers: Option<Vec<usize>> = inside
-        .split([',', '，', '、'])
-        .map(|part| number(part.trim_matches(' ')))
-        .collect();
-    Some((open, numbers?))
-}
-
-/// A number too large to count with maps to nothing all the same.
-fn number(digits: &str) -> Option<usize> {
-    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
-}
-
-/// The first of the brackets that open before a mark with nothing else between: what stays of them
-/// when the mark goes may be a mark again. With the spaces before it, one of which goes with each.
-fn start_of_brackets(text: &str, open: usize) -> usize {
-    let from = text.floor_char_boundary(open.saturating_sub(LONGEST_MARK));
-    let run = text[from..open]
-        .char_indices()
-        .rev()
-        .take_while(|(_, c)| *c == '[' || is_in_mark(*c));
-    let first = run.filter(|(_, c)| *c == '[').last();
-    let first = first.map_or(open, |(at, _)| from + at);
-    text[..first].trim_end_matches(' ').len()
-}
-
-fn is_in_mark(c: char) -> bool {
-    c.is_ascii_digit() || matches!(c, ',' | ' ' | '，' | '、')
-}
-
-/// Where the mark begins that `text` may be in the middle of, with the spaces before it; else its
-/// end.
-fn unfinished_mark(text: &str) -> usize {
-    let from = text.floor_char_boundary(text.len().saturating_sub(LONGEST_MARK));
-    let tail = &text[from..];
-    let run = tail.trim_end_matches(is_in_mark);
-    let open = if run.ends_with('[') {
-        start_of_brackets(text, from + run.len() - 1)
-    } else {
-        text.len()
-    };
-    open.min(text.trim_end_matches(' ').len())
-}
-
 /// The text without its citation marks, as the conversation remembers it (R25).
 pub fn without_marks(text: &str) -> String {
-    let mut filter = CitationFilter::new(0);
+    let mut filter = CitationFilter::new(Citable::nothing());
     let mut plain = filter.push(text);
     plain.push_str(&filter.finish());
     plain
@@ -378,11 +367,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn filtered(text: &str, items: usize) -> (String, Vec<usize>, Vec<usize>) {
-        let mut whole = CitationFilter::new(items);
+        filtered_by(&Citable::numbers(items), text)
+    }
+
+    fn filtered_by(citable: &Citable, text: &str) -> (String, Vec<usize>, Vec<usize>) {
+        let mut whole = CitationFilter::new(citable.clone());
         let mut shown = whole.push(text);
         shown.push_str(&whole.finish());
         for cut in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {
-            let mut parts = CitationFilter::new(items);
+            let mut parts = CitationFilter::new(citable.clone());
             let mut again = parts.push(&text[..cut]);
             again.push_str(&parts.push(&text[cut..]));
             again.push_str(&parts.finish());
@@ -424,6 +417,43 @@ mod tests {
     }
 
     #[test]
+    fn r23_marks_in_other_forms_are_shown_as_numbers() {
+        let citable = Citable::sources(vec!["docs/rules.md".to_owned(), "b.md".to_owned()]);
+        for (text, shown, used, removed) in [
+            ("So 【1】.", "So [1].", vec![1], vec![]),
+            ("So 【2†source】【9】.", "So [2].", vec![2], vec![9]),
+            ("So [1-2].", "So [1, 2].", vec![1, 2], vec![]),
+            ("So [Source 2; 1]", "So [2, 1]", vec![2, 1], vec![]),
+            ("So \\[1\\]!", "So [1]!", vec![1], vec![]),
+            ("So [rules.md].", "So [1].", vec![1], vec![]),
+            ("So [^9]", "So", vec![], vec![9]),
+            ("`[1-2]` [e1]", "`[1-2]` [1]", vec![1], vec![]),
+            (
+                "```\n【1】\n```\n【2】",
+                "```\n【1】\n```\n[2]",
+                vec![2],
+                vec![],
+            ),
+            ("a ` b 【1】", "a ` b [1]", vec![1], vec![]),
+            ("a [9][8] b", "a b", vec![], vec![8, 9]),
+        ] {
+            let expected = (shown.to_owned(), used, removed);
+            assert_eq!(filtered_by(&citable, text), expected, "{text:?}");
+        }
+        for text in [
+            "lies in [0, 1]",
+            "arr[42] = 1",
+            "[x] [1](url) and [rules.md](docs/rules.md)",
+            "[1]: url\n[^2]: a note",
+            "[unclosed",
+            "a [long text in brackets that is none of the forms] b",
+        ] {
+            let expected = (text.to_owned(), vec![], vec![]);
+            assert_eq!(filtered_by(&citable, text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn shown_a_stray_backtick_opens_no_code() {
         for (text, shown, used, removed) in [
             // The tick on `a key [9] is none, so that what follows is text.
@@ -452,7 +482,7 @@ mod tests {
                 vec![9],
             ),
             (
-                "````\nx[9]\n```\n[1]",
+                "````\nx [9]\n```\n[1]",
                 "````\nx\n```\n[1]",
                 vec![1],
                 vec![9],
@@ -495,7 +525,7 @@ mod tests {
             ("```\nxs[0]\n```\n", ""),
             ("Use `xs[0", "[0"),
         ] {
-            let mut filter = CitationFilter::new(2);
+            let mut filter = CitationFilter::new(Citable::numbers(2));
             let shown = filter.push(text);
             let waits = text.strip_prefix(shown.as_str()).unwrap();
             assert!(held.ends_with(waits), "{text:?} waits at {waits:?}");
@@ -514,7 +544,7 @@ mod tests {
             "` [9]\n",
             "- `\n\n  [9]",
         ] {
-            let mut filter = CitationFilter::new(2);
+            let mut filter = CitationFilter::new(Citable::numbers(2));
             for _ in 0..5_000 {
                 filter.push(piece);
             }
@@ -558,6 +588,15 @@ mod tests {
             "# ",
             "7",
             "[0]",
+            "(",
+            ":",
+            "【1】",
+            " 【9†x】",
+            "[^2]",
+            "[1-2]",
+            "[a.md]",
+            "\\[1\\]",
+            "［",
         ]);
         prop::collection::vec(fragment, 0..40)
     }
@@ -568,16 +607,22 @@ mod tests {
         fn shown_no_mark_that_maps_to_nothing_is_left_in_text(
             pieces in fragments(),
             cuts in prop::collection::vec(0_usize..200, 0..12),
+            all_forms: bool,
         ) {
             let text: String = pieces.concat();
-            let mut whole = CitationFilter::new(2);
+            let citable = if all_forms {
+                Citable::sources(vec!["a.md".to_owned(), "b.md".to_owned()])
+            } else {
+                Citable::numbers(2)
+            };
+            let mut whole = CitationFilter::new(citable.clone());
             let mut shown = whole.push(&text);
             shown.push_str(&whole.finish());
 
             let mut cuts: Vec<usize> = cuts.iter().map(|&cut| text.floor_char_boundary(cut)).collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
-            let mut parts = CitationFilter::new(2);
+            let mut parts = CitationFilter::new(citable.clone());
             let mut streamed = String::new();
             for pair in cuts.windows(2) {
                 streamed.push_str(&parts.push(&text[pair[0]..pair[1]]));
@@ -588,11 +633,12 @@ mod tests {
 
             // As the chat draws it.
             let code = code_as_drawn(&shown);
-            for (mark, numbers) in marks(&shown) {
-                let bad = numbers.iter().any(|n| !(1..=2).contains(n));
-                prop_assert!(!bad || is_within(&mark, &code), "{:?} in {:?} of {:?}", mark, shown, text);
-                let noted = numbers.iter().all(|n| whole.used().contains(n));
-                prop_assert!(noted || is_within(&mark, &code), "{:?} is not noted", numbers);
+            for mark in citable.marks(&shown) {
+                let is_code = is_within(&mark.range, &code);
+                let bad = !mark.is_plain || mark.numbers.iter().any(|n| !(1..=2).contains(n));
+                prop_assert!(!bad || is_code, "{:?} in {:?} of {:?}", mark, shown, text);
+                let noted = mark.numbers.iter().all(|n| whole.used().contains(n));
+                prop_assert!(noted || is_code, "{:?} is not noted", mark);
             }
         }
     }

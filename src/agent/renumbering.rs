@@ -2,23 +2,28 @@
 
 use crate::text::code_ranges;
 
-use super::citations::{is_within, marks};
+use super::citation_marks::Citable;
+use super::citations::is_within;
 
 /// The pieces of a text, the n-th of `places` called n where a mark outside code names it. A mark
 /// stays whole, in the piece in which it begins.
 pub(super) fn renumbered(pieces: &[String], places: &[usize]) -> Vec<String> {
     let text = pieces.concat();
     let code = code_ranges(&text);
-    let marks = marks(&text).filter(|(mark, _)| !is_within(mark, &code));
-    let mut marks = marks.peekable();
+    let citable = Citable::numbers(places.len());
+    let marks = citable.marks(&text);
+    let mut marks = marks
+        .filter(|mark| !is_within(&mark.range, &code))
+        .peekable();
     let (mut end, mut shown) = (0, 0);
     let renumber = |piece: &String| {
         end += piece.len();
         let mut renumbered = String::with_capacity(piece.len());
-        while let Some((mark, numbers)) = marks.next_if(|(mark, _)| mark.start < end) {
-            renumbered.push_str(&text[shown..mark.start]);
-            renumbered.push_str(&with_numbers(&text[mark.clone()], &numbers, places));
-            shown = mark.end;
+        while let Some(mark) = marks.next_if(|mark| mark.range.start < end) {
+            renumbered.push_str(&text[shown..mark.range.start]);
+            let written = &text[mark.range.clone()];
+            renumbered.push_str(&with_numbers(written, &mark.numbers, places));
+            shown = mark.range.end;
         }
         renumbered.push_str(&text[shown.min(end)..end]);
         shown = shown.max(end);

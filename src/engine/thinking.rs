@@ -24,7 +24,8 @@ pub(super) fn reasoner(
         let embedder = Arc::new(CachedEmbedder::new(built_in));
         return Ok(Arc::new(OfflineReasoner::new(embedder)));
     };
-    Ok(Arc::new(endpoint_reasoner(settings, llm)?))
+    let reasoner = endpoint_reasoner(settings, llm)?;
+    Ok(Arc::new(reasoner.with_embedder(built_in)))
 }
 
 /// The thinking engine behind that endpoint.

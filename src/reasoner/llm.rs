@@ -47,12 +47,13 @@ use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, GradeJob, Grades, Identity, PlanJob, Planned,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Embedder, GradeJob, Grades, Identity, PlanJob,
+    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
 };
-use crate::domain::{Outcome, Question, Turn};
+use crate::domain::{Complexity, Outcome, Question, Turn};
 use crate::http::ModelUse;
 use crate::protocol::Mode;
+use crate::reasoner::offline::{self, OfflineReasoner};
 
 pub use checkup::{Answered, StructuredReply};
 pub use job::{JobSettings, Jobs, ModelJob};
@@ -82,6 +83,8 @@ pub struct EndpointReasoner {
     /// Whether the last attempt to find it out failed.
     is_unreached: AtomicBool,
     tools: &'static [ToolDescriptor],
+    /// The second opinion on what a model takes for small talk.
+    offline: Option<OfflineReasoner>,
 }
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
@@ -115,7 +118,15 @@ impl EndpointReasoner {
             model: OnceCell::new_with(named),
             is_unreached: AtomicBool::new(false),
             tools: settings.tools,
+            offline: None,
         })
+    }
+
+    /// The same with an embedding by which the offline engine reads what a model takes for small talk.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        self.offline = Some(OfflineReasoner::new(embedder));
+        self
     }
 
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&str, ReasonerError> {
@@ -202,7 +213,7 @@ impl Reasoner for EndpointReasoner {
     }
 
     fn read(&self, query: &str, history: &[Turn]) -> Question {
-        crate::reasoner::offline::read(query, history)
+        offline::read(query, history)
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
@@ -218,6 +229,15 @@ impl Reasoner for EndpointReasoner {
             )
             .await?;
         let mut analysis = read::analysis(&reply.text);
+        if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
+            let second = match &self.offline {
+                Some(offline) if read::is_read_offline(job.query) => {
+                    Some(offline.analyze(job).await?)
+                }
+                _ => None,
+            };
+            read::settle_small_talk(&mut analysis, second);
+        }
         analysis.usage = reply.usage;
         analysis.warnings.splice(0..0, reply.warnings);
         Ok(analysis)
@@ -253,10 +273,13 @@ impl Reasoner for EndpointReasoner {
                 None,
             )
             .await?;
+        let mut scores = read::grades(&reply.text, job.context.len());
+        let mut warnings = reply.warnings;
+        warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
         Ok(Grades {
-            scores: read::grades(&reply.text, job.context.len()),
+            scores,
             usage: reply.usage,
-            warnings: reply.warnings,
+            warnings,
         })
     }
 
@@ -267,14 +290,12 @@ impl Reasoner for EndpointReasoner {
     ) -> Result<Synthesis, ReasonerError> {
         let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.synthesize(&job, room, &fence);
+        let model_job = match job.complexity {
+            Complexity::Chitchat => ModelJob::SmallTalk,
+            Complexity::Simple | Complexity::Complex => ModelJob::Synthesize,
+        };
         let reply = self
-            .ask(
-                ModelJob::Synthesize,
-                job.origin,
-                None,
-                &messages,
-                Some(&out),
-            )
+            .ask(model_job, job.origin, None, &messages, Some(&out))
             .await?;
         Ok(Synthesis {
             outcome: Outcome::Answered,

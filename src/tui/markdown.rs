@@ -77,6 +77,13 @@ pub fn render_below(
                 code_blocks: page.blocks,
             };
         }
+        if matches!(&event, Event::Text(text) if text.starts_with(['(', ')']))
+            && above.ends_with('\\')
+            && !page.code
+        {
+            // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
+            page.put(page.ink(), "\\");
+        }
         page.event(event);
     }
     page.flush();
@@ -434,6 +441,14 @@ mod tests {
         ─  ──
         1   2
         ");
+    }
+
+    #[test]
+    fn shown_a_formula_keeps_its_backslashes() {
+        assert_eq!(
+            shown(r"So \(x^2\) is \*it\* `\(`.", 40),
+            r"So \(x^2\) is *it* \(."
+        );
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The endpoint engine against scripted servers: the four jobs.
 
+use std::sync::Arc;
+
 use kb_agent::agent::ports::{Reasoner, ReasonerError};
 use kb_agent::domain::{
     Complexity, NodeName, Outcome, QueryType, RoutingPlan, ToolCall, ToolName, Turn,
 };
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use secrecy::SecretString;
+use serde_json::{Value, json};
 
 use crate::llm_jobs::{COUNTED, answer, given, reasoner_at, settings};
 use crate::scripted_endpoint::{MODEL, Reply, ScriptedEndpoint};
@@ -57,6 +61,42 @@ async fn r02_chitchat_comes_with_its_reply() {
     assert_eq!(analysis.reply.as_deref(), Some("你好！"));
 }
 
+/// Two times small talk is misspelled in one word, which no classifier of messages can tell.
+#[tokio::test]
+async fn r02_a_model_that_calls_everything_small_talk_is_not_believed() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::AnalyzeAndRoute,
+        Reply::plain(r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "Yes!"}"#),
+    );
+    let embedder = Arc::new(SentenceEmbedding::new());
+    let reasoner = reasoner_at(&endpoint).await.with_embedder(embedder);
+    let golden = include_str!("fixtures/golden.jsonl").lines();
+    let golden = golden.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut believed = Vec::new();
+    for question in golden.filter_map(|line| line["query"].as_str().map(str::to_owned)) {
+        let question: &str = question.leak();
+        let analysis = reasoner.analyze(given(question).analyze()).await.unwrap();
+        match analysis.plan.complexity {
+            Complexity::Chitchat => believed.push(question),
+            _ => assert_eq!(analysis.warnings[0].code, "small_talk_doubted"),
+        }
+    }
+    assert_eq!(believed, ["trobleshooting", "glosary"]);
+    for talk in [
+        "hello",
+        "thanks!",
+        "Who are you?",
+        "你好",
+        "Danke!",
+        "Привет!",
+    ] {
+        let analysis = reasoner.analyze(given(talk).analyze()).await.unwrap();
+        assert_eq!(analysis.plan.complexity, Complexity::Chitchat, "{talk}");
+        assert_eq!(analysis.reply.as_deref(), Some("Yes!"), "{talk}");
+    }
+}
+
 #[tokio::test]
 async fn r04_an_unreadable_analysis_falls_back_and_still_counts() {
     let endpoint = ScriptedEndpoint::start().await;
@@ -105,6 +145,77 @@ async fn r17_all_items_are_graded_in_one_call() {
     assert_eq!(grades.scores, Ok(vec![0.9, 0.2]));
     assert_eq!(grades.usage, COUNTED);
     assert_eq!(endpoint.nodes().await, ["grade_evidence"]);
+}
+
+#[tokio::test]
+async fn r18_a_judgement_elsewhere_than_in_the_content_is_found() {
+    let message = |message: Value| {
+        let body = json!({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]});
+        Reply::raw(200, "application/json", body.to_string())
+    };
+    let streamed = |deltas: &[Value]| {
+        let events = deltas.iter().map(|delta| {
+            let chunk = json!({"choices": [{"index": 0, "delta": delta}]});
+            format!("data: {chunk}\n\n")
+        });
+        let body = events.collect::<String>() + "data: [DONE]\n\n";
+        Reply::raw(200, "text/event-stream", body)
+    };
+    let scores = r#"{"scores": [0.9, 0.2]}"#;
+    let piece = |index: usize, name: &str, piece: &str| json!({"tool_calls": [{"index": index, "function": {"name": name, "arguments": piece}}]});
+    let called = json!([{"id": "c", "type": "function", "function": {"name": "grades", "arguments": scores}}]);
+    for (reply, read) in [
+        (
+            message(json!({"content": null, "reasoning_content": scores})),
+            true,
+        ),
+        (message(json!({"content": "", "tool_calls": called})), true),
+        (
+            message(
+                json!({"content": null, "function_call": {"name": "grades", "arguments": scores}}),
+            ),
+            true,
+        ),
+        (
+            streamed(&[
+                json!({"role": "assistant", "content": null}),
+                piece(0, "grades", ""),
+                piece(0, "", &scores[..9]),
+                piece(0, "", &scores[9..]),
+            ]),
+            true,
+        ),
+        (
+            streamed(&[
+                json!({"content": null, "reasoning_content": &scores[..5]}),
+                json!({"content": "", "reasoning_content": &scores[5..]}),
+            ]),
+            true,
+        ),
+        (
+            message(
+                json!({"content": "", "reasoning_content": "Maybe [0.9, 0.2]? Or [0.1, 0.1]."}),
+            ),
+            false,
+        ),
+    ] {
+        let endpoint = ScriptedEndpoint::start().await;
+        endpoint.say(NodeName::GradeEvidence, reply.clone());
+        let reasoner = reasoner_at(&endpoint).await;
+        let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
+        let scores = grades.scores.ok();
+        assert_eq!(scores, read.then(|| vec![0.9, 0.2]), "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn r18_grades_of_another_scale_are_divided_with_a_warning() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(NodeName::GradeEvidence, Reply::plain("{'scores': [9, 2,]}"));
+    let reasoner = reasoner_at(&endpoint).await;
+    let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
+    assert_eq!(grades.scores, Ok(vec![0.9, 0.2]));
+    assert_eq!(grades.warnings[0].code, "grades_rescaled");
 }
 
 #[tokio::test]

@@ -1165,7 +1165,10 @@ fn a_reply_that_would_leave_no_room_is_allowed_less() {
     let base_url = format!("http://{}/v1", server.address());
     let output = place.ask(
         &base_url,
-        &[("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "4096".to_owned())],
+        &[
+            ("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "4096".to_owned()),
+            ("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "2000".to_owned()),
+        ],
         "hello",
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

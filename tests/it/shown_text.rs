@@ -66,7 +66,7 @@ fn shown_answers_hold_nothing_that_no_eye_can_see() {
 #[test]
 fn shown_questions_and_documents_break_no_line_of_json() {
     let (place, server) = (place(), served(CHITCHAT, vec![says("Hello!")]));
-    let output = ask(&place, &server, &["--json", HIDDEN]);
+    let output = ask(&place, &server, &["--json", "--route", "chitchat", HIDDEN]);
     let log = std::fs::read(place.audit_log()).unwrap();
     for bytes in [output.stdout, log] {
         let lines = text(&bytes);
@@ -120,7 +120,11 @@ fn shown_an_answer_of_nothing_is_no_answer() {
         (SIMPLE, " [98] [99, 97]\n", no_evidence),
     ] {
         let server = served(analysis, vec![says(answer)]);
-        let output = ask(&place, &server, &["what is the threshold of the gate"]);
+        let asked = match analysis {
+            CHITCHAT => "hello",
+            _ => "what is the threshold of the gate",
+        };
+        let output = ask(&place, &server, &[asked]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{answer:?}: {stderr}");
         assert!(stderr.contains(line), "{answer:?}: {stderr}");
@@ -134,6 +138,50 @@ fn shown_an_answer_of_nothing_is_no_answer() {
     let server = served(reply, vec![says("Hello!")]);
     let output = ask(&place, &server, &["hello"]);
     assert!(text(&output.stdout).starts_with("Hello!\n"));
+}
+
+#[test]
+fn r23_citations_in_any_form_are_shown_as_numbers_and_their_absence_is_said() {
+    let place = place();
+    let no_warning: &[&str] = &[];
+    for (answer, shown, cited, warned) in [
+        (
+            "It is seven 【1†source】.",
+            "It is seven [1].",
+            1,
+            no_warning,
+        ),
+        ("It is seven [gate.md].", "It is seven [1].", 1, no_warning),
+        (
+            "It lies in [0, 1].",
+            "It lies in [0, 1].",
+            0,
+            &["answer_uncited"],
+        ),
+        (
+            "It is seven 【99】.",
+            "It is seven.",
+            0,
+            &["citation_removed", "answer_uncited"],
+        ),
+    ] {
+        let server = served(SIMPLE, vec![says(answer)]);
+        let output = ask(
+            &place,
+            &server,
+            &["--json", "what is the threshold of the gate"],
+        );
+        let emitted = json_lines(&output.stdout);
+        let finished = &events(&emitted, "answer_finished")[0];
+        assert_eq!(finished["text"], shown);
+        assert_eq!(finished["citations"].as_array().unwrap().len(), cited);
+        let codes: Vec<&str> = events(&emitted, "warning")
+            .into_iter()
+            .filter_map(|warning| warning["code"].as_str())
+            .filter(|code| code.starts_with("answer") || code.starts_with("citation"))
+            .collect();
+        assert_eq!(codes, warned, "{answer}");
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
     });
     terminal.keys(ESC);
     terminal.wait_for_text("cancelled");
-    terminal.keys("and now?\r");
+    terminal.keys("thanks!\r");
     terminal.wait_for_text("Still here.");
     leave(terminal);
     let log = demo.place().audit();

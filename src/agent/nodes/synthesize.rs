@@ -1,5 +1,6 @@
 use tokio::sync::mpsc;
 
+use crate::agent::citation_marks::Citable;
 use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
@@ -21,6 +22,10 @@ const PIECES_IN_FLIGHT: usize = 32;
 /// What is said of an answer of which nothing is left once it is cleaned and its citations checked.
 const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to read but citations \
                               of evidence that is not there; ask again, or choose another model";
+
+/// What is said of an answer over evidence that cites none of it.
+const UNCITED: &str = "the answer cites none of the evidence, so nothing shows that it comes from \
+                       the knowledge base; check it against the evidence listed";
 
 /// So many reasons for failed searches are named.
 const REASONS: usize = 2;
@@ -175,11 +180,11 @@ async fn absent_words(run: &Run<'_>, chitchat: bool) -> Result<Vec<String>, Stop
 }
 
 /// Checks the citations of an answer; small talk has none.
-fn citations_of(context: &[Evidence], chitchat: bool) -> CitationFilter {
+fn citations_of(run: &Run<'_>, context: &[Evidence], chitchat: bool) -> CitationFilter {
     if chitchat {
         CitationFilter::passing_all()
     } else {
-        CitationFilter::new(context.len())
+        CitationFilter::new(citable(run, context))
     }
 }
 
@@ -189,7 +194,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     if chitchat {
         context.clear();
     }
-    let mut filter = citations_of(&context, chitchat);
+    let mut filter = citations_of(run, &context, chitchat);
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
     let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
     if !waits_for_numbers {
@@ -256,8 +261,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     let places = places(&filter, context.len(), waits_for_numbers);
     if waits_for_numbers {
         held = renumbered(&held, &places);
-        let by_number = places.iter().filter_map(|n| context.get(n - 1).cloned());
-        context = by_number.collect();
+        context = in_order(&context, &places);
         number(run, &context).await;
     }
     for delta in held {
@@ -272,12 +276,13 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     };
 
     if let Some(instead) = &synthesis.instead {
-        filter = citations_of(&context, chitchat);
+        filter = citations_of(run, &context, chitchat);
         text = filter.push(&sanitize(instead)) + &filter.finish();
     }
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
-    warn_of_removed(run, &filter).await;
+    let must_cite = synthesis.outcome == Outcome::Answered && !context.is_empty();
+    warn_of_citations(run, &filter, must_cite && !is_blank(&text)).await;
     if is_blank(&text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
@@ -289,6 +294,15 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     })
 }
 
+/// What an answer may cite: the offline engine writes its own marks, a model writes them as it was trained to.
+fn citable(run: &Run<'_>, context: &[Evidence]) -> Citable {
+    if run.ports.reasoner.answers_at_once() {
+        Citable::numbers(context.len())
+    } else {
+        Citable::sources(context.iter().map(|item| item.source.clone()).collect())
+    }
+}
+
 /// The places of the items in the order of their numbers: what is cited comes first, as it is cited, and
 /// the rest follows as it was, where the numbers go by the answer.
 fn places(filter: &CitationFilter, count: usize, by_use: bool) -> Vec<usize> {
@@ -297,12 +311,21 @@ fn places(filter: &CitationFilter, count: usize, by_use: bool) -> Vec<usize> {
     first.iter().copied().chain(rest).collect()
 }
 
-async fn warn_of_removed(run: &mut Run<'_>, filter: &CitationFilter) {
+/// The items at these places, from 1, in this order.
+fn in_order(context: &[Evidence], places: &[usize]) -> Vec<Evidence> {
+    let items = places.iter().filter_map(|n| context.get(n - 1).cloned());
+    items.collect()
+}
+
+async fn warn_of_citations(run: &mut Run<'_>, filter: &CitationFilter, must_cite: bool) {
     let removed = filter.removed();
     if !removed.is_empty() {
         let marks: Vec<_> = removed.iter().map(|n| format!("[{n}]")).collect();
         let message = format!("removed {}: no such evidence", marks.join(" "));
         run.events.warn("citation_removed", message).await;
+    }
+    if must_cite && filter.used().is_empty() {
+        run.events.warn("answer_uncited", UNCITED.to_owned()).await;
     }
 }
 

@@ -167,7 +167,7 @@ fn node_of(job: ModelJob) -> NodeName {
         ModelJob::Analyze => NodeName::AnalyzeAndRoute,
         ModelJob::Plan => NodeName::Plan,
         ModelJob::Grade => NodeName::GradeEvidence,
-        ModelJob::Synthesize => NodeName::Synthesize,
+        ModelJob::Synthesize | ModelJob::SmallTalk => NodeName::Synthesize,
     }
 }
 

@@ -9,7 +9,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::agent::ports::{
@@ -25,6 +24,7 @@ use super::job::{JobSettings, ModelJob};
 use super::overflow::{Shorter, shorter};
 use super::partial_reply::PartialReply;
 use super::price::Prices;
+use super::read::judgement;
 use super::reply_schema::ReplySchema;
 use super::room::Room;
 use super::stream::{ChatReply, CutShort};
@@ -399,9 +399,9 @@ impl ChatExchange {
             }
         }
         if partial_reply.out.is_none() {
-            if partial_reply.text.trim().is_empty() && is_judgement(reply.thoughts()) {
-                reply.thoughts().clone_into(&mut partial_reply.text);
-            }
+            let said = std::mem::take(&mut partial_reply.text);
+            let others = [&*reply.calls(), reply.thoughts()];
+            judgement(&said, &others).clone_into(&mut partial_reply.text);
             return reply.broken_off().map_or(Ok(reply), Err);
         }
         let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
@@ -470,11 +470,6 @@ impl Attempt {
         });
         true
     }
-}
-
-/// Whether thoughts are a judgement: some servers take all of it for thought. Prose is none.
-fn is_judgement(thoughts: &str) -> bool {
-    serde_json::from_str::<Value>(thoughts).is_ok_and(|it| it.is_object() || it.is_array())
 }
 
 /// The reply where a judgement cannot be asked for: none, so that the rules decide.

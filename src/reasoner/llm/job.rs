@@ -1,4 +1,4 @@
-//! The four jobs, and what each may ask of a model.
+//! The jobs, and what each may ask of a model.
 
 /// A reasoning job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -9,15 +9,17 @@ pub enum ModelJob {
     Plan,
     /// R17.
     Grade,
-    /// R23, R24.
+    /// R23.
     Synthesize,
+    /// R24: an answer to small talk, with the settings of any answer.
+    SmallTalk,
 }
 
 /// What a model that thinks may think before it judges, in tokens.
 const THOUGHTS: u32 = 4_096;
 
 impl ModelJob {
-    /// All of them, in the order of the graph.
+    /// Those that have settings of their own, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
     /// Where a reply ends when no limit is set: about twice what the schema's bounds come to in
@@ -28,6 +30,7 @@ impl ModelJob {
             Self::Analyze => 800,
             Self::Plan => 1_000,
             Self::Grade => 128 + 16 * u32::try_from(items).unwrap_or(u32::MAX / 32),
+            Self::SmallTalk => 300,
             // An answer has room for both.
             Self::Synthesize => return 8_192,
         };
@@ -41,6 +44,7 @@ impl ModelJob {
             Self::Plan => "1000, with thinking 4096 more",
             Self::Grade => "128 and 16 an item, with thinking 4096 more",
             Self::Synthesize => "8192",
+            Self::SmallTalk => "300, with thinking 4096 more",
         }
     }
 }
@@ -76,7 +80,7 @@ impl Jobs {
             ModelJob::Analyze => &self.analyze,
             ModelJob::Plan => &self.plan,
             ModelJob::Grade => &self.grade,
-            ModelJob::Synthesize => &self.synthesize,
+            ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
         }
     }
 }
@@ -119,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_of_the_limits_is_what_they_are() {
-        for job in ModelJob::ALL {
+        for job in ModelJob::ALL.into_iter().chain([ModelJob::SmallTalk]) {
             let written = job.tokens_text();
             let numbers: Vec<u32> = written
                 .split(|c: char| !c.is_ascii_digit())

@@ -8,7 +8,10 @@ mod grades;
 mod json;
 mod lists;
 mod plan;
+mod small_talk;
 
 pub use analysis::analysis;
-pub use grades::grades;
+pub use grades::{grades, rescale};
+pub use json::judgement;
 pub use plan::plan;
+pub use small_talk::{is_read_offline, settle_small_talk};

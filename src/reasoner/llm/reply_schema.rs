@@ -197,7 +197,8 @@ pub fn example_call(tool: ToolName) -> ToolCall {
     }
 }
 
-fn example_of(tool: ToolName) -> Value {
+/// The same as JSON.
+pub fn example_of(tool: ToolName) -> Value {
     serde_json::to_value(example_call(tool)).unwrap_or_default()
 }
 

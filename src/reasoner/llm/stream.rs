@@ -5,14 +5,14 @@
 //! everything as a stream. A reply that does not end by itself is ended here, in proportion to the
 //! tokens that were asked for.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use eventsource_stream::{EventStream, EventStreamError, Eventsource};
 use futures_util::StreamExt;
 use futures_util::stream;
 use reqwest::Response;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{Body, Bounds, Broken, after_marks, all_of, first_sign, guarded, readable};
@@ -41,6 +41,10 @@ pub struct ChatReply {
     said: String,
     /// Thoughts of a field of their own.
     thoughts: String,
+    /// Functions that were called, by their place.
+    calls: BTreeMap<u64, (String, String)>,
+    /// Bytes of calls so far.
+    call_bytes: usize,
     end: End,
     understood: bool,
     /// The first half of a character whose other half is in a later event.
@@ -138,6 +142,8 @@ impl ChatReply {
             last_byte_at: Instant::now(),
             said: String::new(),
             thoughts: String::new(),
+            calls: BTreeMap::new(),
+            call_bytes: 0,
             end,
             understood: false,
             half: None,
@@ -180,7 +186,9 @@ impl ChatReply {
             }
             let text = chunk.text(&self.said);
             self.said.push_str(&text);
-            if self.said.len() + self.thoughts.len() > self.bounds.text_bytes() {
+            self.call_bytes += chunk.add_calls(&mut self.calls);
+            let said = self.said.len() + self.call_bytes + self.thoughts.len();
+            if said > self.bounds.text_bytes() {
                 self.stop(End::Stopped);
             }
             if !text.is_empty() {
@@ -192,6 +200,18 @@ impl ChatReply {
     /// What was thought in a field of its own.
     pub fn thoughts(&self) -> &str {
         &self.thoughts
+    }
+
+    /// The functions that were called, as JSON; empty where none was.
+    pub fn calls(&self) -> String {
+        if self.calls.is_empty() {
+            return String::new();
+        }
+        let calls = self
+            .calls
+            .values()
+            .map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
+        calls.collect::<Value>().to_string()
     }
 
     /// The error for a reply that turned out to hold no text.

@@ -136,6 +136,37 @@ impl StreamChunk {
             .unwrap_or_default()
     }
 
+    /// Adds the calls of functions that the first choice makes, each as its name and arguments: they come in pieces, as
+    /// text does. Returns the bytes added.
+    pub fn add_calls(&self, calls: &mut BTreeMap<u64, (String, String)>) -> usize {
+        let choice = self.choices.first();
+        let said = choice.map(|choice| [&choice.delta, &choice.message]);
+        let mut bytes = 0;
+        for said in said.into_iter().flatten().flatten() {
+            let listed = said.other.get("tool_calls").and_then(Value::as_array);
+            let single = said.other.get("function_call");
+            for (at, call) in (0..).zip(listed.into_iter().flatten().chain(single)) {
+                let function = call.get("function").unwrap_or(call);
+                let (name, arguments) = calls
+                    .entry(call["index"].as_u64().unwrap_or(at))
+                    .or_default();
+                if let Some(said) = function["name"].as_str().filter(|name| !name.is_empty()) {
+                    said.clone_into(name);
+                }
+                let before = arguments.len();
+                match &function["arguments"] {
+                    Value::String(piece) => arguments.push_str(piece),
+                    Value::Object(whole) => {
+                        arguments.push_str(&Value::from(whole.clone()).to_string());
+                    }
+                    _ => {}
+                }
+                bytes += arguments.len() - before;
+            }
+        }
+        bytes
+    }
+
     /// Why the server stopped, once it has.
     pub fn finish_reason(&self) -> Option<&str> {
         let reason = self.choices.first()?.finish_reason.as_deref();

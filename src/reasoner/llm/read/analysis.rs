@@ -7,7 +7,7 @@ use crate::agent::ports::{Analysis, Caveat};
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
 use crate::text::one_line;
 
-use super::json::find_all;
+use super::json::{find_all, unquoted};
 use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 use crate::reasoner::llm::reply_schema;
 
@@ -32,27 +32,35 @@ pub fn analysis(reply: &str) -> Analysis {
         };
     };
     let mut warnings = Vec::new();
-    let complexity = word::<Complexity>(&fields, "complexity", &mut warnings);
-    let query_type = word::<QueryType>(&fields, "query_type", &mut warnings);
-    let reply = fields
-        .get("reply")
-        .and_then(Value::as_str)
-        .map(str::trim)
-        .filter(|reply| !reply.is_empty() && complexity == Complexity::Chitchat)
-        .map(str::to_owned);
+    let complexity = word(&fields, "complexity", &mut warnings).unwrap_or_default();
+    let is_talk = complexity == Complexity::Chitchat;
+    // A type that was left out contradicts nothing.
+    let unsaid = if is_talk {
+        QueryType::Chitchat
+    } else {
+        QueryType::default()
+    };
+    let plan = RoutingPlan {
+        complexity,
+        query_type: word(&fields, "query_type", &mut warnings).unwrap_or(unsaid),
+        sub_questions: parts(&fields, &mut warnings),
+        suggested_tools: tools(&fields, &mut warnings),
+        grep_keywords: keywords(&fields, &mut warnings),
+        ..RoutingPlan::default()
+    };
     Analysis {
-        plan: RoutingPlan {
-            query_type,
-            complexity,
-            sub_questions: parts(&fields, &mut warnings),
-            suggested_tools: tools(&fields, &mut warnings),
-            grep_keywords: keywords(&fields, &mut warnings),
-            ..RoutingPlan::default()
-        },
-        reply,
+        plan,
+        reply: text_of(fields.get("reply")).filter(|_| is_talk),
         warnings,
         ..Analysis::default()
     }
+}
+
+/// A text that says something; models write null in quotation marks, too.
+fn text_of(value: Option<&Value>) -> Option<String> {
+    let text = value?.as_str()?.trim();
+    let is_null = ["", "null", "none"].contains(&text.to_lowercase().as_str());
+    (!is_null).then(|| text.to_owned())
 }
 
 /// The parts of the question; none where a model did not find the end of one, because all later prompts
@@ -90,7 +98,7 @@ fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<Stri
     keywords
 }
 
-/// The object that has a plan's fields: itself, one level down, or the first of a list.
+/// The object that has a plan's fields: itself, or the first within.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(fields)
@@ -100,34 +108,32 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
         {
             Some(fields)
         }
-        Value::Object(fields) => fields.into_iter().find_map(|(_, inner)| match inner {
-            Value::Object(_) => plan_in(inner),
-            _ => None,
-        }),
+        Value::Object(fields) => fields.into_values().find_map(plan_in),
         Value::Array(items) => items.into_iter().find_map(plan_in),
-        _ => None,
+        other => plan_in(unquoted(&other)?),
     }
 }
 
-/// The value that a word stands for; an unknown word is the default, with a caveat.
-fn word<T: Default + for<'de> Deserialize<'de>>(
+/// The value that a word stands for; an unknown word stands for none, with a caveat.
+fn word<T: for<'de> Deserialize<'de>>(
     fields: &Map<String, Value>,
     field: &str,
     warnings: &mut Vec<Caveat>,
-) -> T {
-    let text = match fields.get(field) {
-        None | Some(Value::Null) => return T::default(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+) -> Option<T> {
+    let text = match fields.get(field)? {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     };
     let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-    reply_schema::value_of(&spelled).unwrap_or_else(|| {
+    let value = reply_schema::value_of(&spelled);
+    if value.is_none() {
         warnings.push(Caveat {
             code: "analysis_value_unknown",
             message: format!("the analysis gives {field} as '{}'", one_line(&text, 60)),
         });
-        T::default()
-    })
+    }
+    value
 }
 
 fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolName> {
@@ -150,13 +156,15 @@ fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolNam
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn r04_what_finds_no_end_is_left_out() {
         let read = |part: &str, keyword: &str| {
             analysis(
-                &serde_json::json!({
+                &json!({
                     "complexity": "complex", "query_type": "conceptual",
                     "sub_questions": ["What is a?", part], "suggested_tools": [],
                     "grep_keywords": ["kept", keyword],
@@ -206,6 +214,13 @@ mod tests {
             ),
             format!("{{\"routing_plan\": {WHOLE}}}"),
             format!("[{WHOLE}]"),
+            format!("{{\"result\": [{WHOLE}]}}"),
+            json!({"result": WHOLE}).to_string(),
+            json!(WHOLE).to_string(),
+            json!([{"function": {"name": "routing_plan", "arguments": WHOLE}}]).to_string(),
+            WHOLE.replace('"', "'").replace('}', ",}"),
+            WHOLE.trim_end_matches('}').to_owned(),
+            WHOLE.replace("query_type", "Query Type"),
             WHOLE
                 .replace("\"complex\"", "\"Complex\"")
                 .replace("relational", "Relational"),
@@ -230,6 +245,8 @@ mod tests {
             ),
             (r#"{"complexity": "chitchat", "reply": ""}"#, None),
             (r#"{"complexity": "chitchat", "reply": null}"#, None),
+            (r#"{"complexity": "chitchat", "reply": "null"}"#, None),
+            (r#"{"complexity": "chitchat", "reply": "None"}"#, None),
             (r#"{"complexity": "chitchat"}"#, None),
             (r#"{"complexity": "simple", "reply": "It is 0.8."}"#, None),
         ] {

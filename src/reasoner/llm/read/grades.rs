@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::ports::UnreadableGrades;
+use crate::agent::ports::{Caveat, UnreadableGrades};
 
 use super::json::{FoundJson, find_all, unquoted};
 
@@ -34,31 +34,87 @@ pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, UnreadableGrades
         })
 }
 
+/// Puts grades from 0 to 10, or to 100, between 0 and 1, and says so. Only a list that cannot be meant otherwise: none is
+/// negative or a fraction of one, one is 2 or more, and they are no ranks.
+pub fn rescale(grades: &mut [f64]) -> Option<Caveat> {
+    let highest = grades.iter().copied().fold(0.0, f64::max);
+    let scale = match highest {
+        2.0..=10.0 => 10.0,
+        10.0..=100.0 => 100.0,
+        _ => return None,
+    };
+    let are_of_scale = grades.iter().all(|grade| *grade == 0.0 || *grade >= 1.0);
+    let mut ranks = grades.to_vec();
+    ranks.sort_by(f64::total_cmp);
+    let counted = (1_u32..).map(f64::from).take(ranks.len());
+    let are_ranks = ranks.len() > 1 && counted.eq(ranks);
+    if !are_of_scale || are_ranks {
+        return None;
+    }
+    for grade in grades.iter_mut() {
+        *grade /= scale;
+    }
+    Some(Caveat {
+        code: "grades_rescaled",
+        message: format!(
+            "the model graded from 0 to {scale} instead of 0 to 1: divided by {scale}"
+        ),
+    })
+}
+
 /// The numbers, or why they are none; nothing when this is not about grades at all.
 fn numbers_of(found: &FoundJson) -> Option<Result<Vec<f64>, String>> {
     match &found.value {
         Value::Array(items) if !found.stands_alone && is_citation(items) => None,
-        Value::Array(items) => Some(numbers(items)),
-        Value::Object(fields) => list_in(fields).map(|items| numbers(&items)),
-        _ => None,
+        value => numbers_in(value),
     }
 }
 
-/// The list under `scores`, or the only list there is.
-fn list_in(fields: &Map<String, Value>) -> Option<Vec<Value>> {
-    let list = |value: &Value| match value {
-        Value::Array(items) => Some(items.clone()),
-        other => unquoted(other).and_then(|value| match value {
-            Value::Array(items) => Some(items),
-            _ => None,
-        }),
-    };
-    if let Some(scores) = fields.get("scores") {
-        return Some(list(scores).unwrap_or_default());
+fn numbers_in(value: &Value) -> Option<Result<Vec<f64>, String>> {
+    match value {
+        Value::Array(items) => match &items[..] {
+            [only @ Value::Object(_)] => numbers_in(only).or_else(|| Some(numbers(items))),
+            _ => Some(numbers(items)),
+        },
+        Value::Object(fields) => {
+            let scores = fields.get("scores").filter(|scores| !scores.is_number());
+            if let Some(scores) = scores {
+                return numbers_in(scores).or(Some(Err("the list of scores is empty".to_owned())));
+            }
+            if score_of(value).is_some() {
+                return Some(numbers(std::slice::from_ref(value)));
+            }
+            if let Some(scored) = map_of_scores(fields) {
+                return Some(scored.and_then(in_order));
+            }
+            let mut inner = fields.values().filter(|inner| holds_several(inner));
+            let only = inner.next().filter(|_| inner.next().is_none())?;
+            numbers_in(only)
+        }
+        text => numbers_in(&unquoted(text)?),
     }
-    let mut lists = fields.values().filter_map(list);
-    let only = lists.next()?;
-    lists.next().is_none().then_some(only)
+}
+
+fn holds_several(value: &Value) -> bool {
+    value.is_array() || value.is_object() || unquoted(value).is_some()
+}
+
+/// `{"1": 0.9, "2": 0.1}`, or an object each, as `{"1": {"score": 0.9}}`.
+fn map_of_scores(fields: &Map<String, Value>) -> Option<Result<Vec<(u64, f64)>, String>> {
+    let ids: Option<Vec<u64>> = fields.keys().map(|key| id_in(key)).collect();
+    let ids = ids.filter(|ids| !ids.is_empty())?;
+    let scored = fields.values().zip(ids).map(|(value, id)| {
+        let score = score_of(value).unwrap_or(value);
+        let score = number(score).ok_or_else(|| not_a_number(id as usize - 1, score))?;
+        Ok((id, score))
+    });
+    Some(scored.collect())
+}
+
+/// The number in `1`, `item 1`, `[1]`, `e1`.
+fn id_in(key: &str) -> Option<u64> {
+    let digits = key.trim_matches(|c: char| !c.is_ascii_digit());
+    digits.parse().ok().filter(|id| *id > 0)
 }
 
 fn numbers(items: &[Value]) -> Result<Vec<f64>, String> {
@@ -75,27 +131,49 @@ fn numbers(items: &[Value]) -> Result<Vec<f64>, String> {
         .collect()
 }
 
-/// `{"id": 1, "score": 0.5}` each; the ids, when given, tell the order.
+/// `{"id": 1, "score": 0.5}` or `{"1": 0.5}` each; the ids, when given, tell the order.
 fn by_id(items: &[Value]) -> Result<Vec<f64>, String> {
     let mut scored = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let score = ["score", "relevance", "value"]
-            .into_iter()
-            .find_map(|key| item.get(key))
-            .unwrap_or(&Value::Null);
+        if let Some(pairs) = item.as_object().and_then(map_of_scores) {
+            scored.extend(pairs?);
+            continue;
+        }
+        let score = score_of(item).unwrap_or(&Value::Null);
         let score = number(score).ok_or_else(|| not_a_number(at, score))?;
-        let id = ["id", "n", "index", "item"]
+        let id = ["id", "n", "index", "item", "number"]
             .into_iter()
             .find_map(|key| item.get(key));
         let id = match id {
             None => at as u64,
             Some(id) => id
                 .as_u64()
-                .or_else(|| id.as_str()?.trim().parse().ok())
+                .or_else(|| id_in(id.as_str()?))
                 .ok_or_else(|| format!("score {} has the id {id}", at + 1))?,
         };
         scored.push((id, score));
     }
+    in_order(scored)
+}
+
+fn score_of(item: &Value) -> Option<&Value> {
+    [
+        "score",
+        "relevance",
+        "relevance_score",
+        "value",
+        "grade",
+        "rating",
+    ]
+    .into_iter()
+    .find_map(|key| {
+        item.get(key)
+            .filter(|score| !score.is_array() && !score.is_object())
+    })
+}
+
+/// The scores in the order of their ids, which have no gap.
+fn in_order(mut scored: Vec<(u64, f64)>) -> Result<Vec<f64>, String> {
     scored.sort_by_key(|(id, _)| *id);
     let first = scored.first().map_or(0, |(id, _)| *id);
     let gapless = first <= 1
@@ -158,6 +236,33 @@ mod tests {
                 vec![0.9, 0.1],
             ),
             ("[{\"score\": 0.9}, {\"score\": 0.1}]", 2, vec![0.9, 0.1]),
+            ("{\"1\": 0.9, \"2\": 0.1}", 2, vec![0.9, 0.1]),
+            ("{\"scores\": {\"2\": 0.1, \"1\": 0.9}}", 2, vec![0.9, 0.1]),
+            (
+                "{\"scores\": {\"item 1\": 0.9, \"item 2\": 0.1}}",
+                2,
+                vec![0.9, 0.1],
+            ),
+            (
+                "{\"1\": {\"score\": 0.9}, \"2\": {\"score\": 0.1}}",
+                2,
+                vec![0.9, 0.1],
+            ),
+            ("[{\"1\": 0.9}, {\"2\": 0.1}]", 2, vec![0.9, 0.1]),
+            (
+                "{\"results\": [{\"id\": \"e1\", \"relevance_score\": 0.9}, {\"id\": \"e2\", \"relevance_score\": 0.1}]}",
+                2,
+                vec![0.9, 0.1],
+            ),
+            ("{\"scores\": {\"id\": 1, \"score\": 0.9}}", 1, vec![0.9]),
+            ("{\"result\": {\"scores\": [0.9, 0.1]}}", 2, vec![0.9, 0.1]),
+            ("{\"Scores\": [0.9, 0.1,]}", 2, vec![0.9, 0.1]),
+            (
+                r#"[{"id": "call_1", "type": "function", "function": {"name": "grades", "arguments": "{\"scores\": [0.9, 0.1]}"}}]"#,
+                2,
+                vec![0.9, 0.1],
+            ),
+            ("\"[0.9, 0.1]\"", 2, vec![0.9, 0.1]),
             ("The scores are [0.9, 0.1], as [1] fits.", 2, vec![0.9, 0.1]),
             ("[1] fits. Scores: [0.9]", 1, vec![0.9]),
             ("draft [0.5, 0.5]\nfinal [0.9, 0.1]", 2, vec![0.9, 0.1]),
@@ -207,11 +312,11 @@ mod tests {
             ),
             ("[[0.9, 0.1]]", "score 1 is a list, not a number"),
             ("[true]", "score 1 is true or false, not a number"),
-            ("[0.9, NaN]", "the reply holds no list of numbers"),
+            ("[0.9, NaN]", "score 2 is null, not a number"),
             ("[1e999, 0.1]", "the reply holds no list of numbers"),
             (
                 "{\"scores\": [0.9, NaN], \"ids\": [1, 2]}",
-                "the reply holds no list of numbers",
+                "score 2 is null, not a number",
             ),
             (
                 "[{\"id\": 1, \"score\": 0.9}, {\"id\": 7, \"score\": 0.1}]",
@@ -225,6 +330,29 @@ mod tests {
                 Err(UnreadableGrades(reason.to_owned())),
                 "{reply}"
             );
+        }
+    }
+
+    #[test]
+    fn r18_another_scale_is_rescaled_only_where_it_is_plain() {
+        for (mut given, rescaled, scale) in [
+            (vec![8.0, 0.0, 10.0], vec![0.8, 0.0, 1.0], Some("10")),
+            (vec![8.5, 3.0], vec![0.85, 0.3], Some("10")),
+            (vec![85.0, 5.0], vec![0.85, 0.05], Some("100")),
+            (vec![7.0], vec![0.7], Some("10")),
+            (vec![1.0, 0.0], vec![1.0, 0.0], None),
+            (vec![1.7, -0.2], vec![1.7, -0.2], None),
+            (vec![0.9, 8.0], vec![0.9, 8.0], None),
+            (vec![-1.0, 8.0], vec![-1.0, 8.0], None),
+            (vec![2.0, 1.0, 3.0], vec![2.0, 1.0, 3.0], None),
+            (vec![90.0, 1e300], vec![90.0, 1e300], None),
+        ] {
+            let said = rescale(&mut given);
+            assert_eq!(given, rescaled);
+            let message = scale.map(|scale| {
+                format!("the model graded from 0 to {scale} instead of 0 to 1: divided by {scale}")
+            });
+            assert_eq!(said.map(|said| said.message), message, "{rescaled:?}");
         }
     }
 }

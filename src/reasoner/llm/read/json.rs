@@ -1,18 +1,21 @@
-//! The JSON in a reply, wherever it is.
+//! The JSON in a reply, wherever it is and however it is written.
 
+use heck::ToSnakeCase;
+use jsonrepair_rs::jsonrepair;
 use serde_json::{Deserializer, Value};
 
 use crate::reasoner::llm::think::without_thoughts;
 
 /// A bracket that opens nothing is tried and given up; a reply made of such is given up as well.
 const MAX_TRIES: usize = 500;
-/// No plan is longer; an object that is not closed by then is taken not to be one.
-const MAX_OBJECT: usize = 64 * 1024;
+/// Objects that are not JSON and may be repaired, and bytes of one: no plan is longer.
+const MAX_REPAIRS: usize = 8;
+const MAX_REPAIRED: usize = 64 * 1024;
 
 /// A list or an object that was found in a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundJson {
-    /// What it holds.
+    /// What it holds, the names of its fields in the spelling of the wire format.
     pub value: Value,
     /// Whether it was meant as the reply: alone, or in a fence. False between words of prose.
     pub stands_alone: bool,
@@ -20,27 +23,36 @@ pub struct FoundJson {
 
 /// Every outermost list and object of the reply, in its order, thoughts left out.
 ///
-/// An object that is closed but does not parse is passed over as a whole: a list inside it was not
-/// meant to stand for the reply.
+/// What is not JSON but nearly is repaired, and read as a whole: a list inside it was not meant to stand for the
+/// reply.
 pub fn find_all(reply: &str) -> Vec<FoundJson> {
     let text = without_thoughts(reply);
+    // Some models write the reply as a text that holds it.
+    let quoted = serde_json::from_str::<String>(text.trim()).ok();
+    let text = quoted.as_deref().unwrap_or(&text);
     let mut found = Vec::new();
     let mut at = 0;
+    let mut repairs = 0;
     for _ in 0..MAX_TRIES {
         let Some(start) = text[at..].find(['[', '{']).map(|offset| at + offset) else {
             break;
         };
         let rest = &text[start..];
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
-        if let Some(Ok(value)) = values.next() {
-            let end = start + values.byte_offset();
+        let read = match values.next() {
+            Some(Ok(value)) => Some((value, values.byte_offset())),
+            _ if repairs < MAX_REPAIRS && begins_alone(&text[..start], rest) => {
+                repairs += 1;
+                repaired(rest)
+            }
+            _ => None,
+        };
+        if let Some((value, length)) = read {
+            at = start + length;
             found.push(FoundJson {
-                value,
-                stands_alone: stands_alone(&text[..start], &text[end..]),
+                value: with_plain_names(value),
+                stands_alone: stands_alone(&text[..start], &text[at..]),
             });
-            at = end;
-        } else if rest.starts_with('{') {
-            at = start + closing(rest).map_or(1, |end| end + 1);
         } else {
             at = start + 1;
         }
@@ -48,11 +60,26 @@ pub fn find_all(reply: &str) -> Vec<FoundJson> {
     found
 }
 
-/// The list behind a value that is one, or that is text holding one.
+/// The text of a judgement: what a model said, or, where that holds no JSON, the first of the other texts of its reply
+/// (calls of functions, thoughts) that is JSON and nothing else. Thoughts in prose are no judgement.
+pub fn judgement<'a>(said: &'a str, others: &[&'a str]) -> &'a str {
+    let is_json = |text: &&str| matches!(&find_all(text)[..], [only] if only.stands_alone);
+    if find_all(said).is_empty() {
+        others.iter().copied().find(is_json).unwrap_or(said)
+    } else {
+        said
+    }
+}
+
+/// The list or object behind a value that is text holding one.
 pub fn unquoted(value: &Value) -> Option<Value> {
     let text = value.as_str()?.trim();
-    text.starts_with(['[', '{'])
-        .then(|| serde_json::from_str(text).ok())?
+    let value = text.starts_with(['[', '{']).then(|| {
+        serde_json::from_str(text)
+            .ok()
+            .or_else(|| Some(repaired(text)?.0))
+    })??;
+    Some(with_plain_names(value))
 }
 
 fn stands_alone(before: &str, after: &str) -> bool {
@@ -62,27 +89,52 @@ fn stands_alone(before: &str, after: &str) -> bool {
     alone || (opening.starts_with("```") && after.starts_with("```"))
 }
 
-/// Where the object that begins the text ends, by counting braces outside of strings.
-fn closing(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (at, byte) in text.bytes().take(MAX_OBJECT).enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' if !in_string => depth += 1,
-            b'}' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => {}
+/// Whether a text that is no JSON may be meant as some: an object is, and a list of other things than words where nothing
+/// is said before it. In the midst of a sentence brackets are most often a citation.
+fn begins_alone(before: &str, text: &str) -> bool {
+    let opening = before.trim_end().lines().next_back().unwrap_or_default();
+    let opening = opening.trim();
+    let first = text[1..].trim_start().chars().next();
+    let begins = opening.is_empty() || opening.starts_with("```");
+    text.starts_with('{') || begins && !first.is_some_and(char::is_alphabetic)
+}
+
+/// The object or list that begins a text, where it is nearly JSON, and its length: up to its last bracket, or, where
+/// that is missing, to the end of the text. What was cut within a word is not read: half a word is another one.
+fn repaired(text: &str) -> Option<(Value, usize)> {
+    let end = text.find("```").unwrap_or(text.len());
+    let text = text.get(..end.min(MAX_REPAIRED))?.trim_end();
+    let closing = if text.starts_with('{') { '}' } else { ']' };
+    let closed = text.rfind(closing).map(|at| &text[..=at]);
+    let is_cut = !text.ends_with(['}', ']', '"', '\'', '”', '’', '＂'])
+        && !text.ends_with(|c: char| c.is_ascii_digit());
+    let whole = Some(text).filter(|_| !is_cut);
+    [closed, whole].into_iter().flatten().find_map(|text| {
+        // As Chinese keyboards write them; the crate knows the curved ones.
+        let plain = text.replace('＂', "\"").replace('：', ":");
+        let value: Value = serde_json::from_str(&jsonrepair(&plain).ok()?).ok()?;
+        // Words in braces become an object of nothing.
+        let is_meant = match &value {
+            Value::Object(fields) => fields.values().any(|value| !value.is_null()),
+            Value::Array(items) => !items.is_empty(),
+            _ => false,
+        };
+        is_meant.then_some((value, text.len()))
+    })
+}
+
+/// The value with the names of its fields as the wire format writes them: `queryType`, `Query Type` and `QUERY-TYPE`
+/// are `query_type`.
+fn with_plain_names(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let plain = fields.map(|(name, value)| (name.to_snake_case(), with_plain_names(value)));
+            Value::Object(plain.collect())
         }
+        Value::Array(items) => items.into_iter().map(with_plain_names).collect(),
+        other => other,
     }
-    None
 }
 
 #[cfg(test)]
@@ -103,11 +155,15 @@ mod tests {
             ),
             ("<think>[0.1]</think>[0.2]", vec![(json!([0.2]), true)]),
             ("[see [2]", vec![(json!([2]), false)]),
-            ("{\"scores\": [0.5, NaN], \"ids\": [1, 2]}", vec![]),
+            (
+                "{\"scores\": [0.5, NaN], \"ids\": [1, 2]}",
+                vec![(json!({"scores": [0.5, null], "ids": [1, 2]}), true)],
+            ),
             (
                 "{\"a\": [0.5], \"b\": \"cut of",
                 vec![(json!([0.5]), false)],
             ),
+            ("see {the rules} there", vec![]),
             ("[1e999]", vec![]),
             ("prose", vec![]),
             ("", vec![]),
@@ -120,8 +176,79 @@ mod tests {
         }
     }
 
+    /// What models get wrong, each with what is meant.
+    #[test]
+    fn r04_json_that_is_nearly_right_is_read() {
+        let meant = json!({"a": 1, "b_c": ["x", "y"]});
+        for reply in [
+            r#"{"a": 1, "b_c": ["x", "y",],}"#,
+            "{\"a\": 1, // one\n \"b_c\": [\"x\", \"y\"]}",
+            "{\"a\": 1, # one\n \"b_c\": [\"x\", \"y\"]}",
+            r#"{"a": /* one */ 1, "b_c": ["x", "y"]}"#,
+            "{'a': 1, 'b_c': ['x', 'y']}",
+            r#"{a: 1, b_c: ["x", "y"]}"#,
+            "{“a”: 1, “b_c”: [“x”, “y”]}",
+            "{＂a＂: 1, ＂b_c＂: [＂x＂, ＂y＂]}",
+            r#"{"a": 1, "b_c": ["x", "y"]"#,
+            r#"{"a": 1, "b_c": ["x", "y""#,
+            r#"{"a": 1, "b_c": ["x", "y"}"#,
+            "{\"a\": 1\n \"b_c\": [\"x\" \"y\"]}",
+            r#"{\"a\": 1, \"b_c\": [\"x\", \"y\"]}"#,
+            r#""{\"a\": 1, \"b_c\": [\"x\", \"y\"]}""#,
+            r#"{"A": 1, "bC": ["x", "y"]}"#,
+            r#"{"A": 1, "B-C": ["x", "y"]}"#,
+            "```json\n{'a': 1, 'b_c': ['x', 'y'],}\n```",
+            "Here it is: {'a': 1, 'b_c': ['x', 'y']} Done, friend.",
+        ] {
+            let found = find_all(reply);
+            let value = found.first().map(|found| found.value.clone());
+            assert_eq!(value, Some(meant.clone()), "{reply}");
+        }
+        let python = find_all("{'a': True, 'b': None, 'c': 'don\\'t'}");
+        assert_eq!(python[0].value, json!({"a": true, "b": null, "c": "don't"}));
+        assert_eq!(find_all("[.9, .1,]")[0].value, json!([0.9, 0.1]));
+        assert_eq!(find_all("[0.9, 0.1")[0].value, json!([0.9, 0.1]));
+    }
+
+    #[test]
+    fn r04_a_judgement_elsewhere_is_taken_where_it_is_nothing_but_json() {
+        let plan = r#"{"complexity": "simple"}"#;
+        let call = r#"[{"function": {"name": "routing_plan", "arguments": "{}"}}]"#;
+        for (said, others, taken) in [
+            (plan, vec!["[0.1]"], plan),
+            ("", vec![plan], plan),
+            ("", vec!["", plan], plan),
+            ("", vec![call, plan], call),
+            ("Sure.", vec!["```json\n[0.1]\n```"], "```json\n[0.1]\n```"),
+            (
+                "",
+                vec!["It may be {\"complexity\": \"simple\"}, or not."],
+                "",
+            ),
+            ("", vec!["First [0.1], then [0.2]."], ""),
+            ("", vec![], ""),
+        ] {
+            assert_eq!(judgement(said, &others), taken, "{said} {others:?}");
+        }
+    }
+
+    #[test]
+    fn r04_prose_and_half_words_are_not_repaired() {
+        for reply in [
+            r#"{"complexity": "simple", "query_type": "ex"#,
+            r#"{"complexity": "simple", "query_t"#,
+            "I think {it is simple}.",
+            "The items [see above, or below] fit.",
+            "f(x) = {x",
+        ] {
+            assert_eq!(find_all(reply), vec![], "{reply}");
+        }
+    }
+
     #[test]
     fn a_reply_made_of_brackets_is_given_up() {
-        assert_eq!(find_all(&"[{\"".repeat(200_000)), vec![]);
+        for piece in ["[{\"", "[", "{'a':", "{/*", "{'"] {
+            assert_eq!(find_all(&piece.repeat(200_000)), vec![], "{piece}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::ports::{Caveat, Planned};
 use crate::domain::{ToolCall, ToolName};
+use crate::reasoner::llm::reply_schema;
 use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
@@ -12,14 +13,33 @@ use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named}
 const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
 const NAMES: [&str; 3] = ["tool", "name", "tool_name"];
 const ARGUMENTS: [&str; 4] = ["args", "arguments", "parameters", "input"];
-const QUERIES: [&str; 6] = [
-    "query",
-    "semantic_query",
-    "q",
-    "question",
-    "text",
-    "pattern",
+/// The names by which models give an argument, its own first. Those of a query may be another argument elsewhere.
+const SYNONYMS: [&[&str]; 8] = [
+    &[
+        "query",
+        "semantic_query",
+        "q",
+        "question",
+        "text",
+        "pattern",
+        "keywords",
+        "keyword",
+        "regex",
+    ],
+    &["semantic_query", "query", "q", "question", "text"],
+    &["exact_keywords", "keywords", "grep_keywords"],
+    &["k", "top_k"],
+    &["path", "file", "file_path", "source", "folder", "glob"],
+    &["start_line", "start"],
+    &["end_line", "end"],
+    &["entity_id", "entity", "id", "document", "path", "query"],
 ];
+
+/// The names of an argument.
+fn names_of(name: &str) -> Vec<&str> {
+    let known = SYNONYMS.into_iter().find(|names| names[0] == name);
+    known.map_or_else(|| vec![name], <[&str]>::to_vec)
+}
 
 /// The calls of the reply. What cannot be called is dropped, with a caveat each; a reply without
 /// any plan has one caveat of its own. Costs are not known here.
@@ -60,14 +80,24 @@ fn calls_in(reply: &str) -> Option<Vec<Map<String, Value>>> {
 fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
     match value {
         Value::Array(items) => {
+            // The whole plan may be the argument of one call.
+            if let [only] = &items[..]
+                && let Some(argument) = ARGUMENTS.iter().find_map(|key| only.get(*key))
+                && let Some(calls) = list_of_calls(argument)
+                && !calls.is_empty()
+            {
+                return Some(calls);
+            }
             let calls: Vec<_> = items.iter().filter_map(as_call).collect();
             (!calls.is_empty() || items.is_empty()).then_some(calls)
         }
-        Value::Object(fields) => LISTS.into_iter().find_map(|key| {
-            let inner = fields.get(key)?;
-            list_of_calls(unquoted(inner).as_ref().unwrap_or(inner))
-        }),
-        _ => None,
+        Value::Object(fields) => {
+            let listed = LISTS.into_iter().filter_map(|key| fields.get(key));
+            let wrapped = (fields.len() == 1).then(|| fields.values().next());
+            let mut inner = listed.chain(wrapped.flatten());
+            inner.find_map(list_of_calls)
+        }
+        other => list_of_calls(&unquoted(other)?),
     }
 }
 
@@ -123,52 +153,33 @@ impl Args {
         Ok(Self { tool, fields })
     }
 
+    /// The call, each argument under whichever of its names it was given.
     fn call(&self) -> Result<ToolCall, String> {
-        Ok(match self.tool {
-            ToolName::VectorSearch => ToolCall::VectorSearch {
-                query: self.text(&QUERIES)?,
-                k: self.number(&["k", "top_k"])?.filter(|&k| k > 0),
-            },
-            ToolName::GrepSearch => ToolCall::GrepSearch {
-                query: self.text(&["query", "pattern", "keywords", "keyword", "regex"])?,
-            },
-            ToolName::HybridSearch => ToolCall::HybridSearch {
-                semantic_query: self.text(&["semantic_query", "query", "q", "question", "text"])?,
-                exact_keywords: self.keywords()?,
-            },
-            ToolName::ReadFile => ToolCall::ReadFile {
-                path: self.text(&["path", "file", "file_path", "source"])?,
-                start_line: self.number(&["start_line", "start"])?,
-                end_line: self.number(&["end_line", "end"])?,
-            },
-            ToolName::LocalFileQa => ToolCall::LocalFileQa {
-                query: self.text(&QUERIES)?,
-                path: self.optional_text(&["path", "file", "folder", "glob"])?,
-                field: self.optional_text(&["field"])?,
-                value: self.optional_text(&["value"])?,
-            },
-            ToolName::GraphRelated => ToolCall::GraphRelated {
-                entity_id: self.text(&[
-                    "entity_id",
-                    "entity",
-                    "id",
-                    "document",
-                    "path",
-                    "query",
-                ])?,
-            },
-        })
+        let example = reply_schema::example_of(self.tool);
+        let mut args = Map::new();
+        for (name, optional) in reply_schema::arguments_of(self.tool) {
+            let names = &names_of(&name);
+            let value = match &example["args"][&name] {
+                Value::Array(_) => Some(self.keywords(names)?.into()),
+                Value::Number(_) => self
+                    .number(names)?
+                    .filter(|&n| n > 0 || name != "k")
+                    .map(Value::from),
+                _ => self.optional_text(names)?.map(Value::from),
+            };
+            if value.is_none() && !optional {
+                return Err(format!("{} lacks '{name}'", self.tool));
+            }
+            args.extend(value.map(|value| (name, value)));
+        }
+        let call = serde_json::json!({"tool": self.tool, "args": args});
+        serde_json::from_value(call).map_err(|why| format!("{}: {why}", self.tool))
     }
 
     fn get(&self, names: &[&str]) -> Option<&Value> {
         names
             .iter()
             .find_map(|name| self.fields.get(*name).filter(|value| !value.is_null()))
-    }
-
-    fn text(&self, names: &[&str]) -> Result<String, String> {
-        self.optional_text(names)?
-            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))
     }
 
     fn optional_text(&self, names: &[&str]) -> Result<Option<String>, String> {
@@ -182,14 +193,11 @@ impl Args {
         Ok(text)
     }
 
-    fn keywords(&self) -> Result<Vec<String>, String> {
-        let keywords = texts(
-            self.get(&["exact_keywords", "keywords", "grep_keywords"]),
-            &[',', '\n', '，', '、'],
-        );
+    fn keywords(&self, names: &[&str]) -> Result<Vec<String>, String> {
+        let keywords = texts(self.get(names), &[',', '\n', '，', '、']);
         let endless = |keyword: &String| is_longer(keyword, LONGEST_KEYWORD);
         if keywords.len() > MOST_KEYWORDS || keywords.iter().any(endless) {
-            return Err(self.endless("exact_keywords"));
+            return Err(self.endless(names[0]));
         }
         Ok(keywords)
     }
@@ -233,13 +241,9 @@ impl Args {
 
 /// One word in place of arguments is the one that every tool needs.
 fn bare_argument(tool: ToolName, text: &str) -> Map<String, Value> {
-    let name = match tool {
-        ToolName::VectorSearch | ToolName::GrepSearch | ToolName::LocalFileQa => "query",
-        ToolName::HybridSearch => "semantic_query",
-        ToolName::ReadFile => "path",
-        ToolName::GraphRelated => "entity_id",
-    };
-    Map::from_iter([(name.to_owned(), Value::from(text))])
+    let needed = reply_schema::arguments_of(tool).into_iter();
+    let needed = needed.filter(|(_, optional)| !optional).take(1);
+    needed.map(|(name, _)| (name, Value::from(text))).collect()
 }
 
 #[cfg(test)]
@@ -262,6 +266,11 @@ mod tests {
             r#"[{"tool": "vector_search", "args": {"query": "routing", "k": "5"}}]"#,
             r#"[{"tool": "vector_search", "args": {"query": "routing", "k": 5.0}}]"#,
             r#"{"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}"#,
+            r#"{"result": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}"#,
+            r#"{"response": {"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}}"#,
+            r#"{"Calls": [{"Tool": "vector_search", "Args": {"Query": "routing", "topK": 5}}]}"#,
+            r#"[{"name": "tool_calls", "arguments": "{\"calls\": [{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]}"}]"#,
+            "[{'tool': 'vector_search', 'args': {'query': 'routing', 'k': 5,},},]",
             r#"{"tool_calls": [{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}]}"#,
             r#"[{"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}]"#,
             r#"[{"type": "function", "function": {"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}}]"#,
