@@ -170,7 +170,7 @@ fn r23_why_a_reply_ended_is_said_however_it_is_spelled() {
     cases.push(empty(
         "hidden thoughts up to the limit",
         "length",
-        "HOST spent all of its 8192 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
+        "HOST spent all of its 300 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
     ));
     cases.push(empty(
         "withheld",
