@@ -59,15 +59,13 @@ pub use checkup::{Answered, StructuredReply};
 pub use job::{JobSettings, Jobs, ModelJob};
 pub use server::Structured;
 pub use settings::EndpointSettings;
-pub use stream::CutShort;
 
 use client::Endpoint;
-use exchange::{ChatExchange, ModelReply, ReplyWanted, tokens_of};
+use exchange::{ChatExchange, ModelReply, ReplyWanted};
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
 use room::Room;
-use think::{ThinkFilter, filtered};
 use wire::Message;
 
 /// The thinking engine behind a chat endpoint.
@@ -161,27 +159,35 @@ impl EndpointReasoner {
             Some(model) => model,
             None => self.main_model(origin.waits).await?,
         };
-        let mut wanted = ReplyWanted {
+        let listed = self.listed_context.get().copied();
+        let listed = listed.filter(|_| settings.model.is_none());
+        let wanted = ReplyWanted {
             job,
             origin,
             model,
             settings,
             schema,
-            room: Room::NONE,
             messages,
             out,
+            context: self.context_tokens.or(listed),
         };
-        let longest = wanted.tokens(self.exchange.endpoint.dialects.of_model(model));
-        let fixed = tokens_of(&messages(&Room::NONE));
-        let listed = self.listed_context.get().copied();
-        let listed = listed.filter(|_| settings.model.is_none());
-        wanted.room = Room::in_context(self.context_tokens.or(listed), longest, fixed);
-        let mut reply = self.exchange.hold(wanted).await?;
-        if out.is_none() {
-            let marks = Arc::clone(&self.exchange.endpoint.marks);
-            reply.text = filtered(ThinkFilter::of_judgement(marks), &reply.text);
-        }
-        Ok(reply)
+        self.exchange.hold(wanted).await
+    }
+
+    /// Grades by the model of that job, within the job's limits.
+    async fn grade_by(&self, model: ModelJob, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
+        let fence = PromptFence::new();
+        let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
+        let schema = Some(reply_schema::grades(job.context.len()));
+        let reply = self.ask(model, job.origin, schema, &messages, None).await?;
+        let mut scores = read::grades(&reply.text, job.context.len());
+        let mut warnings = reply.warnings;
+        warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
+        Ok(Grades {
+            scores,
+            usage: reply.usage,
+            warnings,
+        })
     }
 }
 
@@ -219,15 +225,9 @@ impl Reasoner for EndpointReasoner {
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.analyze(&job, room, &fence);
-        let reply = self
-            .ask(
-                ModelJob::Analyze,
-                job.origin,
-                Some(reply_schema::analysis()),
-                &messages,
-                None,
-            )
-            .await?;
+        let schema = Some(reply_schema::analysis());
+        let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
+        let reply = asking.await?;
         let mut analysis = read::analysis(&reply.text);
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let second = match &self.offline {
@@ -246,15 +246,9 @@ impl Reasoner for EndpointReasoner {
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
         let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.plan(&job, self.tools, room, &fence);
-        let reply = self
-            .ask(
-                ModelJob::Plan,
-                job.origin,
-                Some(reply_schema::plan()),
-                &messages,
-                None,
-            )
-            .await?;
+        let schema = Some(reply_schema::plan());
+        let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
+        let reply = asking.await?;
         let mut planned = read::plan(&reply.text);
         planned.usage = reply.usage;
         planned.warnings.splice(0..0, reply.warnings);
@@ -262,25 +256,7 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
-        let reply = self
-            .ask(
-                ModelJob::Grade,
-                job.origin,
-                Some(reply_schema::grades(job.context.len())),
-                &messages,
-                None,
-            )
-            .await?;
-        let mut scores = read::grades(&reply.text, job.context.len());
-        let mut warnings = reply.warnings;
-        warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
-        Ok(Grades {
-            scores,
-            usage: reply.usage,
-            warnings,
-        })
+        self.grade_by(ModelJob::Grade, job).await
     }
 
     async fn synthesize(

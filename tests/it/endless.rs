@@ -47,7 +47,7 @@ async fn ends_a_reply_that_never_comes_to_an_end() {
             silent,
         ),
         ("comments", drip(stream_head(), ": alive\n\n"), silent),
-        ("an event without an end", drip(stream_head(), "d"), silent),
+        ("a line without an end", drip(stream_head(), "d"), still),
         ("empty pieces", drip(stream_head(), &piece("")), silent),
         ("comments after a word", drip(begun, ": alive\n\n"), silent),
     ] {

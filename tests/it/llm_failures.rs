@@ -136,7 +136,7 @@ async fn what_is_no_chat_reply_is_named() {
             "data: nonsense\n\n",
             "an event that is not JSON",
         ),
-        ("text/event-stream", "data: [DONE]\n\n", "something else"),
+        ("text/event-stream", "data: [DONE]\n\n", "nothing"),
     ] {
         let error = failure(Reply::raw(200, kind, body)).await;
         assert!(matches!(error, ReasonerError::Protocol(_)), "{error:?}");

@@ -489,7 +489,7 @@ fn what_was_shown_is_kept_and_never_asked_again() {
             "an event that is not JSON",
             vec![stream(piece("Hello, ") + "data: <html>\n\n")],
             "Hello, ",
-            "HOST sent an event that is not JSON instead of a chat reply; what came is kept, ask again for the whole answer",
+            "HOST ended a reply in the middle; what came is kept, ask again for the whole answer",
         ),
     ]);
 }

@@ -158,9 +158,9 @@ fn waiting_for_a_busy_server_is_reported_and_ends_well() {
 
 #[test]
 fn a_stream_that_never_ends_is_stopped_by_escape_and_closed() {
-    let forever = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
+    let forever = Act::Hang([stream_head(), piece("At seven. Th").into_bytes()].concat());
     let mut fault = Fault::new(vec![], vec![forever]);
-    fault.asked("At se");
+    fault.asked("At seven. Th");
     assert_eq!(fault.server.hung_up(), 0);
     fault.terminal.keys(ESC);
     fault.shows("◼ cancelled");

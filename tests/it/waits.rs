@@ -153,7 +153,7 @@ fn ui_thinking_is_reported_wherever_a_server_puts_it() {
     let emitted = place.ask();
     let thinking = |node, tokens| json!({"node": node, "what": "thinking", "tokens": tokens});
     let expected = [
-        thinking("analyze_and_route", 4),
+        thinking("analyze_and_route", 5),
         over("analyze_and_route"),
         thinking("synthesize", 3),
         over("synthesize"),

@@ -5,9 +5,7 @@ use super::examination::Examination;
 use crate::agent::ports::{Caveat, ReasonerError};
 use crate::config::{EndpointConfig, Settings};
 use crate::engine::thinking;
-use crate::reasoner::llm::{
-    Answered, CutShort, EndpointReasoner, ModelJob, Structured, StructuredReply,
-};
+use crate::reasoner::llm::{Answered, EndpointReasoner, ModelJob, Structured, StructuredReply};
 use crate::text::{counted, duration, nearest};
 
 const AREA: &str = "endpoint";
@@ -193,8 +191,8 @@ fn structured(model: &str, judged: &StructuredReply) -> Check {
         Structured::JsonObject => "held to a JSON object",
         Structured::JsonSchema => "held to a JSON schema",
     };
-    let warnings = as_text(&judged.warnings);
-    match &judged.scores {
+    let warnings = as_text(&judged.grades.warnings);
+    match &judged.grades.scores {
         Ok(scores) if scores.len() == 1 => Check::ok(
             AREA,
             NAME,
@@ -220,10 +218,14 @@ fn structured(model: &str, judged: &StructuredReply) -> Check {
 
 fn stream(model: &str, answered: &Answered) -> Check {
     const NAME: &str = "stream";
-    let tokens = answered.usage.completion_tokens.unwrap_or_default();
+    let tokens = answered
+        .synthesis
+        .usage
+        .completion_tokens
+        .unwrap_or_default();
     let count = counted(tokens as usize, "token");
     let rate = tokens as f64 / answered.total.as_secs_f64().max(f64::EPSILON);
-    let rate = if answered.usage.estimated {
+    let rate = if answered.synthesis.usage.estimated {
         format!("about {count} at {rate:.0}/s, estimated: the server counts none")
     } else {
         format!("{count} at {rate:.0}/s, counted by the server")
@@ -236,17 +238,12 @@ fn stream(model: &str, answered: &Answered) -> Check {
     let line = format!(
         "{model}: first token after {}; {rate}{whole}{}",
         duration(answered.first.as_secs_f64() * 1000.0),
-        as_text(&answered.warnings)
+        as_text(&answered.synthesis.warnings)
     );
-    let next = match answered.cut_short {
-        None => return Check::ok(AREA, NAME, line),
-        Some(CutShort::Limit) => {
-            "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE, or choose another model"
-        }
-        Some(CutShort::Withheld | CutShort::Unsaid) => {
-            "ask again; if it stays so, see the server's log"
-        }
-    };
+    if !answered.is_cut_short() {
+        return Check::ok(AREA, NAME, line);
+    }
+    let next = "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE, or see the server's log";
     Check::note(AREA, NAME, line, next)
 }
 

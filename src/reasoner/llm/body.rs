@@ -6,9 +6,8 @@
 
 use std::time::Duration;
 
-use encoding_rs::UTF_8;
-use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
 use reqwest::Response;
 use tokio::time::timeout;
 
@@ -96,6 +95,7 @@ pub fn guarded(response: Response, site: ChatSite, bounds: Bounds) -> Body {
             }
         }
     })
+    .fuse()
     .boxed()
 }
 
@@ -106,18 +106,15 @@ pub async fn collect(
     bounds: Bounds,
 ) -> Result<Vec<u8>, Failure> {
     let whole = bounds.whole();
-    let all = all_of(guarded(response, site.clone(), bounds), site);
-    let in_time = timeout(whole, all).await;
-    in_time.unwrap_or_else(|_| Err(site.unfinished(whole)))
-}
-
-/// The rest of a body.
-pub async fn all_of(mut body: Body, site: &ChatSite) -> Result<Vec<u8>, Failure> {
-    let mut all = Vec::new();
-    while let Some(bytes) = body.next().await {
-        all.extend_from_slice(&bytes.map_err(|broken| broken.failure_at(site))?);
+    let body = guarded(response, site.clone(), bounds);
+    let all = body.try_fold(Vec::new(), |mut all, bytes| async move {
+        all.extend_from_slice(&bytes);
+        Ok(all)
+    });
+    match timeout(whole, all).await {
+        Ok(all) => all.map_err(|broken| broken.failure_at(site)),
+        Err(_) => Err(site.unfinished(whole)),
     }
-    Ok(all)
 }
 
 /// The beginning of an error's body; what cannot be read of it is not missed. Its status tells most,
@@ -136,35 +133,66 @@ pub async fn words_of_error(mut response: Response, silence: Duration) -> Vec<u8
     body
 }
 
-/// The same body in whole characters of UTF-8: a byte that is none becomes U+FFFD, and a character
-/// that comes in two pieces is in the second.
-pub fn readable(body: Body) -> Body {
-    let mut decoder = UTF_8.new_decoder_without_bom_handling();
-    body.map(move |piece| {
-        piece.map(|bytes| {
-            let most = decoder.max_utf8_buffer_length(bytes.len());
-            let mut text = String::with_capacity(most.unwrap_or(bytes.len() * 3));
-            let _ = decoder.decode_to_string(&bytes, &mut text, false);
-            text.into_bytes()
-        })
-    })
-    .boxed()
+/// A body line by line.
+pub struct Lines {
+    body: Body,
+    /// What came of the next line and after it.
+    begun: Vec<u8>,
+    /// How much of that holds no end of a line.
+    searched: usize,
+    /// Whether the last line ended with a carriage return.
+    is_after_return: bool,
 }
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The first byte that is neither white space nor of a byte order mark, once it is known.
-pub fn first_sign(start: &[u8]) -> Option<u8> {
-    let text = after_marks(start);
-    let cut_mark = BOM.starts_with(text);
-    text.first().copied().filter(|_| !cut_mark)
-}
-
-/// What follows leading white space and byte order marks.
-pub fn after_marks(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes.trim_ascii_start();
-    while let Some(after) = rest.strip_prefix(BOM) {
-        rest = after.trim_ascii_start();
+impl Lines {
+    /// The lines of this body.
+    pub fn of(body: Body) -> Self {
+        Self {
+            body,
+            begun: Vec::new(),
+            searched: 0,
+            is_after_return: false,
+        }
     }
-    rest
+
+    /// No lines.
+    pub fn none() -> Self {
+        Self::of(stream::empty().boxed())
+    }
+
+    /// Whether some of the next line has come.
+    pub fn is_within_line(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
+    /// The next line without the white space around it; `None` at the end. A byte that is no UTF-8
+    /// becomes U+FFFD.
+    pub async fn next(&mut self) -> Result<Option<String>, Broken> {
+        let line = loop {
+            let end = memchr::memchr2(b'\n', b'\r', &self.begun[self.searched..]);
+            if let Some(end) = end {
+                let line: Vec<u8> = self.begun.drain(..=self.searched + end).collect();
+                self.searched = 0;
+                // The second half of CR LF ends no line of its own.
+                if line != b"\n" || !self.is_after_return {
+                    self.is_after_return = line.ends_with(b"\r");
+                    break line;
+                }
+                self.is_after_return = false;
+                continue;
+            }
+            self.searched = self.begun.len();
+            match self.body.next().await {
+                Some(piece) => self.begun.extend(piece?),
+                None if self.begun.is_empty() => return Ok(None),
+                None => {
+                    self.searched = 0;
+                    break std::mem::take(&mut self.begun);
+                }
+            }
+        };
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        Ok(Some(line.to_owned()))
+    }
 }

@@ -8,18 +8,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
+use super::EndpointReasoner;
 use super::job::ModelJob;
-use super::prompt::PromptFence;
-use super::room::Room;
 use super::server::Structured;
-use super::stream::CutShort;
-use super::wire::Message;
-use super::{EndpointReasoner, read, reply_schema};
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, UnreadableGrades,
+    AnswerSink, CallOrigin, GradeJob, Grades, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
 use crate::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Topic, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Topic,
 };
 use crate::protocol::RunId;
 
@@ -29,18 +25,16 @@ const EVIDENCE: &str = "The east gate opens at seven in the morning.";
 const IN_FLIGHT: usize = 64;
 
 /// A structured reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct StructuredReply {
     /// How it was held to its form in the end.
     pub form: Structured,
     /// What was read in it: one number, or why there is none.
-    pub scores: Result<Vec<f64>, UnreadableGrades>,
-    /// What went on meanwhile, such as what the server refused.
-    pub warnings: Vec<Caveat>,
+    pub grades: Grades,
 }
 
 /// A streamed reply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Answered {
     /// Until the first piece that a person sees.
     pub first: Duration,
@@ -48,12 +42,16 @@ pub struct Answered {
     pub total: Duration,
     /// In how many pieces it came.
     pub pieces: usize,
-    /// What it cost; tokens that the endpoint did not count are estimated.
-    pub usage: Usage,
-    /// What went on meanwhile, such as a reply that was cut short.
-    pub warnings: Vec<Caveat>,
-    /// Why its end may be missing.
-    pub cut_short: Option<CutShort>,
+    /// What it cost and what went on meanwhile; tokens that the endpoint did not count are estimated.
+    pub synthesis: Synthesis,
+}
+
+impl Answered {
+    /// Whether its end may be missing.
+    pub fn is_cut_short(&self) -> bool {
+        let mut warnings = self.synthesis.warnings.iter();
+        warnings.any(|warning| warning.code == "answer_cut_short")
+    }
 }
 
 impl EndpointReasoner {
@@ -86,29 +84,18 @@ impl EndpointReasoner {
         let (run, context) = (RunId::generate(), [evidence()]);
         let question = crate::reasoner::offline::read(QUESTION, &[]);
         let grading = GradeJob {
-            origin: CallOrigin {
-                run: &run,
-                node: node_of(job),
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, job),
             query: QUESTION,
             question: &question,
             history: &[],
             sub_questions: &[],
             context: &context,
         };
-        let fence = PromptFence::new();
-        let messages = |room: &Room| -> Vec<Message> { self.prompts.grade(&grading, room, &fence) };
-        let schema = Some(reply_schema::grades(1));
-        let reply = self
-            .ask(job, grading.origin, schema, &messages, None)
-            .await?;
+        let grades = self.grade_by(job, grading).await?;
         let model = self.model_of(job).await?;
         Ok(StructuredReply {
             form: self.exchange.endpoint.dialects.of_model(model).structured,
-            scores: read::grades(&reply.text, context.len()),
-            warnings: reply.warnings,
+            grades,
         })
     }
 
@@ -117,12 +104,7 @@ impl EndpointReasoner {
         let (run, context) = (RunId::generate(), [evidence()]);
         let question = crate::reasoner::offline::read(QUESTION, &[]);
         let answering = SynthesizeJob {
-            origin: CallOrigin {
-                run: &run,
-                node: node_of(ModelJob::Synthesize),
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, ModelJob::Synthesize),
             query: QUESTION,
             question: &question,
             history: &[],
@@ -131,17 +113,10 @@ impl EndpointReasoner {
             context: &context,
             absent_words: &[],
         };
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.synthesize(&answering, room, &fence);
         let (said, mut pieces_in) = mpsc::channel(IN_FLIGHT);
         let begun = Instant::now();
-        let asking = async {
-            let out = AnswerSink(said);
-            let origin = answering.origin;
-            self.ask(ModelJob::Synthesize, origin, None, &messages, Some(&out))
-                .await
-        };
-        let partial_reply = async {
+        let asking = self.synthesize(answering, AnswerSink(said));
+        let counting = async {
             let (mut first, mut pieces) = (None, 0);
             while pieces_in.recv().await.is_some() {
                 first.get_or_insert_with(|| begun.elapsed());
@@ -149,16 +124,23 @@ impl EndpointReasoner {
             }
             (first, pieces)
         };
-        let (reply, (first, pieces)) = tokio::join!(asking, partial_reply);
-        let (reply, total) = (reply?, begun.elapsed());
+        let (synthesis, (first, pieces)) = tokio::join!(asking, counting);
+        let (synthesis, total) = (synthesis?, begun.elapsed());
         Ok(Answered {
             first: first.unwrap_or(total),
             total,
             pieces,
-            usage: reply.usage,
-            warnings: reply.warnings,
-            cut_short: reply.cut_short,
+            synthesis,
         })
+    }
+}
+
+fn origin(run: &RunId, job: ModelJob) -> CallOrigin<'_> {
+    CallOrigin {
+        run,
+        node: node_of(job),
+        calls: None,
+        waits: None,
     }
 }
 

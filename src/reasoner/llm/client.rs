@@ -4,7 +4,6 @@
 //! but a request on a kept connection that turned out to be dead.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +25,7 @@ use super::overrides::LlmOverrides;
 use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
 use super::stream::ChatReply;
-use super::wire::{ChatRequest, Message, StreamOptions, without_system};
+use super::wire::{Message, without_system};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -71,28 +70,32 @@ pub struct ModelRequest<'a> {
 }
 
 impl ModelRequest<'_> {
-    fn body(&self) -> ChatRequest<'_> {
+    fn body(&self) -> Value {
         let dialect = self.dialect;
-        let limit = dialect.limit.as_str();
-        ChatRequest {
-            model: self.model,
-            messages: if dialect.system {
-                Cow::Borrowed(self.messages)
-            } else {
-                Cow::Owned(without_system(self.messages))
-            },
-            temperature: dialect.temperature.then_some(self.temperature),
-            limit: limit
-                .map(|name| BTreeMap::from([(name, self.max_tokens)]))
-                .unwrap_or_default(),
-            stream: dialect.stream,
-            stream_options: (dialect.stream && dialect.asks_usage).then_some(StreamOptions {
-                include_usage: true,
-            }),
-            response_format: self
-                .schema
-                .and_then(|schema| response_format(dialect, schema)),
+        let messages = if dialect.system {
+            Cow::Borrowed(self.messages)
+        } else {
+            Cow::Owned(without_system(self.messages))
+        };
+        let mut body = json!({
+            "model": self.model,
+            "messages": messages,
+            "stream": dialect.stream,
+        });
+        if dialect.temperature {
+            body["temperature"] = self.temperature.into();
         }
+        if let Some(name) = dialect.limit.as_str() {
+            body[name] = self.max_tokens.into();
+        }
+        if dialect.stream && dialect.asks_usage {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        let form = self.schema.and_then(|it| response_format(dialect, it));
+        if let Some(form) = form {
+            body["response_format"] = form;
+        }
+        body
     }
 }
 
@@ -116,14 +119,20 @@ impl Endpoint {
         let mut site = ChatSite::new(settings, overrides.wordings.clone())?;
         let server = overrides
             .servers
-            .find(settings.server.as_deref(), site.base())
+            .find(settings.server.as_deref(), site.http.base())
             .map_err(|line| ReasonerError::Refused(line.into()))?
             .clone();
         if let Some(header) = server.key_header() {
-            site = site.with_key_in(header)?;
+            site.http = site
+                .http
+                .with_key_in(header)
+                .map_err(ReasonerError::Refused)?;
         }
         Ok(Self {
-            http: site.client()?,
+            http: site
+                .http
+                .client()
+                .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
             timeout: settings.timeout,
             dialects: Dialects::of(&server),
             marks: Arc::clone(&overrides.marks),
@@ -165,7 +174,8 @@ impl Endpoint {
         }
         let thoughts = self.server.thoughts.clone();
         let marks = Arc::clone(&self.marks);
-        ChatReply::open(response, self.site.clone(), bounds, thoughts, marks).await
+        let site = self.site.clone();
+        Ok(ChatReply::new(response, site, bounds, thoughts, marks))
     }
 
     /// The models that the endpoint lists, at least one; `None` where there is no
@@ -204,20 +214,24 @@ impl Endpoint {
     ) -> Result<Response, Failure> {
         let below_v1 = [&["v1"], path].concat();
         if self.is_below_v1.load(Ordering::Relaxed) {
-            return self.reach(request(self.site.url(&below_v1)), waiting).await;
+            return self
+                .reach(request(self.site.http.url(&below_v1)), waiting)
+                .await;
         }
-        let response = self.reach(request(self.site.url(path)), waiting).await?;
+        let response = self
+            .reach(request(self.site.http.url(path)), waiting)
+            .await?;
         let is_unknown = |status| {
             matches!(
                 status,
                 StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
             )
         };
-        if self.site.base().path() != "/" || !is_unknown(response.status()) {
+        if self.site.http.base().path() != "/" || !is_unknown(response.status()) {
             return Ok(response);
         }
         let again = self
-            .reach(request(self.site.url(&below_v1)), waiting)
+            .reach(request(self.site.http.url(&below_v1)), waiting)
             .await?;
         if is_unknown(again.status()) {
             return Ok(response);
@@ -231,7 +245,7 @@ impl Endpoint {
         request: RequestBuilder,
         waiting: &CallWaits,
     ) -> Result<Response, Failure> {
-        let request = self.site.authorized(request);
+        let request = self.site.http.authorized(request);
         let again = request.try_clone();
         match (self.once(request, waiting).await?, again) {
             (Ok(response), _) => Ok(response),

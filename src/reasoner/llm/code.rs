@@ -4,7 +4,7 @@
 const FENCE: usize = 3;
 
 /// What is open after the characters so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeState {
     /// Backticks that opened the code; none outside of it.
     opened_by: usize,

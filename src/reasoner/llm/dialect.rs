@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::failure::{ErrorKind, Wordings};
 use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
 use super::think::Thinking;
 
@@ -35,6 +36,8 @@ pub struct Dialect {
     pub thinking: Thinking,
     /// A reply that is allowed to be longer leaves no room for the question.
     pub longest_reply: Option<u32>,
+    /// How many tokens the model reads, as a reply has shown.
+    pub context: Option<usize>,
 }
 
 impl Dialect {
@@ -49,49 +52,59 @@ impl Dialect {
             bounds: server.bounds,
             thinking: Thinking::Unknown,
             longest_reply: None,
+            context: None,
         }
     }
 
-    /// Gives up what the server's words (in lower case) object to, and says what that was; `None`
-    /// when there is nothing left to give up. Words that name nothing are taken to mean the form of
-    /// the reply, because that is what most often is not known.
-    pub fn without(mut self, said: &str, structured: bool) -> Option<(Self, &'static str)> {
-        let names = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        if self.limit != LimitField::None && names(&["max_tokens", "max_completion_tokens"]) {
-            // "Use 'max_completion_tokens' instead": the other name, unless it is about the number.
-            let number = names(&["too large", "at most", "less than", "greater than"]);
+    /// Gives up what the server's words object to, and says what that was; `None` when there is nothing
+    /// left to give up. Words that name nothing are taken to mean the form of the reply, because that
+    /// is what most often is not known.
+    pub fn without(
+        mut self,
+        wordings: &Wordings,
+        said: &str,
+        structured: bool,
+    ) -> Option<(Self, &'static str)> {
+        let tells = |kind| wordings.tell(kind, said);
+        if self.limit != LimitField::None && tells(ErrorKind::LimitName) {
             self.limit = match self.limit {
-                LimitField::MaxTokens if !number && said.contains("max_completion_tokens") => {
+                _ if tells(ErrorKind::LimitSize) => LimitField::None,
+                LimitField::MaxTokens if said.contains("max_completion_tokens") => {
                     LimitField::MaxCompletionTokens
                 }
-                LimitField::MaxCompletionTokens if !number => LimitField::MaxTokens,
+                LimitField::MaxCompletionTokens => LimitField::MaxTokens,
                 _ => LimitField::None,
             };
             return Some((self, "this token limit"));
         }
-        if self.temperature && names(&["temperature"]) {
-            self.temperature = false;
-            return Some((self, "a temperature"));
+        let fields = [
+            (self.temperature, ErrorKind::Temperature, "a temperature"),
+            (self.asks_usage, ErrorKind::Usage, "stream_options"),
+            (self.stream, ErrorKind::NoStream, "a stream"),
+        ];
+        let refused = fields
+            .into_iter()
+            .find(|(is_sent, kind, _)| *is_sent && tells(*kind));
+        if let Some((_, kind, name)) = refused {
+            self.temperature &= kind != ErrorKind::Temperature;
+            self.asks_usage &= kind != ErrorKind::Usage;
+            self.stream &= kind != ErrorKind::NoStream;
+            return Some((self, name));
         }
-        if self.asks_usage && names(&["stream_options", "include_usage"]) {
-            self.asks_usage = false;
-            return Some((self, "stream_options"));
-        }
-        if self.stream
-            && names(&["stream"])
-            && names(&["not support", "unsupported", "not allowed", "false"])
-        {
-            self.stream = false;
-            return Some((self, "a stream"));
-        }
-        let refused = self.structured;
         if !structured {
             return None;
         }
-        if refused == Structured::JsonSchema
-            && let Some(left) = self.bounds.without(said)
-        {
-            self.bounds = left;
+        let refused = self.structured;
+        let of_text = tells(ErrorKind::TextBounds);
+        let fewer = match self.bounds {
+            SchemaBounds::All if of_text => Some(SchemaBounds::Lists),
+            SchemaBounds::All | SchemaBounds::Lists if of_text || tells(ErrorKind::Bounds) => {
+                Some(SchemaBounds::None)
+            }
+            _ => None,
+        };
+        if let Some(fewer) = fewer.filter(|_| refused == Structured::JsonSchema) {
+            self.bounds = fewer;
             return Some((self, "bounds in a schema"));
         }
         self.structured = refused.below()?;
@@ -150,10 +163,12 @@ mod tests {
         bounds: SchemaBounds::All,
         thinking: Thinking::Unknown,
         longest_reply: None,
+        context: None,
     };
 
     #[test]
     fn what_a_server_objects_to_is_given_up_and_nothing_else() {
+        let wordings = Wordings::with(None).unwrap();
         for (said, left, what) in [
             (
                 "unsupported parameter: 'max_tokens'. use 'max_completion_tokens' instead.",
@@ -228,16 +243,21 @@ mod tests {
                 "json_schema",
             ),
         ] {
-            assert_eq!(FIRST.without(said, true), Some((left, what)), "{said}");
+            assert_eq!(
+                FIRST.without(&wordings, said, true),
+                Some((left, what)),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn ends_a_schema_that_is_refused_without_bounds_too_is_given_up() {
+        let wordings = Wordings::with(None).unwrap();
         let mut dialect = FIRST;
         let mut refused = Vec::new();
         let said = "invalid schema: 'maxlength' and 'maxitems' are not supported";
-        while let Some((next, what)) = dialect.without(said, true) {
+        while let Some((next, what)) = dialect.without(&wordings, said, true) {
             dialect = next;
             refused.push(what);
         }
@@ -247,13 +267,14 @@ mod tests {
 
     #[test]
     fn the_ladder_ends_and_an_answer_has_none() {
+        let wordings = Wordings::with(None).unwrap();
         let mut dialect = FIRST;
         let mut refused = Vec::new();
-        while let Some((next, what)) = dialect.without("no", true) {
+        while let Some((next, what)) = dialect.without(&wordings, "no", true) {
             dialect = next;
             refused.push(what);
         }
         assert_eq!(refused, ["json_schema", "json_object"]);
-        assert_eq!(FIRST.without("no", false), None);
+        assert_eq!(FIRST.without(&wordings, "no", false), None);
     }
 }

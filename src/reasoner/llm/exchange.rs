@@ -5,11 +5,8 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tokio::time::timeout;
 
 use crate::agent::ports::{
     AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
@@ -19,25 +16,30 @@ use crate::http::ListedModel;
 
 use super::client::{Endpoint, ModelRequest};
 use super::dialect::Dialect;
-use super::failure::{Cure, Failure};
+use super::failure::{Cure, Failure, Sizes};
 use super::job::{JobSettings, ModelJob};
-use super::overflow::{Shorter, shorter};
+use super::marks::Ended;
+use super::overflow::shorter;
 use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::read::judgement;
 use super::reply_schema::ReplySchema;
 use super::room::Room;
-use super::stream::{ChatReply, CutShort};
-use super::think::Thinking;
+use super::stream::ChatReply;
+use super::think::{Thinking, judgement_in};
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
-/// The first words are shown when nothing else comes for so long.
-const A_WHILE: Duration = Duration::from_millis(300);
 /// More objections than there are things to do without.
 const MOST_ADAPTATIONS: u32 = 8;
 /// After so many, nothing is left that could go.
 const MOST_SHORTENINGS: u32 = 8;
+/// A prompt of fewer tokens fits into any context.
+const SMALL_PROMPT: usize = 1_500;
+/// Estimates of tokens are off by less than this share.
+const FAR_BELOW: f64 = 0.6;
+/// The sizes of contexts are multiples of this.
+const CONTEXT_STEP: usize = 1_024;
 
 /// What is wanted of the model.
 pub struct ReplyWanted<'a> {
@@ -51,50 +53,30 @@ pub struct ReplyWanted<'a> {
     pub settings: &'a JobSettings,
     /// What the reply looks like; none where it is an answer.
     pub schema: Option<ReplySchema>,
-    /// What may be said at first.
-    pub room: Room,
     /// What is said, within a room.
     pub messages: &'a (dyn Fn(&Room) -> Vec<Message> + Sync),
     /// Where an answer goes as it comes; a judgement is read as a whole.
     pub out: Option<&'a AnswerSink>,
+    /// How many tokens the model reads, where a setting or the server's listing says so.
+    pub context: Option<usize>,
 }
 
 impl ReplyWanted<'_> {
     /// Where the reply ends at the latest.
-    pub fn tokens(&self, dialect: Dialect) -> u32 {
+    fn tokens(&self, dialect: Dialect) -> u32 {
         let items = self.schema.as_ref().map_or(0, |schema| schema.items);
+        let thinks = dialect.thinking != Thinking::Unknown;
         let tokens = self.settings.max_tokens;
         tokens
-            .unwrap_or_else(|| {
-                self.job
-                    .tokens(items, dialect.thinking != Thinking::Unknown)
-            })
+            .unwrap_or_else(|| self.job.tokens(items, thinks))
             .min(dialect.longest_reply.unwrap_or(u32::MAX))
-    }
-
-    /// Whether a judgement was cut off because the model thought, which was not known before: then it
-    /// is asked for again with room for that, unless a limit was set.
-    fn needs_room_to_think(
-        &self,
-        dialect: Dialect,
-        reply: &ChatReply,
-        said: &PartialReply<'_>,
-    ) -> bool {
-        let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
-        let counted = reply.count.and_then(|count| count.reasoning());
-        let has_thought = !reply.thoughts().is_empty()
-            || said.filter.began != Thinking::Unknown
-            || counted.is_some_and(|tokens| tokens > 0);
-        let may_be_longer = self.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
-        let is_unknown = dialect.thinking == Thinking::Unknown;
-        self.out.is_none() && may_be_longer && is_unknown && is_cut && has_thought
     }
 }
 
 /// What a model replied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelReply {
-    /// All of its text. Thoughts are left in a judgement and taken out of an answer.
+    /// Its text, without thoughts.
     pub text: String,
     /// Whether a person has seen what turned out to be thought.
     pub is_taken_back: bool,
@@ -102,8 +84,8 @@ pub struct ModelReply {
     pub usage: Usage,
     /// What went on meanwhile, one warning each.
     pub warnings: Vec<Caveat>,
-    /// Why its end may be missing.
-    pub cut_short: Option<CutShort>,
+    /// Why it ended.
+    pub end: Ended,
 }
 
 /// Speaks with one endpoint.
@@ -121,9 +103,13 @@ pub struct ChatExchange {
 struct Attempt {
     dialect: Dialect,
     room: Room,
+    /// About how many tokens a prompt takes in any case.
+    fixed: usize,
     warnings: Vec<Caveat>,
-    /// What replies cost that could not be used.
+    /// What was paid for replies that could not be used.
     lost: Usage,
+    /// What was shown of a reply that broke off.
+    shown: Option<String>,
     retried: u32,
     adapted: u32,
     shortened: u32,
@@ -135,102 +121,81 @@ struct Attempt {
 impl ChatExchange {
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
     pub async fn hold(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
-        let (log, model) = (wanted.origin.calls, wanted.model);
         let begun = Instant::now();
-        let (held, prompt, requests) = self.attempt(wanted).await;
-        if let Some(log) = log {
-            let reply = held.as_ref().ok();
-            log.note(ModelCall {
-                model: model.to_owned(),
-                ms: begun.elapsed().as_micros() as f64 / 1000.0,
-                prompt_tokens: reply.and_then(|reply| reply.usage.prompt_tokens),
-                completion_tokens: reply.and_then(|reply| reply.usage.completion_tokens),
-                retries: requests.saturating_sub(1),
-                prompt,
-                reply: reply.map(|reply| reply.text.clone()),
-            });
-        }
-        held
-    }
-
-    /// The result, what the last request said, and how many there were.
-    async fn attempt(
-        &self,
-        wanted: ReplyWanted<'_>,
-    ) -> (Result<ModelReply, ReasonerError>, String, u32) {
-        let mut next = Attempt {
-            dialect: self.endpoint.dialects.of_model(wanted.model),
-            room: wanted.room,
+        let dialect = self.endpoint.dialects.of_model(wanted.model);
+        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
+        let context = wanted.context.or(dialect.context);
+        let mut attempt = Attempt {
+            dialect,
+            room: Room::in_context(context, wanted.tokens(dialect), fixed),
+            fixed,
             warnings: Vec::new(),
             lost: Usage::default(),
+            shown: None,
             retried: 0,
             adapted: 0,
             shortened: 0,
             requests: 0,
             prompt: String::new(),
         };
-        let held = self.ask(&wanted, &mut next).await;
-        (held, next.prompt, next.requests)
+        let held = self.ask(&wanted, &mut attempt).await;
+        if let Some(log) = wanted.origin.calls {
+            let reply = held.as_ref().ok();
+            let usage = reply.map_or(attempt.lost, |reply| reply.usage);
+            log.note(ModelCall {
+                model: wanted.model.to_owned(),
+                ms: begun.elapsed().as_micros() as f64 / 1000.0,
+                prompt_tokens: usage.prompt_tokens,
+                completion_tokens: usage.completion_tokens,
+                retries: attempt.requests.saturating_sub(1),
+                prompt: attempt.prompt,
+                reply: reply.map(|reply| reply.text.clone()).or(attempt.shown),
+            });
+        }
+        held
     }
 
     async fn ask(
         &self,
         wanted: &ReplyWanted<'_>,
-        next: &mut Attempt,
+        attempt: &mut Attempt,
     ) -> Result<ModelReply, ReasonerError> {
-        let model = wanted.model;
         let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
-            let messages = (wanted.messages)(&next.room);
-            next.requests += 1;
-            next.prompt = written(&messages);
+            let messages = (wanted.messages)(&attempt.room);
+            attempt.requests += 1;
+            attempt.prompt = written(&messages);
+            let dialect = attempt.dialect;
             let request = ModelRequest {
                 origin: wanted.origin,
-                model,
+                model: wanted.model,
                 messages: &messages,
-                dialect: next.dialect,
+                dialect,
                 schema: wanted.schema.as_ref(),
                 temperature: wanted.settings.temperature,
-                max_tokens: wanted.tokens(next.dialect),
+                max_tokens: wanted.tokens(dialect),
                 waiting: &waiting,
             };
             let marks = Arc::clone(&self.endpoint.marks);
-            let thinking = next.dialect.thinking;
-            let mut partial_reply = PartialReply::new(wanted.out, &waiting, marks, thinking);
-            match self.once(request, &mut partial_reply).await {
+            let mut partial = PartialReply::new(wanted.out, &waiting, marks, dialect.thinking);
+            match self.once(request, &mut partial).await {
                 Ok(reply) => {
-                    let mut usage = self.cost(model, &messages, &reply, &partial_reply.text);
-                    if wanted.needs_room_to_think(next.dialect, &reply, &partial_reply) {
-                        next.dialect.thinking = Thinking::First;
-                        next.lost.add(usage);
-                        continue;
+                    if let Some(reply) = self.accept(wanted, attempt, &request, &reply, partial) {
+                        return Ok(reply);
                     }
-                    if partial_reply.filter.began == Thinking::Unopened {
-                        next.dialect.thinking = Thinking::Unopened;
-                    }
-                    self.endpoint.dialects.learn(model, next.dialect);
-                    usage.add(Usage {
-                        calls: 0,
-                        priced_calls: 0,
-                        ..next.lost
-                    });
-                    return Ok(ModelReply {
-                        usage,
-                        warnings: self.caveats(next, &reply, &partial_reply),
-                        text: partial_reply.text,
-                        is_taken_back: partial_reply.is_taken_back,
-                        cut_short: reply.cut_short().map(|(why, _)| why),
-                    });
                 }
-                Err(failure) if partial_reply.shown => {
+                Err(failure) if partial.is_shown() => {
+                    let shown = partial.filter.shown;
+                    attempt.lost.add(self.cost(&request, None, &shown));
+                    attempt.shown = Some(shown);
                     return Err(failure.within_an_answer());
                 }
                 Err(failure) => {
                     tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
                     let is_too_long = matches!(failure.cure, Cure::Shorter(_));
-                    let cured = self.cure(failure, wanted, &request, next).await;
+                    let cured = self.cure(failure, &request, attempt).await;
                     if is_too_long && wanted.out.is_none() && cured.is_err() {
-                        return Ok(unasked(next));
+                        return Ok(unasked(attempt));
                     }
                     cured?;
                 }
@@ -238,11 +203,142 @@ impl ChatExchange {
         }
     }
 
+    /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
+    /// or with less evidence.
+    fn accept(
+        &self,
+        wanted: &ReplyWanted<'_>,
+        attempt: &mut Attempt,
+        request: &ModelRequest<'_>,
+        reply: &ChatReply,
+        partial: PartialReply<'_>,
+    ) -> Option<ModelReply> {
+        let is_judgement = wanted.out.is_none();
+        let text = if is_judgement {
+            let others = [&*reply.calls(), reply.thoughts()];
+            let said = judgement(&partial.filter.reply, &others);
+            judgement_in(&self.endpoint.marks, said)
+        } else {
+            partial.filter.shown
+        };
+        let usage = self.cost(request, Some(reply), &text);
+        let dialect = &mut attempt.dialect;
+        let began = partial.filter.reading.began;
+        let has_thought = !reply.thoughts().is_empty()
+            || began != Thinking::Unknown
+            || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
+        let may_be_longer = wanted.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
+        let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
+        let is_unknown = dialect.thinking == Thinking::Unknown;
+        if is_judgement && is_cut && has_thought && may_be_longer && is_unknown {
+            dialect.thinking = Thinking::First;
+            attempt.lost.add(usage);
+            return None;
+        }
+        // A reply that ends far below its limit has reached the end of the context.
+        let got = usage.completion_tokens.unwrap_or_default();
+        let is_counted = reply.count.is_some_and(|count| count.completion.is_some());
+        let is_full = reply.end == Ended::Limit
+            && is_counted
+            && dialect.limit.as_str().is_some()
+            && got * 2 < u64::from(request.max_tokens);
+        if is_judgement && is_full && attempt.shortened < 2 {
+            attempt.shortened += 1;
+            if attempt.shorten(tokens_of(request.messages), None) {
+                attempt.lost.add(usage);
+                return None;
+            }
+        }
+        let dialect = &mut attempt.dialect;
+        if began == Thinking::Unopened {
+            dialect.thinking = began;
+        }
+        if let Some((read, caveat)) = self.truncation(request, reply) {
+            dialect.context = Some(read);
+            attempt.warnings.push(caveat);
+        }
+        self.endpoint.dialects.learn(request.model, *dialect);
+        self.note_ending(attempt, reply, is_judgement, is_full.then_some(got));
+        if partial.is_taken_back {
+            attempt.warnings.push(Caveat {
+                code: "thought_shown",
+                message: "the model thought aloud without saying so: only what it said after \
+                          that is its answer"
+                    .to_owned(),
+            });
+        }
+        attempt.lost.add(usage);
+        Some(ModelReply {
+            text,
+            is_taken_back: partial.is_taken_back,
+            usage: Usage {
+                calls: usage.calls,
+                priced_calls: usage.priced_calls,
+                ..attempt.lost
+            },
+            warnings: std::mem::take(&mut attempt.warnings),
+            end: reply.end,
+        })
+    }
+
+    /// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others
+    /// count wrongly at times, so the count must be one at which contexts end.
+    fn truncation(&self, request: &ModelRequest<'_>, reply: &ChatReply) -> Option<(usize, Caveat)> {
+        let count = reply.count?;
+        // Some servers count apart what was cached.
+        let read = (count.prompt? + count.cached.unwrap_or_default()) as usize;
+        let sent = tokens_of(request.messages);
+        let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
+        let is_cutting = self.endpoint.server.name == "ollama" || is_at_end;
+        let is_far_below = (read as f64) < sent as f64 * FAR_BELOW;
+        if sent < SMALL_PROMPT || !is_cutting || !is_far_below {
+            return None;
+        }
+        let host = self.endpoint.site.host();
+        let message = format!(
+            "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise its \
+             context size (num_ctx), or set KB_AGENT_LLM_CONTEXT_TOKENS"
+        );
+        let code = "prompt_truncated";
+        Some((read, Caveat { code, message }))
+    }
+
+    /// Says what went on before there was this reply, and why its end may be missing; `full_after` that
+    /// many tokens the context was full.
+    fn note_ending(
+        &self,
+        attempt: &mut Attempt,
+        reply: &ChatReply,
+        is_judgement: bool,
+        full_after: Option<u64>,
+    ) {
+        let host = self.endpoint.site.host();
+        if attempt.retried > 0 {
+            attempt.warnings.push(Caveat {
+                code: "endpoint_retried",
+                message: format!("{host} answered at attempt {}", attempt.retried + 1),
+            });
+        }
+        let ending = reply.cut_short().map(|ending| match full_after {
+            Some(tokens) => format!(
+                "{host} stopped at its token limit after {tokens} tokens, because the model's context \
+                 is full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
+            ),
+            None => ending,
+        });
+        let code = if is_judgement {
+            "reply_cut_short"
+        } else {
+            "answer_cut_short"
+        };
+        let ending = ending.map(|message| Caveat { code, message });
+        attempt.warnings.extend(ending);
+    }
+
     /// Does about a failure what can be done; it is the error where that is nothing.
     async fn cure(
         &self,
         failure: Failure,
-        wanted: &ReplyWanted<'_>,
         tried: &ModelRequest<'_>,
         next: &mut Attempt,
     ) -> Result<(), ReasonerError> {
@@ -255,37 +351,28 @@ impl ChatExchange {
             next.retried += 1;
             return Ok(());
         }
-        match &failure.cure {
-            Cure::Shorter(said) if next.shortened < MOST_SHORTENINGS => {
-                let sent = u32::try_from(tokens_of(tried.messages)).unwrap_or(u32::MAX);
-                let wordings = self.endpoint.site.wordings();
-                let shorter = shorter(wordings, said, tried.max_tokens, sent);
-                if next.shorten(shorter, wanted, tried) {
-                    return Ok(());
-                }
-            }
+        let other = match &failure.cure {
+            Cure::Shorter(sizes) if next.fit(tried, *sizes) => return Ok(()),
             Cure::WithoutSystem if tried.dialect.system => {
-                let dialect = Dialect {
-                    system: false,
-                    ..tried.dialect
-                };
-                self.adapt(next, dialect, "a system message");
-                return Ok(());
+                let system = false;
+                Some((
+                    Dialect {
+                        system,
+                        ..tried.dialect
+                    },
+                    "a system message",
+                ))
             }
             Cure::Otherwise(said) if next.adapted < MOST_ADAPTATIONS => {
-                if let Some((other, without)) = tried.dialect.without(said, tried.schema.is_some())
-                {
-                    self.adapt(next, other, without);
-                    return Ok(());
-                }
+                let wordings = &self.endpoint.site.wordings;
+                let is_structured = tried.schema.is_some();
+                tried.dialect.without(wordings, said, is_structured)
             }
-            _ => {}
-        }
-        Err(failure.after(next.retried + 1))
-    }
-
-    /// Asks in another way from now on, and says without what.
-    fn adapt(&self, next: &mut Attempt, dialect: Dialect, without: &str) {
+            _ => None,
+        };
+        let Some((dialect, without)) = other else {
+            return Err(failure.after(next.retried + 1));
+        };
         next.adapted += 1;
         next.dialect = dialect;
         let host = self.endpoint.site.host();
@@ -293,40 +380,7 @@ impl ChatExchange {
             code: "endpoint_adapted",
             message: format!("{host} refuses {without}: done without"),
         });
-    }
-
-    /// What went on before there was this reply, and what is wrong with it.
-    fn caveats(
-        &self,
-        attempt: &mut Attempt,
-        reply: &ChatReply,
-        said: &PartialReply<'_>,
-    ) -> Vec<Caveat> {
-        let mut warnings = std::mem::take(&mut attempt.warnings);
-        if attempt.retried > 0 {
-            let host = self.endpoint.site.host();
-            warnings.push(Caveat {
-                code: "endpoint_retried",
-                message: format!("{host} answered at attempt {}", attempt.retried + 1),
-            });
-        }
-        if let Some((_, message)) = reply.cut_short() {
-            let code = if said.out.is_some() {
-                "answer_cut_short"
-            } else {
-                "reply_cut_short"
-            };
-            warnings.push(Caveat { code, message });
-        }
-        if said.is_taken_back {
-            warnings.push(Caveat {
-                code: "thought_shown",
-                message: "the model thought aloud without saying so: only what it said after \
-                          that is its answer"
-                    .to_owned(),
-            });
-        }
-        warnings
+        Ok(())
     }
 
     /// The models that the endpoint lists, asked for as patiently as for a reply.
@@ -364,96 +418,90 @@ impl ChatExchange {
     async fn once(
         &self,
         request: ModelRequest<'_>,
-        partial_reply: &mut PartialReply<'_>,
+        partial: &mut PartialReply<'_>,
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
         loop {
-            let next = {
-                let mut next = pin!(reply.next_text());
-                if let Ok(piece) = timeout(A_WHILE, &mut next).await {
-                    piece
-                } else {
-                    partial_reply.pause().await;
-                    next.await
-                }
-            };
-            let piece = match next {
+            let piece = match reply.next_text().await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 Err(failure) => {
                     // What came is kept, also what was held back, unless it is thought.
-                    if partial_reply.filter.thought().is_none() {
-                        partial_reply.finish().await;
+                    if partial.filter.thought().is_none() {
+                        partial.finish().await;
                     }
                     return Err(failure);
                 }
             };
             if !reply.thoughts().is_empty() {
-                partial_reply.filter.trust();
+                partial.filter.trust();
             }
-            partial_reply.push(&piece).await;
-            if partial_reply.repeats_itself() {
-                reply.end_repeating();
-            } else if partial_reply.filter.is_over() {
-                reply.end_complete();
+            partial.push(&piece).await;
+            if partial.repeats_itself() {
+                reply.stop(Ended::Repeating);
+            } else if partial.out.is_some() && partial.filter.reading.is_over() {
+                reply.stop(Ended::Complete);
             }
         }
-        if partial_reply.out.is_none() {
-            let said = std::mem::take(&mut partial_reply.text);
-            let others = [&*reply.calls(), reply.thoughts()];
-            judgement(&said, &others).clone_into(&mut partial_reply.text);
-            return reply.broken_off().map_or(Ok(reply), Err);
+        let is_thought = reply.end == Ended::Limit && partial.filter.thought().is_some();
+        if partial.out.is_none() {
+            let is_broken = matches!(reply.end, Ended::BrokeOff | Ended::Damaged);
+            return if is_broken {
+                Err(self.endpoint.site.cut_off())
+            } else {
+                Ok(reply)
+            };
         }
-        let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
-        if !(is_cut
-            && request.dialect.thinking == Thinking::Unopened
-            && partial_reply.filter.thought().is_some())
-        {
-            partial_reply.finish().await;
+        if !is_thought {
+            partial.finish().await;
         }
-        if !partial_reply.shown {
-            return Err(reply.empty());
+        if partial.is_shown() {
+            Ok(reply)
+        } else {
+            Err(reply.empty())
         }
-        Ok(reply)
     }
 
     /// What the server counted; where it has not, an estimate that says so.
-    fn cost(&self, model: &str, messages: &[Message], reply: &ChatReply, text: &str) -> Usage {
-        let count = reply.count.unwrap_or_default();
-        let estimated = count.prompt_tokens.is_none() || count.completion_tokens.is_none();
-        let sent = || tokens_of(messages) as u64;
-        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
+    fn cost(&self, request: &ModelRequest<'_>, reply: Option<&ChatReply>, text: &str) -> Usage {
+        let count = reply.and_then(|reply| reply.count).unwrap_or_default();
+        let thoughts = reply.map_or("", ChatReply::thoughts);
+        let estimated = count.prompt.is_none() || count.completion.is_none();
+        let sent = || tokens_of(request.messages) as u64;
+        let got = || (estimate(text) + estimate(thoughts)) as u64;
         let counted = TokenCount {
-            prompt_tokens: count.prompt_tokens.or_else(|| Some(sent())),
-            completion_tokens: count.completion_tokens.or_else(|| Some(got())),
+            prompt: count.prompt.or_else(|| Some(sent())),
+            completion: count.completion.or_else(|| Some(got())),
             ..count
         };
-        self.prices
-            .usage(&self.endpoint.server.name, model, counted, estimated)
+        let server = &self.endpoint.server.name;
+        self.prices.usage(server, request.model, counted, estimated)
     }
 }
 
 impl Attempt {
-    /// Makes the next request fit, going by what the server said; false when nothing would.
-    fn shorten(
-        &mut self,
-        shorter: Shorter,
-        wanted: &ReplyWanted<'_>,
-        tried: &ModelRequest<'_>,
-    ) -> bool {
+    /// Makes the next request fit, going by the sizes that the server named; false when nothing would.
+    fn fit(&mut self, tried: &ModelRequest<'_>, sizes: Sizes) -> bool {
+        if self.shortened >= MOST_SHORTENINGS {
+            return false;
+        }
         self.shortened += 1;
+        let sent = tokens_of(tried.messages);
+        let estimated = u32::try_from(sent).unwrap_or(u32::MAX);
+        let shorter = shorter(sizes, tried.max_tokens, estimated);
         if shorter.max_tokens < tried.max_tokens {
             self.dialect.longest_reply = Some(shorter.max_tokens);
+            if shorter.share.is_some_and(|share| share >= 1.0) {
+                return true;
+            }
         }
-        let share = shorter.share.filter(|share| *share < 1.0);
-        if share.is_none() && shorter.share.is_some() && shorter.max_tokens < tried.max_tokens {
-            return true;
-        }
-        let fixed = (wanted.messages)(&Room::NONE);
-        let room = self
-            .room
-            .smaller(tokens_of(tried.messages), tokens_of(&fixed), share);
-        let Some(room) = room else {
+        self.shorten(sent, shorter.share.filter(|share| *share < 1.0))
+    }
+
+    /// Leaves out evidence and conversation until `share` of the `sent` tokens are left, half of them
+    /// where that is unknown; false when nothing is left to leave out.
+    fn shorten(&mut self, sent: usize, share: Option<f64>) -> bool {
+        let Some(room) = self.room.smaller(sent, self.fixed, share) else {
             return false;
         };
         self.room = room;
@@ -487,7 +535,7 @@ fn unasked(attempt: &mut Attempt) -> ModelReply {
         is_taken_back: false,
         usage: attempt.lost,
         warnings,
-        cut_short: None,
+        end: Ended::Unsaid,
     }
 }
 

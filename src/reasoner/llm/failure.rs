@@ -2,24 +2,23 @@
 //!
 //! [`crate::http`] knows the lines that hold for every endpoint; here are those about chatting, and
 //! what servers' own words tell apart. Servers have no common codes for an overflowing context or
-//! an unknown model, so their words are what there is to go by; a sign that is missing here costs
-//! a second attempt or a clearer line, and nothing else. Every line says what to do.
+//! an unknown model, so their words are what there is to go by; words that are not known cost a
+//! second attempt or a clearer line, and nothing else. Every line says what to do.
 
 mod wordings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
 use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
 use crate::http::{self, Variables, backoff, reconnecting, retry_after};
 use crate::text::Trouble;
-pub use wordings::{ErrorKind, Wordings};
-use wordings::{names_a_missing_model, words_of};
+pub use wordings::{ErrorKind, Sizes, Wordings};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
@@ -28,8 +27,18 @@ const SETTINGS: Variables = Variables {
 };
 /// What to do about silence.
 const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
+/// What to do about a model that cannot be used.
+const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
 /// Longer than a person waits before a screen.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Errors without a status that pass.
+const PASSING: [&str; 5] = [
+    "overloaded",
+    "server_error",
+    "rate_limit",
+    "timeout",
+    "unavailable",
+];
 
 /// What went wrong, and whether another request may go better.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,11 +60,11 @@ pub enum Cure {
     Again(Option<Duration>),
     /// The same again, soon: the connection was not accepted, so it cannot overload the server.
     Reconnect,
-    /// Less of it; what the server said, in lower case.
-    Shorter(String),
+    /// Less of it, by the sizes that the server named.
+    Shorter(Sizes),
     /// The same without a system message.
     WithoutSystem,
-    /// The same in other words of the protocol; what the server said, in lower case.
+    /// The same in other words of the protocol; what the server said.
     Otherwise(String),
 }
 
@@ -66,7 +75,7 @@ impl Cure {
         match self {
             Self::Again(asked_for) => Some(asked_for.unwrap_or_else(|| backoff(retried))),
             Self::Reconnect => Some(reconnecting(retried)),
-            Self::None | Self::Shorter(_) | Self::WithoutSystem | Self::Otherwise(_) => None,
+            _ => None,
         }
     }
 }
@@ -100,8 +109,10 @@ impl Failure {
 /// The chat endpoint's host, as who is asked and who is complained about.
 #[derive(Debug, Clone)]
 pub struct ChatSite {
-    site: http::Site,
-    wordings: Arc<Wordings>,
+    /// Address, key and client.
+    pub http: http::Site,
+    /// By which words its errors are understood.
+    pub wordings: Arc<Wordings>,
 }
 
 impl ChatSite {
@@ -111,50 +122,14 @@ impl ChatSite {
         let site = http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
             .map_err(ReasonerError::Refused)?;
         Ok(Self {
-            site: site.connecting_within(settings.timeout / 2),
+            http: site.connecting_within(settings.timeout / 2),
             wordings: Arc::new(wordings),
-        })
-    }
-
-    /// By which words its errors are understood.
-    pub fn wordings(&self) -> &Wordings {
-        &self.wordings
-    }
-
-    /// The key goes bare into this header.
-    pub fn with_key_in(self, header: reqwest::header::HeaderName) -> Result<Self, ReasonerError> {
-        let site = self.site.with_key_in(header);
-        Ok(Self {
-            site: site.map_err(ReasonerError::Refused)?,
-            wordings: self.wordings,
         })
     }
 
     /// Host and port.
     pub fn host(&self) -> &str {
-        self.site.host()
-    }
-
-    /// The root, for telling servers apart.
-    pub fn base(&self) -> &Url {
-        self.site.base()
-    }
-
-    /// A client for it.
-    pub fn client(&self) -> Result<Client, ReasonerError> {
-        self.site
-            .client()
-            .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))
-    }
-
-    /// The address below its root.
-    pub fn url(&self, path: &[&str]) -> Url {
-        self.site.url(path)
-    }
-
-    /// The request with the key.
-    pub fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
-        self.site.authorized(request)
+        self.http.host()
     }
 
     /// Nothing arrived for as long as we were willing to wait.
@@ -164,28 +139,25 @@ impl ChatSite {
         } else {
             ""
         };
-        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
-            format!("{} {how}sent nothing for {}", self.host(), seconds(waited)),
-            MORE_TIME,
-        )))
+        self.unreachable(&format!("{how}sent nothing for {}", seconds(waited)))
     }
 
     /// It says that it is alive, and nothing else.
     pub fn stalled(&self, waited: Duration) -> Failure {
-        let (host, waited) = (self.host(), seconds(waited));
-        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
-            format!("{host} kept the connection alive for {waited} without a word"),
-            MORE_TIME,
-        )))
+        let waited = seconds(waited);
+        self.unreachable(&format!(
+            "kept the connection alive for {waited} without a word"
+        ))
     }
 
     /// It sends a byte now and then, and comes to no end.
     pub fn unfinished(&self, waited: Duration) -> Failure {
-        let (host, waited) = (self.host(), seconds(waited));
-        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
-            format!("{host} was still sending one reply after {waited}"),
-            MORE_TIME,
-        )))
+        let waited = seconds(waited);
+        self.unreachable(&format!("was still sending one reply after {waited}"))
+    }
+
+    fn unreachable(&self, what: &str) -> Failure {
+        self.lasting(ReasonerError::Unreachable, what, MORE_TIME)
     }
 
     /// The connection could not be made, or broke.
@@ -198,7 +170,7 @@ impl ChatSite {
             Cure::Again(None)
         };
         Failure {
-            error: ReasonerError::Unreachable(self.site.transport(error)),
+            error: ReasonerError::Unreachable(self.http.transport(error)),
             cure,
             status: None,
         }
@@ -206,169 +178,145 @@ impl ChatSite {
 
     /// The reply ended before it was complete.
     pub fn cut_off(&self) -> Failure {
+        let what = "ended a reply in the middle";
+        let next = "try again, or see the server's log";
         Failure {
-            error: ReasonerError::Unreachable(Trouble::new(
-                format!("{} ended a reply in the middle", self.host()),
-                "try again, or see the server's log",
-            )),
             cure: Cure::Again(None),
-            status: None,
+            ..self.lasting(ReasonerError::Unreachable, what, next)
         }
+    }
+
+    /// It answered with something that is not the protocol.
+    pub fn not_a_reply(&self, what: &str) -> Failure {
+        let line = self.http.not_a_reply(what, "a chat reply");
+        Failure::lasting(ReasonerError::Protocol(line))
+    }
+
+    /// It answered, and said nothing.
+    pub fn empty(&self) -> Failure {
+        let next = format!("ask again, or {OTHER_MODEL}");
+        self.lasting(ReasonerError::Protocol, "sent an empty answer", &next)
+    }
+
+    /// It answered, and thought until its limit.
+    pub fn only_thoughts(&self, limit: u32) -> Failure {
+        let what = format!("spent all of its {limit} tokens on thinking");
+        let next = "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE";
+        self.lasting(ReasonerError::Protocol, &what, next)
+    }
+
+    /// It sent more than any reply is, before one could be read.
+    pub fn too_much(&self) -> Failure {
+        self.lasting(ReasonerError::Protocol, "did not stop sending", OTHER_MODEL)
+    }
+
+    /// It answered that it will not answer.
+    pub fn withheld(&self, said: Option<&str>) -> Failure {
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        let what = format!("withheld the answer (content filter){said}");
+        let next = "put the question in other words";
+        self.lasting(ReasonerError::Refused, &what, next)
+    }
+
+    /// It lists no model that could be used.
+    pub fn no_model(&self) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(self.http.no_model()))
+    }
+
+    /// It lists models, and none that chats.
+    pub fn no_chat_model(&self) -> ReasonerError {
+        let next = format!("set {}", SETTINGS.model);
+        let what = "lists no model that chats";
+        self.lasting(ReasonerError::Protocol, what, &next).error
+    }
+
+    fn lasting(&self, kind: fn(Trouble) -> ReasonerError, what: &str, next: &str) -> Failure {
+        let what = format!("{} {what}", self.host());
+        Failure::lasting(kind(Trouble::new(what, next)))
     }
 
     /// It answered with an error status.
     pub fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
         if status.is_redirection() {
             let location = headers.get(LOCATION).and_then(|to| to.to_str().ok());
-            let line = self.site.redirect(status, location);
+            let line = self.http.redirect(status, location);
             return Failure::lasting(ReasonerError::Refused(line));
         }
-        let error = serde_json::from_slice(body).unwrap_or(Value::Null);
-        let words = words_of(&error, body);
-        let said = self.site.said(body);
-        self.sorted(Some(status), &words, said.as_deref(), retry_after(headers))
+        let words = String::from_utf8_lossy(body);
+        let said = self.http.said(body);
+        let code = status.as_u16();
+        self.sorted(Some(code), &words, said.as_deref(), retry_after(headers))
             .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.site.refusal(status, body)),
+                error: ReasonerError::Refused(self.http.refusal(status, body)),
                 cure,
-                status: Some(status.as_u16()),
+                status: Some(code),
             })
     }
 
     /// It answered with an error object where a reply should be.
     pub fn error_object(&self, error: &Value) -> Failure {
-        let words = words_of(error, &[]);
-        let said = http::error_message(error).map(|said| self.site.quote(&said));
-        let status = ["code", "status", "status_code"]
+        let words = error.to_string();
+        let said = http::error_message(error).map(|said| self.http.quote(&said));
+        let inner = error.get("error").unwrap_or(error);
+        let code = ["code", "status", "status_code"]
             .into_iter()
             .find_map(|key| {
-                let inner = error.get("error").unwrap_or(error);
                 let code = inner.get(key)?;
                 let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
-                StatusCode::from_u16(u16::try_from(code).ok()?).ok()
+                u16::try_from(code).ok().filter(|code| *code < 1_000)
             });
-        let passing = [
-            "overloaded",
-            "server_error",
-            "rate_limit",
-            "timeout",
-            "unavailable",
-        ];
-        self.sorted(status, &words, said.as_deref(), None)
+        let is_passing = PASSING.iter().any(|sign| words.contains(sign));
+        self.sorted(code, &words, said.as_deref(), None)
             .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.site.error_object(error)),
+                error: ReasonerError::Refused(self.http.error_object(error)),
                 cure: match cure {
-                    Cure::None if passing.iter().any(|sign| words.contains(sign)) => {
-                        Cure::Again(None)
-                    }
+                    Cure::None if is_passing => Cure::Again(None),
                     other => other,
                 },
-                status: status.map(|status| status.as_u16()),
+                status: code,
             })
-    }
-
-    /// It answered with something that is not the protocol.
-    pub fn not_a_reply(&self, what: &str) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(
-            self.site.not_a_reply(what, "a chat reply"),
-        ))
-    }
-
-    /// It answered, and said nothing.
-    pub fn empty(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(Trouble::new(
-            format!("{} sent an empty answer", self.host()),
-            format!("ask again, or choose another {}", SETTINGS.model),
-        )))
-    }
-
-    /// It answered, and thought until its limit.
-    pub fn only_thoughts(&self, limit: u32) -> Failure {
-        let host = self.host();
-        Failure::lasting(ReasonerError::Protocol(Trouble::new(
-            format!("{host} spent all of its {limit} tokens on thinking"),
-            "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
-        )))
-    }
-
-    /// It sent more than any reply is, before one could be read.
-    pub fn too_much(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(Trouble::new(
-            format!("{} did not stop sending", self.host()),
-            format!("choose another {}", SETTINGS.model),
-        )))
-    }
-
-    /// It answered that it will not answer.
-    pub fn withheld(&self, said: Option<&str>) -> Failure {
-        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let host = self.host();
-        Failure::lasting(ReasonerError::Refused(Trouble::new(
-            format!("{host} withheld the answer (content filter){said}"),
-            "put the question in other words",
-        )))
-    }
-
-    /// It lists no model that could be used.
-    pub fn no_model(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(self.site.no_model()))
-    }
-
-    /// It lists models, and none that chats.
-    pub fn no_chat_model(&self) -> ReasonerError {
-        ReasonerError::Protocol(Trouble::new(
-            format!("{} lists no model that chats", self.host()),
-            format!("set {}", SETTINGS.model),
-        ))
     }
 
     /// What the server's words tell; where they tell nothing of a kind, only the cure.
     fn sorted(
         &self,
-        status: Option<StatusCode>,
+        code: Option<u16>,
         words: &str,
         said: Option<&str>,
         after: Option<Duration>,
     ) -> Result<Failure, Cure> {
         let tells = |kind| self.wordings.tell(kind, words);
-        let code = status.map(|status| status.as_u16());
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
         let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
         let quoted = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let host = self.host();
-        let lasting = |what: String, next: String| {
-            let trouble = Trouble::new(what, next);
-            Ok(Failure::lasting(ReasonerError::Refused(trouble)))
+        let refused = |what: &str, next: &str| {
+            let what = format!("{what}{status_note}{quoted}");
+            Ok(self.lasting(ReasonerError::Refused, &what, next))
         };
         if rejected && tells(ErrorKind::NoSystem) {
             return Err(Cure::WithoutSystem);
         }
         if rejected && (tells(ErrorKind::Overflow) || code == Some(413)) {
-            return Err(Cure::Shorter(words.to_owned()));
+            return Err(Cure::Shorter(self.wordings.sizes(words)));
         }
         if tells(ErrorKind::NoCredit) || code == Some(402) {
-            return lasting(
-                format!("{host} says that there is nothing left to spend{status_note}{quoted}"),
-                "see your account there".to_owned(),
-            );
+            let what = "says that there is nothing left to spend";
+            return refused(what, "see your account there");
         }
         if rejected && tells(ErrorKind::Filtered) {
             return Ok(self.withheld(said));
         }
-        if rejected && (tells(ErrorKind::NoModel) || names_a_missing_model(words)) {
-            return lasting(
-                format!("{host} does not know the model{status_note}{quoted}"),
-                format!("check {}", SETTINGS.model),
-            );
+        if rejected && tells(ErrorKind::NoModel) {
+            let next = format!("check {}", SETTINGS.model);
+            return refused("does not know the model", &next);
         }
         match (code, after) {
             (Some(429), Some(after)) if after > LONGEST_PAUSE => {
                 let after = Duration::from_secs(after.as_secs_f64().ceil() as u64);
-                lasting(
-                    format!("{host} has had enough requests (429){quoted}"),
-                    format!("ask again in {}", seconds(after)),
-                )
+                let next = format!("ask again in {}", seconds(after));
+                refused("has had enough requests", &next)
             }
-            (Some(404 | 500), _) if objects_to_the_form(words) => {
+            (Some(404 | 500), _) if tells(ErrorKind::Form) => {
                 Err(Cure::Otherwise(words.to_owned()))
             }
             // What is not implemented is not there after a pause either.
@@ -379,12 +327,6 @@ impl ChatSite {
             _ => Err(Cure::None),
         }
     }
-}
-
-/// Whether an error that says nothing by its status is about the form that the reply was to have.
-fn objects_to_the_form(words: &str) -> bool {
-    let forms = ["response_format", "json_schema", "no endpoints found"];
-    forms.iter().any(|form| words.contains(form))
 }
 
 fn seconds(duration: Duration) -> String {

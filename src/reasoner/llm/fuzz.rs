@@ -32,7 +32,7 @@ pub fn reply(input: &[u8]) {
 pub fn think(input: &[u8]) {
     let reply = String::from_utf8_lossy(input);
     let whole = without_thoughts(&reply);
-    let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), Thinking::Unknown);
+    let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
     let mut pieces = String::new();
     for c in reply.chars() {
         pieces += &filter.push(c.encode_utf8(&mut [0; 4])).text;
@@ -71,8 +71,8 @@ pub fn stream(input: &[u8]) {
         .expect("a runtime");
     let response = http::Response::new(input.to_vec()).into();
     runtime.block_on(async {
-        let opened = ChatReply::open(response, site, bounds, vec![], ReplyMarks::built_in()).await;
-        let Ok(mut reply) = opened else { return };
+        let marks = ReplyMarks::built_in();
+        let mut reply = ChatReply::new(response, site, bounds, vec![], marks);
         let mut said = 0;
         while let Ok(Some(text)) = reply.next_text().await {
             said += text.len();

@@ -49,9 +49,22 @@ pub enum Beginning {
 }
 
 /// Why a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
+    /// The server has not said that the reply is complete.
+    #[default]
+    #[serde(skip)]
+    Unsaid,
+    /// It went on beyond all limits, and was ended here.
+    #[serde(skip)]
+    Endless,
+    /// It said the same again and again, and was ended here.
+    #[serde(skip)]
+    Repeating,
+    /// Some of it could not be read.
+    #[serde(skip)]
+    Damaged,
     /// All was said.
     Complete,
     /// It reached a limit of tokens.
@@ -163,12 +176,6 @@ impl ReplyMarks {
         let closes = self.closes.get(row)?.iter();
         let ends = closes.filter_map(|close| Some((find(text, close)?, close.len())));
         ends.map(|(at, length)| (at, at + length)).min()
-    }
-
-    /// So much of the end of a text may be the beginning of what closes the thought of that row.
-    pub fn longest_close(&self, row: usize) -> usize {
-        let closes = self.closes.get(row).into_iter().flatten();
-        closes.map(String::len).max().unwrap_or_default()
     }
 
     /// What the server's word for the end means.

@@ -1,14 +1,10 @@
-//! What a server that was sent too much says about how much would have fitted.
+//! How much of a prompt would have fitted, by the sizes that a server names.
 //!
 //! Some count the reply that was allowed for into what was sent: then less has to be allowed for,
 //! and perhaps nothing has to go.
 
-use super::failure::Wordings;
+use super::failure::Sizes;
 
-/// Signs that the reply was counted.
-const REPLY: &[&str] = &["completion", "max_tokens", "output", "max_new_tokens"];
-/// Smaller numbers are statuses, codes and dates.
-const LEAST: u32 = 64;
 /// A reply for which so little is left would not be worth it.
 const SHORTEST_REPLY: u32 = 64;
 
@@ -21,63 +17,29 @@ pub struct Shorter {
     pub max_tokens: u32,
 }
 
-/// Reads the server's words, in lower case; `max_tokens` is what was asked for, and `estimated` about
-/// what was sent, where the server does not say.
-pub fn shorter(wordings: &Wordings, words: &str, max_tokens: u32, estimated: u32) -> Shorter {
-    let unknown = Shorter {
-        share: None,
-        max_tokens,
+/// What would fit; `max_tokens` is what was asked for, and `estimated` about what was sent, where the
+/// server does not say.
+pub fn shorter(sizes: Sizes, max_tokens: u32, estimated: u32) -> Shorter {
+    let Some(context) = sizes.context else {
+        return Shorter {
+            share: None,
+            max_tokens,
+        };
     };
-    let mut signs = wordings.context_signs();
-    let Some(context) = signs.find_map(|sign| number_after(words, sign)) else {
-        return unknown;
-    };
-    let counts_reply = REPLY.iter().any(|sign| words.contains(sign));
-    let max_tokens = if counts_reply {
-        max_tokens.min((context / 4).max(SHORTEST_REPLY))
-    } else {
-        max_tokens
-    };
-    let sent = prompt_of(words, context, unknown.max_tokens).unwrap_or(estimated.max(1));
-    let reserved = if counts_reply { max_tokens } else { 0 };
-    let room = context.saturating_sub(reserved);
+    let reply = sizes
+        .reply
+        .map(|_| max_tokens.min((context / 4).max(SHORTEST_REPLY)));
+    let room = context.saturating_sub(reply.unwrap_or_default());
+    let sent = sizes.sent.unwrap_or(estimated).max(1);
     Shorter {
         share: Some(f64::from(room) / f64::from(sent)),
-        max_tokens,
+        max_tokens: reply.unwrap_or(max_tokens),
     }
-}
-
-fn number_after(words: &str, sign: &str) -> Option<u32> {
-    let at = words.find(sign)? + sign.len();
-    let rest = &words[at..];
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    rest[..end].parse().ok().filter(|&number| number >= LEAST)
-}
-
-/// The largest number that is neither the context, nor the reply, nor a sum with the reply.
-fn prompt_of(words: &str, context: u32, reply: u32) -> Option<u32> {
-    let numbers: Vec<u32> = words
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|digits| digits.parse().ok())
-        .filter(|&number| number >= LEAST && number != context && number != reply)
-        .filter(|&number| ![400, 413, 422, 500].contains(&number))
-        .collect();
-    let is_sum = |number: u32| {
-        numbers
-            .iter()
-            .any(|&part| part.checked_add(reply) == Some(number))
-    };
-    numbers
-        .iter()
-        .copied()
-        .filter(|&number| !is_sum(number))
-        .max()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::failure::Wordings;
     use super::*;
 
     #[test]
@@ -109,7 +71,7 @@ mod tests {
             ("the prompt is too long", None, 2_000),
         ] {
             assert_eq!(
-                shorter(&wordings, said, 2_000, 40_000),
+                shorter(wordings.sizes(said), 2_000, 40_000),
                 Shorter { share, max_tokens },
                 "{said}"
             );

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::agent::ports::{AnswerSink, CallWaits};
-use crate::text::StreamSanitizer;
 
 use super::marks::ReplyMarks;
 use super::repetition::RepetitionWatch;
@@ -18,13 +17,6 @@ pub struct PartialReply<'a> {
     /// What is told apart in it.
     pub filter: ThinkFilter,
     watch: RepetitionWatch,
-    /// All of its text.
-    pub text: String,
-    /// What came before anything that a person could see, and what is left of it on a screen.
-    unseen: String,
-    screen: StreamSanitizer,
-    /// Whether a person has seen some of it.
-    pub shown: bool,
     /// Whether a person has seen what turned out to be thought.
     pub is_taken_back: bool,
 }
@@ -40,15 +32,8 @@ impl<'a> PartialReply<'a> {
         Self {
             out,
             waiting,
-            filter: match out {
-                Some(_) => ThinkFilter::of_answer(marks, thinking),
-                None => ThinkFilter::of_judgement(marks),
-            },
+            filter: ThinkFilter::new(marks, thinking),
             watch: RepetitionWatch::default(),
-            text: String::new(),
-            unseen: String::new(),
-            screen: StreamSanitizer::default(),
-            shown: false,
             is_taken_back: false,
         }
     }
@@ -56,17 +41,19 @@ impl<'a> PartialReply<'a> {
     /// Takes the next piece.
     pub async fn push(&mut self, piece: &str) {
         let shown = self.filter.push(piece);
-        match self.out {
-            None => self.text.push_str(piece),
-            Some(out) => {
-                self.watch.push(piece);
-                self.show(out, shown).await;
-            }
+        if self.out.is_some() {
+            self.watch.push(piece);
         }
+        self.show(shown).await;
         match self.filter.thought() {
             Some(thought) => self.waiting.thinking(|| estimate(thought)),
             None => self.waiting.words(),
         }
+    }
+
+    /// Whether a person has seen some of it.
+    pub fn is_shown(&self) -> bool {
+        self.out.is_some() && !self.filter.shown.is_empty()
     }
 
     /// Whether an answer says the same again and again.
@@ -74,44 +61,17 @@ impl<'a> PartialReply<'a> {
         self.watch.repeats
     }
 
-    /// Nothing comes for a while: what is held back for a moment is shown.
-    pub async fn pause(&mut self) {
-        if let Some(out) = self.out {
-            let first = self.filter.show_first();
-            self.show(out, first).await;
-        }
-    }
-
     /// Nothing more comes.
     pub async fn finish(&mut self) {
-        if let Some(out) = self.out {
-            let rest = self.filter.finish();
-            self.show(out, rest).await;
-        }
+        let rest = self.filter.finish();
+        self.show(rest).await;
     }
 
-    /// Nothing goes out before there is something to see: an answer of blanks, escape sequences and
-    /// invisible characters is an empty one, and may be asked for again.
-    async fn show(&mut self, out: &AnswerSink, shown: Shown) {
-        let Shown {
-            mut text,
-            takes_back,
-        } = shown;
-        if takes_back {
-            self.text.clear();
-            self.is_taken_back |= self.shown;
-        }
-        if !self.shown {
-            self.unseen.push_str(&text);
-            if self.screen.push(&text).trim().is_empty() {
-                return;
-            }
-            self.shown = true;
-            text = std::mem::take(&mut self.unseen);
-        }
-        if !text.is_empty() {
-            self.text.push_str(&text);
-            out.push(text).await;
+    async fn show(&mut self, shown: Shown) {
+        let Some(out) = self.out else { return };
+        self.is_taken_back |= shown.takes_back;
+        if !shown.text.is_empty() {
+            out.push(shown.text).await;
         }
     }
 }

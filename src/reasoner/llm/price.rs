@@ -56,10 +56,10 @@ impl Prices {
         };
         Usage {
             calls: 1,
-            prompt_tokens: count.prompt_tokens,
-            completion_tokens: count.completion_tokens,
-            cached_tokens: count.cached(),
-            reasoning_tokens: count.reasoning(),
+            prompt_tokens: count.prompt,
+            completion_tokens: count.completion,
+            cached_tokens: count.cached,
+            reasoning_tokens: count.reasoning,
             estimated,
             nano_usd: nano.map_or(0, |nano| nano.round() as u64),
             priced_calls: u32::from(nano.is_some()),
@@ -75,9 +75,9 @@ impl Prices {
 
 impl Price {
     fn nano(&self, count: &TokenCount) -> f64 {
-        let sent = count.prompt_tokens.unwrap_or(0);
-        let cached = count.cached().unwrap_or(0).min(sent);
-        let got = count.completion_tokens.unwrap_or(0);
+        let sent = count.prompt.unwrap_or(0);
+        let cached = count.cached.unwrap_or(0).min(sent);
+        let got = count.completion.unwrap_or(0);
         let dollars = (sent - cached) as f64 * self.input
             + cached as f64 * self.cached.unwrap_or(self.input)
             + got as f64 * self.output;
@@ -122,16 +122,12 @@ fn is_date(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reasoner::llm::wire::PromptDetails;
 
     const COUNT: TokenCount = TokenCount {
-        prompt_tokens: Some(1_000_000),
-        completion_tokens: Some(100_000),
-        prompt_tokens_details: Some(PromptDetails {
-            cached_tokens: Some(400_000),
-        }),
-        completion_tokens_details: None,
-        prompt_cache_hit_tokens: None,
+        prompt: Some(1_000_000),
+        completion: Some(100_000),
+        cached: Some(400_000),
+        reasoning: None,
         cost: None,
     };
 

@@ -89,33 +89,6 @@ pub enum SchemaBounds {
     None,
 }
 
-impl SchemaBounds {
-    /// What is left when the server's words (in lower case) object to some of it; `None` where they
-    /// do not speak of it, or nothing is left to give up.
-    pub fn without(self, said: &str) -> Option<Self> {
-        let names = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let of_text = names(&["maxlength", "max_length"]);
-        let of_any = of_text
-            || names(&[
-                "maxitems",
-                "minitems",
-                "max_items",
-                "min_items",
-                "repetition",
-                "grammar",
-                "too many states",
-                "invalid schema",
-                "schema keyword",
-                "schema contains",
-            ]);
-        match self {
-            Self::All if of_text => Some(Self::Lists),
-            Self::All | Self::Lists if of_any => Some(Self::None),
-            _ => None,
-        }
-    }
-}
-
 /// The rungs of the ladder, from the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]

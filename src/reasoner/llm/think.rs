@@ -2,34 +2,34 @@
 //!
 //! A thought that is never closed at the beginning of a reply is the whole reply; one that opens
 //! later and never closes is more likely an answer *about* the mark, and is given back at the end.
-//! Where a mark closes what nothing opened, the chat template opened it: all before it is thought, and is
-//! taken back where it was shown. For the first of these reasons a mark in code or within a
-//! sentence is text.
+//! Where a mark closes what nothing opened, the chat template opened it: all before it is thought, and
+//! is taken back where it was shown. A mark in code or within a sentence is spoken of, and is text.
+//!
+//! Each piece of a reply is read together with all that came before it, so there is one reading of a
+//! reply, however it was cut.
 
 use std::sync::Arc;
 
 use super::code::CodeState;
 use super::marks::{Beginning, Mark, ReplyMarks};
+use crate::text::is_blank;
 
 /// Parts of the names of models that think.
 const MODELS: &str = include_str!("../../../assets/llm/thinking_models.txt");
-/// Of a model that is not known to think, so much is held back at most, until a first sentence.
+/// The first sentence of an answer is held back up to so many bytes, as it may be a thought.
 const FIRST_WORDS: usize = 80;
-/// Of one whose template opens the thought, so much.
-const FIRST_THOUGHTS: usize = 4_000;
 /// So much may be said after the end before it is not read any more.
 const AFTERWORD: usize = 400;
 
 /// How a model thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thinking {
     /// It does not, as far as is known.
+    #[default]
     Unknown,
     /// Before it replies.
     First,
-    /// And its template may open the thought, which the reply then only closes.
-    PerhapsUnopened,
-    /// Which a reply of it has shown.
+    /// And its template opens the thought, which the reply then only closes.
     Unopened,
 }
 
@@ -42,7 +42,7 @@ impl Thinking {
         let known = rows
             .filter(|row| !row.is_empty() && !row.starts_with('#'))
             .map(|row| match row.strip_suffix('>') {
-                Some(row) => (row.trim_end(), Self::PerhapsUnopened),
+                Some(row) => (row.trim_end(), Self::Unopened),
                 None => (row, Self::First),
             })
             .filter(|(row, _)| match row.strip_prefix('^') {
@@ -52,16 +52,7 @@ impl Thinking {
         known
             .map(|(_, thinking)| thinking)
             .max()
-            .unwrap_or(Self::Unknown)
-    }
-
-    /// How much of a reply is held back while it may be thought.
-    fn held_back(self) -> usize {
-        match self {
-            Self::Unknown | Self::First => FIRST_WORDS,
-            Self::PerhapsUnopened => FIRST_THOUGHTS,
-            Self::Unopened => usize::MAX,
-        }
+            .unwrap_or_default()
     }
 }
 
@@ -78,80 +69,109 @@ pub struct Shown {
 #[derive(Debug)]
 pub struct ThinkFilter {
     marks: Arc<ReplyMarks>,
-    /// Not decided yet: the beginning of a mark.
-    held: String,
-    /// The thought that goes on.
-    inside: Option<Thought>,
-    /// The text so far, while it may turn out to be thought, and how much of it at most.
-    first: Option<(String, usize)>,
-    code: CodeState,
-    /// The last character, and the last that is no white space.
-    last: Option<char>,
-    last_sign: Option<char>,
-    /// Whether there is text.
-    has_text: bool,
-    /// Whether something was handed out.
-    is_shown: bool,
-    /// What was said after the mark that ended the answer.
-    afterword: Option<usize>,
-    is_answer: bool,
-    /// What closed a thought that nothing opened, and no text came since.
-    closed_by: Option<String>,
-    /// How the reply has begun.
-    pub began: Thinking,
-}
-
-#[derive(Debug)]
-struct Thought {
-    row: usize,
-    /// As it was written, the mark included.
-    text: String,
-    mark: usize,
-    /// Whether nothing but thoughts came before it: then it is one, closed or not.
-    opens_reply: bool,
+    thinking: Thinking,
+    /// All that came.
+    pub reply: String,
+    /// What of it was handed out.
+    pub shown: String,
+    /// What it is, as far as can be told by now.
+    pub reading: Reading,
 }
 
 impl ThinkFilter {
-    /// For an answer of a model that thinks like this.
-    pub fn of_answer(marks: Arc<ReplyMarks>, thinking: Thinking) -> Self {
-        Self {
-            first: Some((String::new(), thinking.held_back())),
-            is_answer: true,
-            ..Self::of_judgement(marks)
-        }
-    }
-
-    /// For a judgement, which no template's mark ends.
-    pub fn of_judgement(marks: Arc<ReplyMarks>) -> Self {
+    /// For a reply of a model that thinks like this.
+    pub fn new(marks: Arc<ReplyMarks>, thinking: Thinking) -> Self {
         Self {
             marks,
-            held: String::new(),
-            inside: None,
-            first: None,
-            code: CodeState::default(),
-            last: None,
-            last_sign: None,
-            has_text: false,
-            is_shown: false,
-            afterword: None,
-            is_answer: false,
-            closed_by: None,
-            began: Thinking::Unknown,
+            thinking,
+            reply: String::new(),
+            shown: String::new(),
+            reading: Reading::default(),
         }
     }
 
     /// What of the text so far can be shown now.
     pub fn push(&mut self, piece: &str) -> Shown {
-        self.read(piece, false)
+        self.reply.push_str(piece);
+        self.reading = Reading::of_answer(&self.marks, &self.reply, false);
+        let text = &self.reading.text;
+        let may_be_thought = match self.thinking {
+            Thinking::Unopened => true,
+            Thinking::Unknown | Thinking::First => {
+                self.shown.is_empty() && text.len() <= FIRST_WORDS && !has_sentence(text)
+            }
+        };
+        if may_be_thought && !self.reading.is_answering {
+            return Shown::default();
+        }
+        self.show()
     }
 
     /// What came so far of a thought that opens the reply and goes on, as far as is known.
     pub fn thought(&self) -> Option<&str> {
-        match (&self.inside, &self.first) {
-            (Some(thought), _) if thought.opens_reply => Some(&thought.text[thought.mark..]),
-            (None, Some((text, most))) if *most > FIRST_WORDS => Some(text),
-            _ => None,
+        match &self.reading.thought {
+            None if self.thinking == Thinking::Unopened && self.shown.is_empty() => {
+                Some(&self.reading.text)
+            }
+            thought => thought.as_deref(),
         }
+    }
+
+    /// Holds no thoughts back any more: they come by another way.
+    pub fn trust(&mut self) {
+        self.thinking = Thinking::First;
+    }
+
+    /// What is left at the end.
+    pub fn finish(&mut self) -> Shown {
+        self.reading = Reading::of_answer(&self.marks, &self.reply, true);
+        self.show()
+    }
+
+    /// Nothing goes out before there is something to see: an answer of blanks, escape sequences and
+    /// invisible characters is an empty one, and may be asked for again.
+    fn show(&mut self) -> Shown {
+        let text = &self.reading.text;
+        if self.shown.is_empty() && is_blank(text) {
+            return Shown::default();
+        }
+        let shown = match text.strip_prefix(&*self.shown) {
+            Some(more) => Shown {
+                text: more.to_owned(),
+                takes_back: false,
+            },
+            None => Shown {
+                text: text.clone(),
+                takes_back: true,
+            },
+        };
+        self.shown.clone_from(text);
+        shown
+    }
+}
+
+/// A reply, or the beginning of one, with thoughts and marks told apart from the answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The answer.
+    pub text: String,
+    /// The thought that opens the reply and goes on.
+    pub thought: Option<String>,
+    /// How the reply has begun.
+    pub began: Thinking,
+    /// Whether a thought has ended, so that what follows is certainly answer.
+    is_answering: bool,
+    /// Bytes after the mark that ended the answer.
+    afterword: Option<usize>,
+    code: CodeState,
+}
+
+impl Reading {
+    /// Reads an answer; `is_all` when no more of it comes.
+    fn of_answer(marks: &ReplyMarks, reply: &str, is_all: bool) -> Self {
+        let mut reading = Self::default();
+        reading.read(marks, reply, is_all, true);
+        reading
     }
 
     /// Whether the answer is over, and what follows goes on and on.
@@ -159,212 +179,127 @@ impl ThinkFilter {
         self.afterword.is_some_and(|length| length > AFTERWORD)
     }
 
-    /// Holds nothing back any more: thoughts come by another way.
-    pub fn trust(&mut self) {
-        if let Some((_, most)) = &mut self.first {
-            *most = 0;
-        }
-    }
-
-    /// Shows the first words, because nothing else comes for a while.
-    pub fn show_first(&mut self) -> Shown {
-        let mut shown = Shown::default();
-        if self.thought().is_none() {
-            self.release(&mut shown);
-            self.is_shown |= !shown.text.is_empty();
-        }
-        shown
-    }
-
-    /// What is left at the end.
-    pub fn finish(&mut self) -> Shown {
-        let mut shown = self.read("", true);
-        if let Some(thought) = self.inside.take()
-            && !thought.opens_reply
-        {
-            self.show(&thought.text, &mut shown);
-        }
-        if let Some(mark) = self.closed_by.take()
-            && self.is_within_sentence("")
-        {
-            self.show(&mark, &mut shown);
-        }
-        self.release(&mut shown);
-        shown
-    }
-
-    fn read(&mut self, piece: &str, is_all: bool) -> Shown {
-        let mut text = std::mem::take(&mut self.held);
-        text.push_str(piece);
-        let mut shown = Shown::default();
-        let mut rest = text.as_str();
+    fn read(&mut self, marks: &ReplyMarks, reply: &str, is_all: bool, is_answer: bool) {
+        let mut rest = reply;
+        // What closed a thought that nothing opened, and no text came since.
+        let mut closed_by = None;
         while !rest.is_empty() {
-            let read = if self.inside.is_some() {
-                self.read_thought(rest, is_all)
+            let plain = marks.next_sign(rest).unwrap_or(rest.len());
+            let (mark, length) = if plain > 0 {
+                (None, plain)
+            } else if self.code.is_code() {
+                (None, rest.ceil_char_boundary(1))
             } else {
-                self.read_text(rest, is_all, &mut shown)
+                match marks.beginning(rest, is_all) {
+                    Beginning::Open => break,
+                    Beginning::Text => (None, rest.ceil_char_boundary(1)),
+                    Beginning::Mark(mark, length) => (Some(mark), length),
+                }
             };
-            let Some(read) = read else {
-                rest.clone_into(&mut self.held);
+            let (read, after) = rest.split_at(length);
+            // Two characters tell whether a sentence goes on.
+            let is_known = is_all || self.text.is_empty() || after.chars().nth(1).is_some();
+            if mark.is_some() && !is_known {
                 break;
-            };
-            rest = &rest[read..];
+            }
+            rest = after;
+            match mark.filter(|mark| !self.is_spoken_of(*mark, after)) {
+                None => self.add(read, &mut closed_by),
+                Some(Mark::Open(row)) if self.afterword.is_none() => {
+                    let opens_reply = self.text.is_empty();
+                    if opens_reply {
+                        self.began = self.began.max(Thinking::First);
+                    }
+                    match marks.end_of_thought(row, after) {
+                        Some((_, end)) => {
+                            self.is_answering |= opens_reply;
+                            rest = &after[end..];
+                        }
+                        None if opens_reply => {
+                            self.thought = Some(after.to_owned());
+                            break;
+                        }
+                        None if !is_all => break,
+                        None => {
+                            self.add(read, &mut closed_by);
+                            self.add(after, &mut closed_by);
+                            break;
+                        }
+                    }
+                }
+                Some(Mark::Close) => {
+                    closed_by = (!self.text.is_empty()).then_some(read);
+                    self.afterword = None;
+                    self.code = CodeState::default();
+                }
+                Some(Mark::End { .. })
+                    if is_answer && !self.text.is_empty() && closed_by.is_none() =>
+                {
+                    self.afterword.get_or_insert(0);
+                }
+                Some(_) => {}
+            }
         }
-        self.is_shown |= !shown.text.is_empty();
-        shown
+        if let Some(mark) = closed_by
+            && is_all
+            && is_within_sentence(&self.text, "")
+        {
+            self.text.push_str(mark);
+        }
     }
 
-    /// Reads text up to the next mark, or that mark: so many bytes of it; `None` where more must
-    /// come first.
-    fn read_text(&mut self, text: &str, is_all: bool, shown: &mut Shown) -> Option<usize> {
-        let sign = self.marks.next_sign(text).unwrap_or(text.len());
-        if sign > 0 {
-            self.show(&text[..sign], shown);
-            return Some(sign);
+    /// Whether a mark is part of the text, because the answer is about it.
+    fn is_spoken_of(&self, mark: Mark, after: &str) -> bool {
+        if self.text.is_empty() {
+            return false;
         }
-        let first = text.ceil_char_boundary(1);
-        let beginning = if self.code.is_code() {
-            Beginning::Text
-        } else {
-            self.marks.beginning(text, is_all)
-        };
-        let (mark, length) = match beginning {
-            Beginning::Open => return None,
-            Beginning::Text => {
-                self.show(&text[..first], shown);
-                return Some(first);
-            }
-            Beginning::Mark(mark, length) => (mark, length),
-        };
-        let after = &text[length..];
-        // Two characters tell whether a sentence goes on.
-        if !is_all && self.last.is_some() && after.chars().nth(1).is_none() {
-            return None;
-        }
-        let is_text = match mark {
+        let is_within = is_within_sentence(&self.text, after);
+        match mark {
             Mark::OwnTag => false,
             Mark::End { at_line_end } => {
                 let ends_line = after.is_empty() || after.starts_with(['\n', '\r', '<', '[']);
-                let may_end = ends_line || !(at_line_end || self.is_within_sentence(after));
-                self.has_text && !may_end
+                !ends_line && (at_line_end || is_within)
             }
-            Mark::Open(_) | Mark::Close => {
-                self.has_text && !after.is_empty() && self.is_within_sentence(after)
-            }
-        };
-        if is_text {
-            self.show(&text[..length], shown);
-            return Some(length);
-        }
-        match mark {
-            Mark::Open(row) if self.afterword.is_none() => {
-                if !self.has_text {
-                    self.began = self.began.max(Thinking::First);
-                }
-                self.inside = Some(Thought {
-                    row,
-                    text: text[..length].to_owned(),
-                    mark: length,
-                    opens_reply: !self.has_text,
-                });
-            }
-            Mark::Close => {
-                self.closed_by = self.has_text.then(|| text[..length].to_owned());
-                self.afterword = None;
-                self.code = CodeState::default();
-            }
-            Mark::End { .. } if self.is_answer && self.has_text && self.closed_by.is_none() => {
-                self.afterword.get_or_insert(0);
-            }
-            _ => {}
-        }
-        Some(length)
-    }
-
-    /// Drops everything up to the end of the thought.
-    fn read_thought(&mut self, text: &str, is_all: bool) -> Option<usize> {
-        let thought = self.inside.as_mut()?;
-        if let Some((_, after)) = self.marks.end_of_thought(thought.row, text) {
-            if thought.opens_reply {
-                // It is clear where the answer begins.
-                self.first = None;
-            }
-            self.inside = None;
-            return Some(after);
-        }
-        let kept = if is_all {
-            0
-        } else {
-            self.marks.longest_close(thought.row)
-        };
-        let read = text.floor_char_boundary((text.len() + 1).saturating_sub(kept.max(1)));
-        thought.text.push_str(&text[..read]);
-        (read > 0).then_some(read)
-    }
-
-    /// Whether what follows goes on with the sentence that came before: then a mark between them
-    /// is spoken of.
-    fn is_within_sentence(&self, after: &str) -> bool {
-        let mut after = after.chars();
-        let next = after.next();
-        match self.last {
-            Some('"' | '\'' | '“' | '‘' | '«' | '(') => {
-                matches!(next, Some('"' | '\'' | '”' | '’' | '»' | ')'))
-            }
-            Some(' ')
-                if self
-                    .last_sign
-                    .is_some_and(|c| c.is_alphanumeric() || c == ',') =>
-            {
-                match next {
-                    None | Some('.' | ',' | ';' | ':' | '!' | '?' | ')') => true,
-                    Some(' ') => after.next().is_some_and(char::is_lowercase),
-                    _ => false,
-                }
-            }
-            _ => false,
+            Mark::Open(_) | Mark::Close => !after.is_empty() && is_within,
         }
     }
 
-    fn show(&mut self, text: &str, shown: &mut Shown) {
-        if let Some(said) = &mut self.afterword {
-            *said += text.len();
+    fn add(&mut self, text: &str, closed_by: &mut Option<&str>) {
+        if let Some(length) = &mut self.afterword {
+            *length += text.len();
             return;
         }
-        let begins = !self.has_text || self.closed_by.is_some();
+        let begins = self.text.is_empty() || closed_by.is_some();
         let text = if begins { text.trim_start() } else { text };
         if text.is_empty() {
             return;
         }
-        if self.closed_by.take().is_some() {
-            shown.takes_back |= self.is_shown;
-            shown.text.clear();
+        if closed_by.take().is_some() {
+            self.text.clear();
             self.began = Thinking::Unopened;
-            self.first = None;
+            self.is_answering = true;
         }
-        self.has_text = true;
-        for c in text.chars() {
-            self.code.push(c);
-            self.last = Some(c);
-            if !c.is_whitespace() {
-                self.last_sign = self.last;
-            }
-        }
-        let Some((first, most)) = &mut self.first else {
-            shown.text.push_str(text);
-            return;
-        };
-        first.push_str(text);
-        if first.len() > *most || (*most == FIRST_WORDS && has_sentence(first)) {
-            self.release(shown);
-        }
+        text.chars().for_each(|c| self.code.push(c));
+        self.text.push_str(text);
     }
+}
 
-    /// Hands out what was held back.
-    fn release(&mut self, shown: &mut Shown) {
-        if let Some((first, _)) = self.first.take() {
-            shown.text.push_str(&first);
+/// Whether what follows goes on with the sentence that came before: then a mark between them is
+/// spoken of.
+fn is_within_sentence(before: &str, after: &str) -> bool {
+    let mut after = after.chars();
+    let next = after.next();
+    let last_sign = before.trim_end().chars().next_back();
+    match before.chars().next_back() {
+        Some('"' | '\'' | '“' | '‘' | '«' | '(') => {
+            matches!(next, Some('"' | '\'' | '”' | '’' | '»' | ')'))
         }
+        Some(' ') if last_sign.is_some_and(|c| c.is_alphanumeric() || c == ',') => match next {
+            None | Some('.' | ',' | ';' | ':' | '!' | '?' | ')') => true,
+            Some(' ') => after.next().is_some_and(char::is_lowercase),
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -376,25 +311,21 @@ fn has_sentence(text: &str) -> bool {
             .any(|end| text.contains(end))
 }
 
-/// A whole judgement without its thoughts.
-pub fn without_thoughts(reply: &str) -> String {
-    filtered(ThinkFilter::of_judgement(ReplyMarks::built_in()), reply)
+/// A whole judgement without its thoughts; no template's mark ends it.
+pub fn judgement_in(marks: &ReplyMarks, reply: &str) -> String {
+    let mut reading = Reading::default();
+    reading.read(marks, reply, true, false);
+    reading.text
 }
 
-/// The same with these marks.
-pub fn filtered(mut filter: ThinkFilter, reply: &str) -> String {
-    let mut text = filter.push(reply).text;
-    let rest = filter.finish();
-    if rest.takes_back {
-        text.clear();
-    }
-    text + &rest.text
+/// The same with the built-in marks.
+pub fn without_thoughts(reply: &str) -> String {
+    judgement_in(&ReplyMarks::built_in(), reply)
 }
 
 #[cfg(test)]
 pub fn answer_of(reply: &str) -> String {
-    let filter = ThinkFilter::of_answer(ReplyMarks::built_in(), Thinking::Unknown);
-    filtered(filter, reply)
+    Reading::of_answer(&ReplyMarks::built_in(), reply, true).text
 }
 
 #[cfg(test)]
@@ -478,7 +409,7 @@ mod tests {
 
     /// What is left to see, piece by piece.
     fn seen<'a>(thinking: Thinking, pieces: impl Iterator<Item = &'a str>) -> String {
-        let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), thinking);
+        let mut filter = ThinkFilter::new(ReplyMarks::built_in(), thinking);
         let mut seen = String::new();
         let mut take = |shown: Shown| {
             if shown.takes_back {
@@ -493,11 +424,7 @@ mod tests {
 
     #[test]
     fn r23_thoughts_are_removed_across_every_border() {
-        let kinds = [
-            Thinking::Unknown,
-            Thinking::PerhapsUnopened,
-            Thinking::Unopened,
-        ];
+        let kinds = [Thinking::Unknown, Thinking::First, Thinking::Unopened];
         for (thinking, (reply, text)) in kinds.into_iter().flat_map(|it| TABLE.map(|row| (it, row)))
         {
             for cut in (0..=reply.len()).filter(|&at| reply.is_char_boundary(at)) {
@@ -514,15 +441,15 @@ mod tests {
 
     #[test]
     fn text_is_shown_as_soon_as_it_cannot_be_a_mark() {
-        let mut filter = ThinkFilter::of_judgement(ReplyMarks::built_in());
-        assert_eq!(filter.push("one <th").text, "one ");
+        let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
+        assert_eq!(filter.push("One. Two <th").text, "One. Two ");
         assert_eq!(filter.push("e end").text, "<the end");
     }
 
     #[test]
     fn r23_what_was_shown_is_taken_back_when_it_turns_out_to_be_thought() {
         let long = "The notes say that. ".repeat(30);
-        let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), Thinking::Unknown);
+        let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
         assert_eq!(filter.push(&long).text, long);
         assert_eq!(filter.push("So.</think>").text, "So.");
         let back = Shown {
@@ -530,9 +457,9 @@ mod tests {
             takes_back: true,
         };
         assert_eq!(filter.push("\n42"), back);
-        assert_eq!(filter.began, Thinking::Unopened);
-        for thinking in [Thinking::PerhapsUnopened, Thinking::Unopened] {
-            let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), thinking);
+        assert_eq!(filter.reading.began, Thinking::Unopened);
+        {
+            let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unopened);
             assert_eq!(filter.push(&long), Shown::default());
             assert_eq!(filter.thought(), Some(long.as_str()));
             filter.push("So.</think>");
@@ -546,11 +473,11 @@ mod tests {
 
     #[test]
     fn r23_an_answer_is_over_after_its_end() {
-        let mut filter = ThinkFilter::of_answer(ReplyMarks::built_in(), Thinking::Unknown);
+        let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
         let mut text = filter.push("Twelve.<|im_end|>\n").text;
-        assert!(!filter.is_over());
+        assert!(!filter.reading.is_over());
         text += &filter.push(&"And now? ".repeat(99)).text;
-        assert!(filter.is_over());
+        assert!(filter.reading.is_over());
         assert_eq!(text + &filter.finish().text, "Twelve.");
     }
 
@@ -560,8 +487,8 @@ mod tests {
             ("o3-mini", Thinking::First),
             ("openai/gpt-5-mini", Thinking::First),
             ("gpt-4o", Thinking::Unknown),
-            ("deepseek-ai/DeepSeek-R1", Thinking::PerhapsUnopened),
-            ("Qwen/Qwen3-4B-Thinking-2507", Thinking::PerhapsUnopened),
+            ("deepseek-ai/DeepSeek-R1", Thinking::Unopened),
+            ("Qwen/Qwen3-4B-Thinking-2507", Thinking::Unopened),
             ("deepseek-chat", Thinking::Unknown),
             ("qwen3:4b", Thinking::First),
             ("qwen2.5:7b", Thinking::Unknown),

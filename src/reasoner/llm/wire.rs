@@ -1,14 +1,12 @@
-//! The chat protocol's own words, in the one shape we send and the many that servers send back.
+//! The chat protocol's own words: the one shape that is sent, and the many that servers send back.
 //!
-//! Every field of a reply is optional and every unknown one is ignored: what a server leaves out
-//! is decided by the reading code, not by a parse error.
+//! A reply is read field by field out of plain JSON: what a server leaves out or writes in another
+//! type is then no parse error, and the reading code decides what it means.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Who said it, and what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,119 +31,72 @@ impl Message {
     }
 }
 
-/// The messages with what the system message says before the first question, and neighbours of one
-/// role as one message: some models' templates know no other order.
+/// All messages as one of the user's: some models' templates know no system role, or refuse two
+/// messages of one role in a row.
 pub fn without_system(messages: &[Message]) -> Vec<Message> {
-    let mut merged: Vec<Message> = Vec::new();
-    for message in messages {
-        match merged.last_mut() {
-            Some(last) => {
-                last.content.push_str("\n\n");
-                last.content.push_str(&message.content);
-            }
-            None => merged.push(Message::user(message.content.clone())),
-        }
+    let texts: Vec<&str> = messages.iter().map(|it| it.content.as_str()).collect();
+    vec![Message::user(texts.join("\n\n"))]
+}
+
+/// One answer of a completion, whole or in pieces: the two differ in where the text is.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'a>(&'a Value);
+
+/// A last piece that is all that came before, and longer than this, is no piece.
+const SHORT: usize = 16;
+
+impl<'a> Choice<'a> {
+    /// The choice of the number that came first, where the chunk holds one of it. Only one answer is
+    /// asked for; `first` keeps its number.
+    pub fn of(chunk: &'a Value, first: &mut Option<u64>) -> Option<Self> {
+        let mut choices = chunk["choices"].as_array()?.iter();
+        let choice = choices.find(|choice| {
+            let index = choice["index"].as_u64().or(*first).unwrap_or_default();
+            *first.get_or_insert(index) == index
+        });
+        choice.map(Self)
     }
-    merged
-}
 
-/// The body of a request.
-#[derive(Debug, Serialize)]
-pub struct ChatRequest<'a> {
-    pub model: &'a str,
-    pub messages: Cow<'a, [Message]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// Under the name that this server knows; empty where it knows none.
-    #[serde(flatten)]
-    pub limit: BTreeMap<&'static str, u32>,
-    pub stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream_options: Option<StreamOptions>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_format: Option<Value>,
-}
-
-/// Asks for the token counts at the end of a stream.
-#[derive(Debug, Serialize)]
-pub struct StreamOptions {
-    pub include_usage: bool,
-}
-
-/// A whole completion, or one chunk of a streamed one: they differ in where the text is.
-#[derive(Debug, Default, Deserialize)]
-pub struct StreamChunk {
-    #[serde(default, deserialize_with = "or_default")]
-    pub choices: Vec<Choice>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub usage: Option<TokenCount>,
-    #[serde(default)]
-    pub error: Option<Value>,
-}
-
-impl StreamChunk {
-    /// The text of the first choice beyond what it `said` before; reasoning fields are not text. A
-    /// refusal is what the model says in place of content. Some servers repeat the whole message
-    /// beside or after its pieces.
-    pub fn text(&self, said: &str) -> String {
-        let Some(choice) = self.choices.first() else {
-            return String::new();
-        };
-        let of = |part: &Option<ReplyMessage>| {
-            let part = part.as_ref()?;
-            let content = part.content.as_ref().map(MessageContent::text);
-            content
-                .filter(|text| !text.is_empty())
-                .or_else(|| part.refusal.clone())
-        };
-        let piece = of(&choice.delta).filter(|text| !text.is_empty());
-        let is_whole = piece.is_none() && choice.message.is_some();
-        let text = piece
-            .or_else(|| of(&choice.message))
-            .or_else(|| choice.text.clone())
-            .unwrap_or_default();
+    /// The text beyond what the reply `said` before; reasoning fields are not text. Some servers repeat
+    /// the whole message beside or after its pieces.
+    pub fn text(self, said: &str) -> String {
+        let piece = text_of(&self.0["delta"]);
+        let is_whole = piece.is_empty() && self.0["message"].is_object();
+        let text = [
+            piece,
+            text_of(&self.0["message"]),
+            plain_text(&self.0["text"]),
+        ];
+        let text = text.into_iter().find(|text| !text.is_empty());
+        let text = text.unwrap_or_default();
         match text.strip_prefix(said) {
             Some(more) if is_whole => more.to_owned(),
-            _ if is_whole && choice.delta.is_some() => String::new(),
-            Some("") if choice.finish_reason.is_some() && said.len() > SHORT => String::new(),
+            _ if is_whole && self.0["delta"].is_object() => String::new(),
+            Some("") if self.finish_reason().is_some() && said.len() > SHORT => String::new(),
             _ => text,
         }
     }
 
-    /// Leaves out all answers but the one that came first.
-    pub fn keep_choice(&mut self, first: &mut Option<u64>) {
-        self.choices.retain(|choice| {
-            let index = choice.index.or(*first).unwrap_or_default();
-            *first.get_or_insert(index) == index
-        });
-    }
-
     /// What the model thought, in the first of these fields that holds some.
-    pub fn thought(&self, fields: &[String]) -> &str {
-        self.choices
+    pub fn thought(self, fields: &[String]) -> &'a str {
+        let [delta, message] = self.messages();
+        let thoughts = fields
             .iter()
-            .take(1)
-            .flat_map(|choice| [&choice.delta, &choice.message])
-            .flatten()
-            .flat_map(|said| {
-                fields
-                    .iter()
-                    .filter_map(|field| said.other.get(field)?.as_str())
-            })
+            .flat_map(|field| [&delta[field], &message[field]]);
+        let mut thoughts = thoughts.filter_map(Value::as_str);
+        thoughts
             .find(|thought| !thought.is_empty())
             .unwrap_or_default()
     }
 
-    /// Adds the calls of functions that the first choice makes, each as its name and arguments: they come in pieces, as
-    /// text does. Returns the bytes added.
-    pub fn add_calls(&self, calls: &mut BTreeMap<u64, (String, String)>) -> usize {
-        let choice = self.choices.first();
-        let said = choice.map(|choice| [&choice.delta, &choice.message]);
+    /// Adds the calls of functions, each as its name and arguments: they come in pieces, as text does.
+    /// Returns the bytes added.
+    pub fn add_calls(self, calls: &mut BTreeMap<u64, (String, String)>) -> usize {
         let mut bytes = 0;
-        for said in said.into_iter().flatten().flatten() {
-            let listed = said.other.get("tool_calls").and_then(Value::as_array);
-            let single = said.other.get("function_call");
-            for (at, call) in (0..).zip(listed.into_iter().flatten().chain(single)) {
+        for message in self.messages() {
+            let listed = message["tool_calls"].as_array().into_iter().flatten();
+            let single = message.get("function_call");
+            for (at, call) in (0..).zip(listed.chain(single)) {
                 let function = call.get("function").unwrap_or(call);
                 let (name, arguments) = calls
                     .entry(call["index"].as_u64().unwrap_or(at))
@@ -153,130 +104,83 @@ impl StreamChunk {
                 if let Some(said) = function["name"].as_str().filter(|name| !name.is_empty()) {
                     said.clone_into(name);
                 }
-                let before = arguments.len();
-                match &function["arguments"] {
-                    Value::String(piece) => arguments.push_str(piece),
-                    Value::Object(whole) => {
-                        arguments.push_str(&Value::from(whole.clone()).to_string());
-                    }
-                    _ => {}
-                }
-                bytes += arguments.len() - before;
+                let piece = match &function["arguments"] {
+                    Value::String(piece) => piece.clone(),
+                    whole @ Value::Object(_) => whole.to_string(),
+                    _ => String::new(),
+                };
+                arguments.push_str(&piece);
+                bytes += piece.len();
             }
         }
         bytes
     }
 
     /// Why the server stopped, once it has.
-    pub fn finish_reason(&self) -> Option<&str> {
-        let reason = self.choices.first()?.finish_reason.as_deref();
+    pub fn finish_reason(self) -> Option<&'a str> {
+        let reason = self.0["finish_reason"].as_str();
         reason.filter(|reason| !reason.is_empty())
+    }
+
+    /// Whether this is a whole answer, and no piece of one.
+    pub fn is_whole(self) -> bool {
+        !self.0["delta"].is_object()
+    }
+
+    fn messages(self) -> [&'a Value; 2] {
+        [&self.0["delta"], &self.0["message"]]
     }
 }
 
-/// A last piece that is all that came before, and longer than this, is no piece.
-const SHORT: usize = 16;
-
-/// One of the answers; we ask for one.
-#[derive(Debug, Default, Deserialize)]
-pub struct Choice {
-    #[serde(default, deserialize_with = "if_readable")]
-    pub index: Option<u64>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub delta: Option<ReplyMessage>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub message: Option<ReplyMessage>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub text: Option<String>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub finish_reason: Option<String>,
-}
-
-/// What was said.
-#[derive(Debug, Default, Deserialize)]
-pub struct ReplyMessage {
-    #[serde(default)]
-    pub content: Option<MessageContent>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub refusal: Option<String>,
-    /// Among them the reasoning, under the name that the server has for it.
-    #[serde(flatten)]
-    pub other: Map<String, Value>,
+/// The text of a message. A refusal is what the model says in place of content.
+fn text_of(message: &Value) -> String {
+    let text = plain_text(&message["content"]);
+    if text.is_empty() {
+        return plain_text(&message["refusal"]);
+    }
+    text
 }
 
 /// Text, or a list of parts of which some are text.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub enum MessageContent {
-    Text(String),
-    Parts(Vec<ContentPart>),
-    Other(serde::de::IgnoredAny),
-}
-
-impl MessageContent {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Parts(parts) => parts
-                .iter()
-                .filter_map(|part| part.text.as_deref())
-                .collect(),
-            Self::Other(_) => String::new(),
-        }
+fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => String::new(),
     }
 }
 
-/// A part of a message.
-#[derive(Debug, Deserialize)]
-pub struct ContentPart {
-    #[serde(default)]
-    pub text: Option<String>,
-}
-
-/// What the server counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+/// What the server counted; a count that cannot be read is none, because the reply is worth more
+/// than its price.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenCount {
-    #[serde(default, deserialize_with = "count")]
-    pub prompt_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    pub completion_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default, deserialize_with = "if_readable")]
-    pub completion_tokens_details: Option<CompletionDetails>,
-    /// As DeepSeek says it.
-    #[serde(default, deserialize_with = "count")]
-    pub prompt_cache_hit_tokens: Option<u64>,
+    pub prompt: Option<u64>,
+    pub completion: Option<u64>,
+    /// Tokens of the prompt that were read from a cache.
+    pub cached: Option<u64>,
+    /// Tokens of the reply that were thoughts.
+    pub reasoning: Option<u64>,
     /// What was charged, US dollars, as OpenRouter says it.
-    #[serde(default, deserialize_with = "if_readable")]
     pub cost: Option<f64>,
 }
 
-/// Of what was sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-pub struct PromptDetails {
-    #[serde(default, deserialize_with = "count")]
-    pub cached_tokens: Option<u64>,
-}
-
-/// Of what came back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-pub struct CompletionDetails {
-    #[serde(default, deserialize_with = "count")]
-    pub reasoning_tokens: Option<u64>,
-}
-
 impl TokenCount {
-    /// Tokens of the prompt that were read from a cache.
-    pub fn cached(&self) -> Option<u64> {
-        let details = self.prompt_tokens_details.and_then(|of| of.cached_tokens);
-        details.or(self.prompt_cache_hit_tokens)
-    }
-
-    /// Tokens of the reply that were thoughts.
-    pub fn reasoning(&self) -> Option<u64> {
-        self.completion_tokens_details
-            .and_then(|of| of.reasoning_tokens)
+    /// The counts of a chunk, where it holds some.
+    pub fn of(chunk: &Value) -> Option<Self> {
+        let usage = chunk.get("usage").filter(|usage| usage.is_object())?;
+        let count_at = |path| usage.pointer(path).and_then(count);
+        Some(Self {
+            prompt: count_at("/prompt_tokens"),
+            completion: count_at("/completion_tokens"),
+            // The second is DeepSeek's.
+            cached: count_at("/prompt_tokens_details/cached_tokens")
+                .or_else(|| count_at("/prompt_cache_hit_tokens")),
+            reasoning: count_at("/completion_tokens_details/reasoning_tokens"),
+            cost: usage["cost"].as_f64(),
+        })
     }
 }
 
@@ -284,32 +188,16 @@ impl TokenCount {
 /// that every reader of JSON can hold.
 const MOST_TOKENS: u64 = 1 << 48;
 
-/// A count however it is written; one beyond all bounds is the bound, and what is none is left out.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let number = match &value {
-        Value::Number(number) => number
+/// A count however it is written; one beyond all bounds is the bound.
+fn count(value: &Value) -> Option<u64> {
+    let number = match value {
+        Value::String(digits) => digits.trim().parse().ok(),
+        number => number
             .as_u64()
             // As a conversion of numbers does it: what is too large is the largest.
             .or_else(|| number.as_f64().filter(|f| *f >= 0.0).map(|f| f as u64)),
-        Value::String(digits) => digits.trim().parse().ok(),
-        _ => None,
     };
-    Ok(number.map(|number| number.min(MOST_TOKENS)))
-}
-
-/// Counts that cannot be read are none: the reply is worth more than its price.
-fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
-}
-
-fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+    number.map(|number| number.min(MOST_TOKENS))
 }
 
 #[cfg(test)]
@@ -356,8 +244,9 @@ mod tests {
             (json!({"choices": [{"delta": "g", "text": "h"}]}), "h"),
         ] {
             let shown = chunk.to_string();
-            let parsed: StreamChunk = serde_json::from_value(chunk).unwrap();
-            assert_eq!(parsed.text(""), text, "{shown}");
+            let choice = Choice::of(&chunk, &mut None);
+            let said = choice.map(|choice| choice.text("")).unwrap_or_default();
+            assert_eq!(said, text, "{shown}");
         }
     }
 
@@ -408,8 +297,8 @@ mod tests {
                 "ha",
             ),
         ] {
-            let chunk: StreamChunk = serde_json::from_value(json!({"choices": [chunk]})).unwrap();
-            assert_eq!(chunk.text(said), text, "{chunk:?}");
+            let choice = Choice(&chunk);
+            assert_eq!(choice.text(said), text, "{chunk}");
         }
     }
 
@@ -419,23 +308,27 @@ mod tests {
         for (choices, kept) in [
             (
                 json!([{"index": 0, "text": "a"}, {"index": 1, "text": "b"}]),
-                1,
+                Some("a"),
             ),
-            (json!([{"index": 1, "text": "b"}]), 0),
-            (json!([{"text": "a"}]), 1),
-            (json!([]), 0),
+            (json!([{"index": 1, "text": "b"}]), None),
+            (json!([{"text": "c"}]), Some("c")),
+            (
+                json!([{"index": 1, "text": "b"}, {"index": 0, "text": "d"}]),
+                Some("d"),
+            ),
+            (json!([]), None),
         ] {
-            let mut chunk: StreamChunk =
-                serde_json::from_value(json!({"choices": choices})).unwrap();
-            chunk.keep_choice(&mut first);
-            assert_eq!(chunk.choices.len(), kept, "{chunk:?}");
+            let chunk = json!({"choices": choices});
+            let choice = Choice::of(&chunk, &mut first);
+            let said = choice.map(|choice| choice.text(""));
+            assert_eq!(said.as_deref(), kept, "{chunk}");
         }
     }
 
     #[test]
     fn thoughts_are_found_in_the_fields_of_the_server() {
         let chunk = json!({"choices": [{"delta": {"content": null, "reasoning": "hm"}}]});
-        let chunk: StreamChunk = serde_json::from_value(chunk).unwrap();
+        let chunk = Choice::of(&chunk, &mut None).unwrap();
         let fields = |names: &[&str]| {
             names
                 .iter()
@@ -476,9 +369,9 @@ mod tests {
                 Some(MOST_TOKENS),
             ),
         ] {
-            let count: TokenCount = serde_json::from_value(usage.clone()).unwrap();
+            let count = TokenCount::of(&json!({"usage": usage})).unwrap();
             assert_eq!(
-                (count.cached(), count.reasoning()),
+                (count.cached, count.reasoning),
                 (cached, reasoning),
                 "{usage}"
             );

@@ -1,7 +1,9 @@
 //! By which words servers tell what went wrong: rows of a table that users can add to.
 
+use regex::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
-use serde_json::Value;
+
+use crate::text::one_line;
 
 const BUILT_IN: &str = include_str!("../../../../assets/llm/errors.toml");
 
@@ -17,8 +19,24 @@ pub enum ErrorKind {
     Filtered,
     /// There is nothing left to pay with.
     NoCredit,
-    /// The model is not there; see also [`names_a_missing_model`].
+    /// The model is not there.
     NoModel,
+    /// The field of the token limit is not known.
+    LimitName,
+    /// The token limit is too large.
+    LimitSize,
+    /// No temperature is taken.
+    Temperature,
+    /// Token counts cannot be asked for.
+    Usage,
+    /// The reply cannot be streamed.
+    NoStream,
+    /// A schema may not bound texts.
+    TextBounds,
+    /// A schema may bound nothing.
+    Bounds,
+    /// The reply cannot be held to a form.
+    Form,
 }
 
 /// How some servers say one thing.
@@ -28,13 +46,11 @@ struct Wording {
     kind: ErrorKind,
     says: Vec<String>,
     #[serde(default)]
-    context: Vec<String>,
-    #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
     example: String,
     #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
-    reads: Option<Sizes>,
+    reads: Option<Example>,
     #[serde(default, rename = "who")]
     _who: String,
 }
@@ -43,9 +59,20 @@ struct Wording {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(not(test), expect(dead_code, reason = "a test reads them"))]
-struct Sizes {
+struct Example {
     context: u32,
     sent: u32,
+}
+
+/// The sizes that an overflow names, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// What the model reads.
+    pub context: Option<u32>,
+    /// What was sent.
+    pub sent: Option<u32>,
+    /// The reply that was allowed for, where it counts.
+    pub reply: Option<u32>,
 }
 
 /// The table, the user's own rows first.
@@ -62,52 +89,57 @@ struct WordingFile {
 impl Wordings {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut rows = Vec::new();
-        for text in own.into_iter().chain([BUILT_IN]) {
-            let file: WordingFile = toml::from_str(text)
-                .map_err(|error| crate::text::one_line(&error.to_string(), 300))?;
-            rows.extend(file.error);
+        let read = |text| toml::from_str::<WordingFile>(text).map_err(|why| line_of(&why));
+        let own = own.map(read).transpose()?;
+        let mut rows = own.map(|own| own.error).unwrap_or_default();
+        for says in rows.iter().flat_map(|row| &row.says) {
+            pattern(says).map_err(|why| line_of(&why))?;
         }
+        rows.extend(read(BUILT_IN)?.error);
         Ok(Self(rows))
     }
 
-    /// Whether an error in these words, in lower case, is of that kind.
+    /// Whether an error in these words is of that kind. Errors are rare, so patterns are compiled when
+    /// one came.
     pub fn tell(&self, kind: ErrorKind, words: &str) -> bool {
-        let rows = self.0.iter().filter(|row| row.kind == kind);
-        rows.flat_map(|row| &row.says)
-            .any(|sign| words.contains(sign.as_str()))
+        self.captures(kind, words).next().is_some()
     }
 
-    /// What stands before the size of the context, in any server's words.
-    pub fn context_signs(&self) -> impl Iterator<Item = &str> {
-        let signs = self.0.iter().flat_map(|row| &row.context);
-        signs.map(String::as_str)
+    /// The sizes that an overflow names, each in the first words that name it.
+    pub fn sizes(&self, words: &str) -> Sizes {
+        let mut sizes = Sizes::default();
+        for found in self.captures(ErrorKind::Overflow, words) {
+            let number = |name| found.name(name)?.as_str().parse().ok();
+            sizes = Sizes {
+                context: sizes.context.or_else(|| number("context")),
+                sent: sizes.sent.or_else(|| number("sent")),
+                reply: sizes.reply.or_else(|| number("reply")),
+            };
+        }
+        sizes
+    }
+
+    fn captures<'a>(
+        &'a self,
+        kind: ErrorKind,
+        words: &'a str,
+    ) -> impl Iterator<Item = Captures<'a>> {
+        let rows = self.0.iter().filter(move |row| row.kind == kind);
+        let patterns = rows.flat_map(|row| &row.says);
+        patterns.filter_map(|says| pattern(says).ok()?.captures(words))
     }
 }
 
-/// Everything an error says, in lower case: its message, and the codes and types beside it.
-pub fn words_of(error: &Value, body: &[u8]) -> String {
-    let text = match error {
-        Value::Null => String::from_utf8_lossy(body).into_owned(),
-        error => error.to_string(),
-    };
-    text.to_lowercase()
+fn pattern(says: &str) -> Result<Regex, regex::Error> {
+    let mut pattern = RegexBuilder::new(says);
+    pattern
+        .case_insensitive(true)
+        .dot_matches_new_line(true)
+        .build()
 }
 
-/// `model 'x' not found`, `The model "x" does not exist`: with the name in between.
-pub fn names_a_missing_model(words: &str) -> bool {
-    words.match_indices("model").any(|(at, _)| {
-        let end = (at + 160).min(words.len());
-        let after = &words[at..words.floor_char_boundary(end)];
-        [
-            "not found",
-            "does not exist",
-            "doesn't exist",
-            "is not available",
-        ]
-        .iter()
-        .any(|sign| after.contains(sign))
-    })
+fn line_of(why: &impl ToString) -> String {
+    one_line(&why.to_string(), 300)
 }
 
 #[cfg(test)]
@@ -119,19 +151,20 @@ mod tests {
     fn every_example_is_understood_as_its_row_says() {
         let table = Wordings::with(None).unwrap();
         for row in &table.0 {
-            let words = row.example.to_lowercase();
-            assert!(row.says.iter().any(|sign| words.contains(sign)), "{row:?}");
+            let words = &row.example;
+            let is_said = |says| pattern(says).unwrap().is_match(words);
+            assert!(row.says.iter().any(|says| is_said(says)), "{row:?}");
             let kinds = [
                 ErrorKind::NoSystem,
                 ErrorKind::Filtered,
                 ErrorKind::NoCredit,
             ];
             for kind in kinds.into_iter().filter(|kind| *kind != row.kind) {
-                assert!(!table.tell(kind, &words), "{kind:?}: {row:?}");
+                assert!(!table.tell(kind, words), "{kind:?}: {row:?}");
             }
-            if let Some(Sizes { context, sent }) = row.reads {
+            if let Some(Example { context, sent }) = row.reads {
                 let sent = if sent == 0 { 99_999 } else { sent };
-                let Shorter { share, max_tokens } = shorter(&table, &words, 2_000, 99_999);
+                let Shorter { share, max_tokens } = shorter(table.sizes(words), 2_000, 99_999);
                 let reply = if max_tokens < 2_000 { max_tokens } else { 0 };
                 let expected = f64::from(context - reply) / f64::from(sent);
                 assert!(
@@ -148,22 +181,28 @@ mod tests {
         let table = Wordings::with(Some(own)).unwrap();
         assert!(table.tell(ErrorKind::Overflow, "das ist zu viel"));
         assert!(table.tell(ErrorKind::Overflow, "maximum context length"));
-        let wrong = Wordings::with(Some("[[error]]\nkind = \"odd\"\n")).unwrap_err();
-        assert!(!wrong.contains('\n'), "{wrong}");
+        for wrong in [
+            "[[error]]\nkind = \"odd\"\n",
+            "[[error]]\nkind = \"overflow\"\nsays = [\"(\"]\n",
+        ] {
+            let wrong = Wordings::with(Some(wrong)).unwrap_err();
+            assert!(!wrong.contains('\n'), "{wrong}");
+        }
     }
 
     #[test]
     fn a_missing_model_is_distinguished_from_another_missing_thing() {
+        let table = Wordings::with(None).unwrap();
         for (said, missing) in [
             ("model 'qwen9' not found", true),
             (
-                "the model `gpt-9` does not exist or you do not have access to it",
+                "The model `gpt-9` does not exist or you do not have access to it",
                 true,
             ),
             ("file not found", false),
             ("the model is loading", false),
         ] {
-            assert_eq!(names_a_missing_model(said), missing, "{said}");
+            assert_eq!(table.tell(ErrorKind::NoModel, said), missing, "{said}");
         }
     }
 }
