@@ -90,9 +90,10 @@ impl Run<'_> {
         value
     }
 
-    /// Counts a call that was begun and came to nothing, and stops the run.
-    pub(super) fn lost_call(&mut self, stop: Stop) -> Stop {
-        self.state.usage.add(Usage::ONE_CALL);
+    /// Counts a call that was begun and came to nothing, with the tokens that are known of it, and
+    /// stops the run.
+    fn lost_call(&mut self, stop: Stop, spent: Usage) -> Stop {
+        self.state.usage.add(Usage { calls: 1, ..spent });
         stop
     }
 
@@ -102,15 +103,22 @@ impl Run<'_> {
         node: NodeName,
         called: Result<Result<T, ReasonerError>, Stop>,
     ) -> Result<T, Stop> {
+        let mut spent = Usage::default();
         for call in self.calls.take() {
+            spent.add(Usage {
+                prompt_tokens: call.prompt_tokens,
+                completion_tokens: call.completion_tokens,
+                estimated: call.prompt_tokens.is_some(),
+                ..Usage::default()
+            });
             let number = self.state.model_calls;
             self.state.model_calls += 1;
             self.events.emit(model_called(node, number, call)).await;
         }
         match called {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
-            Err(stop) => Err(self.lost_call(stop)),
+            Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()), spent)),
+            Err(stop) => Err(self.lost_call(stop, spent)),
         }
     }
 

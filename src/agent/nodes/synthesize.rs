@@ -254,9 +254,6 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     .await;
     drop(received);
     let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
-    if let Err(Stop::Cancelled) = called {
-        return Err(Stop::Cancelled);
-    }
     held.push(filter.push(&sanitizer.finish()) + &filter.finish());
     let places = places(&filter, context.len(), waits_for_numbers);
     if waits_for_numbers {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
+    AnswerSink, CallLog, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
 };
 use crate::domain::Usage;
 use crate::http::ListedModel;
@@ -100,7 +100,7 @@ pub struct ChatExchange {
 }
 
 /// What is asked next, and what went on so far.
-struct Attempt {
+struct Attempt<'a> {
     dialect: Dialect,
     room: Room,
     /// About how many tokens a prompt takes in any case.
@@ -108,20 +108,32 @@ struct Attempt {
     warnings: Vec<Caveat>,
     /// What was paid for replies that could not be used.
     lost: Usage,
-    /// What was shown of a reply that broke off.
-    shown: Option<String>,
     retried: u32,
     adapted: u32,
     shortened: u32,
     requests: u32,
-    /// What the last request said.
-    prompt: String,
+    note: CallNote<'a>,
+}
+
+/// What is noted of a call when it ends, also where it is dropped because the run was cancelled.
+struct CallNote<'a> {
+    log: Option<&'a CallLog>,
+    begun: Instant,
+    call: ModelCall,
+}
+
+impl Drop for CallNote<'_> {
+    fn drop(&mut self) {
+        self.call.ms = self.begun.elapsed().as_micros() as f64 / 1000.0;
+        if let Some(log) = self.log {
+            log.note(std::mem::take(&mut self.call));
+        }
+    }
 }
 
 impl ChatExchange {
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
     pub async fn hold(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
-        let begun = Instant::now();
         let dialect = self.endpoint.dialects.of_model(wanted.model);
         let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
         let context = wanted.context.or(dialect.context);
@@ -131,26 +143,25 @@ impl ChatExchange {
             fixed,
             warnings: Vec::new(),
             lost: Usage::default(),
-            shown: None,
             retried: 0,
             adapted: 0,
             shortened: 0,
             requests: 0,
-            prompt: String::new(),
+            note: CallNote {
+                log: wanted.origin.calls,
+                begun: Instant::now(),
+                call: ModelCall {
+                    model: wanted.model.to_owned(),
+                    ..ModelCall::default()
+                },
+            },
         };
         let held = self.ask(&wanted, &mut attempt).await;
-        if let Some(log) = wanted.origin.calls {
-            let reply = held.as_ref().ok();
-            let usage = reply.map_or(attempt.lost, |reply| reply.usage);
-            log.note(ModelCall {
-                model: wanted.model.to_owned(),
-                ms: begun.elapsed().as_micros() as f64 / 1000.0,
-                prompt_tokens: usage.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
-                retries: attempt.requests.saturating_sub(1),
-                prompt: attempt.prompt,
-                reply: reply.map(|reply| reply.text.clone()).or(attempt.shown),
-            });
+        if let Ok(reply) = &held {
+            let call = &mut attempt.note.call;
+            call.prompt_tokens = reply.usage.prompt_tokens;
+            call.completion_tokens = reply.usage.completion_tokens;
+            call.reply = Some(reply.text.clone());
         }
         held
     }
@@ -158,13 +169,14 @@ impl ChatExchange {
     async fn ask(
         &self,
         wanted: &ReplyWanted<'_>,
-        attempt: &mut Attempt,
+        attempt: &mut Attempt<'_>,
     ) -> Result<ModelReply, ReasonerError> {
         let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
             let messages = (wanted.messages)(&attempt.room);
+            attempt.note.call.retries = attempt.requests;
             attempt.requests += 1;
-            attempt.prompt = written(&messages);
+            attempt.note.call.prompt = written(&messages);
             let dialect = attempt.dialect;
             let request = ModelRequest {
                 origin: wanted.origin,
@@ -178,7 +190,7 @@ impl ChatExchange {
             };
             let marks = Arc::clone(&self.endpoint.marks);
             let mut partial = PartialReply::new(wanted.out, &waiting, marks, dialect.thinking);
-            match self.once(request, &mut partial).await {
+            match self.once(request, &mut partial, attempt).await {
                 Ok(reply) => {
                     if let Some(reply) = self.accept(wanted, attempt, &request, &reply, partial) {
                         return Ok(reply);
@@ -186,8 +198,8 @@ impl ChatExchange {
                 }
                 Err(failure) if partial.is_shown() => {
                     let shown = partial.filter.shown;
-                    attempt.lost.add(self.cost(&request, None, &shown));
-                    attempt.shown = Some(shown);
+                    attempt.note.call.completion_tokens = Some(estimate(&shown) as u64);
+                    attempt.note.call.reply = Some(shown);
                     return Err(failure.within_an_answer());
                 }
                 Err(failure) => {
@@ -208,7 +220,7 @@ impl ChatExchange {
     fn accept(
         &self,
         wanted: &ReplyWanted<'_>,
-        attempt: &mut Attempt,
+        attempt: &mut Attempt<'_>,
         request: &ModelRequest<'_>,
         reply: &ChatReply,
         partial: PartialReply<'_>,
@@ -221,7 +233,7 @@ impl ChatExchange {
         } else {
             partial.filter.shown
         };
-        let usage = self.cost(request, Some(reply), &text);
+        let usage = self.cost(request, reply, &text);
         let dialect = &mut attempt.dialect;
         let began = partial.filter.reading.began;
         let has_thought = !reply.thoughts().is_empty()
@@ -307,7 +319,7 @@ impl ChatExchange {
     /// many tokens the context was full.
     fn note_ending(
         &self,
-        attempt: &mut Attempt,
+        attempt: &mut Attempt<'_>,
         reply: &ChatReply,
         is_judgement: bool,
         full_after: Option<u64>,
@@ -340,7 +352,7 @@ impl ChatExchange {
         &self,
         failure: Failure,
         tried: &ModelRequest<'_>,
-        next: &mut Attempt,
+        next: &mut Attempt<'_>,
     ) -> Result<(), ReasonerError> {
         if let Some(pause) = self.pause(&failure.cure, next.retried) {
             let (attempt, attempts) = (next.retried + 2, self.attempts());
@@ -419,8 +431,11 @@ impl ChatExchange {
         &self,
         request: ModelRequest<'_>,
         partial: &mut PartialReply<'_>,
+        attempt: &mut Attempt<'_>,
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
+        // From now on it is paid for.
+        attempt.note.call.prompt_tokens = Some(tokens_of(request.messages) as u64);
         loop {
             let piece = match reply.next_text().await {
                 Ok(Some(piece)) => piece,
@@ -463,12 +478,11 @@ impl ChatExchange {
     }
 
     /// What the server counted; where it has not, an estimate that says so.
-    fn cost(&self, request: &ModelRequest<'_>, reply: Option<&ChatReply>, text: &str) -> Usage {
-        let count = reply.and_then(|reply| reply.count).unwrap_or_default();
-        let thoughts = reply.map_or("", ChatReply::thoughts);
+    fn cost(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
+        let count = reply.count.unwrap_or_default();
         let estimated = count.prompt.is_none() || count.completion.is_none();
         let sent = || tokens_of(request.messages) as u64;
-        let got = || (estimate(text) + estimate(thoughts)) as u64;
+        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
         let counted = TokenCount {
             prompt: count.prompt.or_else(|| Some(sent())),
             completion: count.completion.or_else(|| Some(got())),
@@ -479,7 +493,7 @@ impl ChatExchange {
     }
 }
 
-impl Attempt {
+impl Attempt<'_> {
     /// Makes the next request fit, going by the sizes that the server named; false when nothing would.
     fn fit(&mut self, tried: &ModelRequest<'_>, sizes: Sizes) -> bool {
         if self.shortened >= MOST_SHORTENINGS {
@@ -521,7 +535,7 @@ impl Attempt {
 }
 
 /// The reply where a judgement cannot be asked for: none, so that the rules decide.
-fn unasked(attempt: &mut Attempt) -> ModelReply {
+fn unasked(attempt: &mut Attempt<'_>) -> ModelReply {
     let mut warnings = std::mem::take(&mut attempt.warnings);
     warnings.push(Caveat {
         code: "context_overflow",
