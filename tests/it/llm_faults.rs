@@ -1266,3 +1266,46 @@ fn body(seen: &Seen) -> Value {
 fn prompt(body: &Value) -> &str {
     body["messages"][1]["content"].as_str().unwrap()
 }
+
+#[test]
+fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
+    use std::io::Read;
+    use std::process::Stdio;
+    let begun = [stream_head(), piece("At seven. Th").into_bytes()].concat();
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![says(CHITCHAT)]),
+        (SYNTHESIZE, vec![Act::Hang(begun)]),
+    ]);
+    let place = place();
+    let mut command = place.0.command(&["ask", "--kb", "kb", "hello"]);
+    let base_url = format!("http://{}/v1", server.address());
+    command
+        .env("KB_AGENT_LLM_BASE_URL", base_url)
+        .env("KB_AGENT_LLM_MODEL", "m");
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut shown = [0; 9];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut shown).unwrap();
+    assert_eq!(&shown, b"At seven.");
+    let pid = child.id().to_string();
+    let killed = std::process::Command::new("kill").args(["-s", "INT", &pid]);
+    assert!({ killed }.status().unwrap().success());
+    stdout.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let log = place.0.audit();
+    let answer = events(&log, "answer_finished");
+    assert_eq!(answer[0]["text"], "At seven. Th");
+    let calls = events(&log, "model_called");
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert!(
+        calls[1]["prompt_tokens"].as_u64().unwrap() > 50,
+        "{calls:#?}"
+    );
+    let end = log.last().unwrap();
+    assert_eq!(end["outcome"], "cancelled");
+    let sent = end["prompt_tokens"].as_u64().unwrap();
+    assert!(sent > 100 + 50, "{end}");
+    let run = end["run"].as_str().unwrap();
+    let exported = place.0.run(&["export", run]);
+    assert!(text(&exported.stdout).contains("At seven. Th"));
+}

@@ -1,10 +1,14 @@
 //! Replies as servers and models really send them, against the real binary: what is shown, kept and
 //! said about it.
 
-use serde_json::json;
+use kb_agent::agent::ports::Reasoner;
+use kb_agent::domain::{Complexity, Evidence};
+use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use serde_json::{Value, json};
 
 use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream};
 use crate::llm_faults::{ANALYZE, SYNTHESIZE, answered, judged, place, run, well};
+use crate::llm_jobs::{answer, given, item, settings};
 use crate::workplace::{events, text};
 
 /// A stream of these pieces of text.
@@ -275,4 +279,108 @@ fn ends_an_answer_that_repeats_itself() {
         text(&output.stderr).replace(server.address(), "HOST"),
         "kb-agent: HOST said the same again and again; the answer was ended there\n"
     );
+}
+
+/// Evidence of about 9,000 tokens.
+fn much_evidence() -> Vec<Evidence> {
+    let text = "The gate stands in a long wall. ".repeat(180);
+    let items = (0..6).map(|number| item(&format!("{number}.md"), &text));
+    items.collect()
+}
+
+fn counted(text: &str, reason: &str, usage: &Value) -> Act {
+    let last = json!({"choices": [{"delta": {}, "finish_reason": reason}]});
+    let usage = json!({"choices": [], "usage": usage});
+    stream(piece(text) + &format!("data: {last}\n\ndata: {usage}\n\ndata: [DONE]\n\n"))
+}
+
+fn prompt_bytes(server: &FaultServer) -> Vec<usize> {
+    let seen = server.seen();
+    seen.iter().map(|seen| seen.body.len()).collect()
+}
+
+#[tokio::test]
+async fn r23_a_prompt_that_a_server_cuts_in_silence_is_said_and_the_next_one_fits() {
+    let cut = json!({"prompt_tokens": 4_095, "completion_tokens": 5});
+    let apart = json!({"prompt_tokens": 96, "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 8_900}});
+    for (server, usage, is_said) in [
+        ("ollama", &cut, true),
+        ("other", &cut, true),
+        ("ollama", &apart, false),
+        (
+            "other",
+            &json!({"prompt_tokens": 3_000, "completion_tokens": 5}),
+            false,
+        ),
+        (
+            "ollama",
+            &json!({"prompt_tokens": 9_000, "completion_tokens": 5}),
+            false,
+        ),
+    ] {
+        let said = counted("Seven.", "stop", usage);
+        let endpoint = FaultServer::start(&[("synthesize", vec![said])]);
+        let reasoner = EndpointReasoner::new(EndpointSettings {
+            server: Some(server.to_owned()),
+            ..settings(format!("http://{}/v1", endpoint.address()))
+        });
+        let reasoner = reasoner.unwrap();
+        let mut given = given("What is the gate?");
+        given.context = much_evidence();
+        for _ in 0..2 {
+            let (_, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+            let warnings = result.unwrap().warnings;
+            let said = warnings.iter().any(|it| it.code == "prompt_truncated");
+            let asked = prompt_bytes(&endpoint);
+            assert_eq!(
+                said,
+                is_said && asked.len() == 1,
+                "{server} {usage} {warnings:?}"
+            );
+        }
+        let asked = prompt_bytes(&endpoint);
+        assert_eq!(
+            asked[1] * 2 < asked[0],
+            is_said,
+            "{server} {usage} {asked:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn r17_a_judgement_that_ends_far_below_its_limit_is_asked_again_with_less() {
+    let full = counted(
+        "[0.",
+        "length",
+        &json!({"prompt_tokens": 4_093, "completion_tokens": 3}),
+    );
+    let server = FaultServer::start(&[("grade_evidence", vec![full, says("[1, 1, 1, 1, 1, 1]")])]);
+    let base_url = format!("http://{}/v1", server.address());
+    let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
+    let mut given = given("What is the gate?");
+    given.context = much_evidence();
+    let grades = reasoner.grade(given.grade()).await.unwrap();
+    assert_eq!(grades.scores.unwrap(), [1.0; 6]);
+    assert_eq!(grades.warnings[0].code, "context_overflow");
+    let asked = prompt_bytes(&server);
+    assert!(asked[1] * 3 < asked[0] * 2, "{asked:?}");
+}
+
+#[test]
+fn r23_what_is_unreadable_in_the_middle_of_an_answer_costs_only_itself() {
+    let broken = "data: {\"choices\": [{\"delta\": {\"content\": \"dam\n\n";
+    let late = format!("{}data: [DONE]\n\n{}", piece("One. "), piece("Two."));
+    for case in [
+        answered(
+            "an event cut in the middle",
+            vec![stream(piece("One. ") + broken + &piece("Two.") + &ending())],
+            "One. Two.",
+            "HOST sent something unreadable in the middle; some of the answer is lost",
+        )
+        .fine("One. Two."),
+        answered("a piece after the end", vec![stream(late)], "One. Two.", "").fine("One. Two."),
+    ] {
+        place().check(&case);
+    }
 }

@@ -42,6 +42,7 @@ mod llm_faults;
 mod llm_jobs;
 mod llm_planted;
 mod llm_prompts;
+mod llm_random_faults;
 mod llm_replies;
 mod llm_server;
 mod llm_settings;

@@ -241,8 +241,8 @@ impl ChatReply {
     }
 
     fn read_line(&mut self, line: &str) -> Result<(), Failure> {
-        if self.is_json || line.starts_with(['{', '[']) {
-            self.is_json = true;
+        if line.starts_with(['{', '[']) || (self.is_json && !line.starts_with("data:")) {
+            self.is_json |= self.other.is_some();
             return self.read_data(line);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
