@@ -93,8 +93,10 @@
 //!    hits, `tools/read_file.rs` finds and reads a file by its name, `tools/local_file_qa.rs` has arguments that may
 //!    be left out and a folder to stay within. What other rooms use is exported in `domain.rs`, `kb.rs`. What finds
 //!    nothing returns no evidence; the graph goes on from there.
-//! 2. Its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool; one
-//!    given bare is read by `bare_argument`) and `reasoner/llm/reply_schema.rs`.
+//! 2. Its arguments in `assets/llm/schemas/plan.json`, the one that it cannot do without first, and its name in
+//!    `analysis.json` beside it; other names that models give an argument in `SYNONYMS` of
+//!    `reasoner/llm/read/plan.rs` (none of `NAMES` there, which name the tool). The tests of
+//!    `reasoner/llm/reply_schema.rs` tell what is missing.
 //! 3. When the built-in engine takes it in `reasoner/offline/plan.rs` (before `read_file`, which takes each question
 //!    that names a file, where it should win over that); which questions it is suggested for in
 //!    `reasoner/offline/route/tools.rs` (by the type of the question: a kind that has a tool of its own is handed in

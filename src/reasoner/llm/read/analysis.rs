@@ -9,7 +9,7 @@ use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
 use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
-use crate::reasoner::llm::reply_schema;
+use crate::reasoner::llm::reply_schema::analysis_fields;
 
 /// Characters of a part of the question; more is a model's that does not find its end.
 const LONGEST_PART: usize = 1_000;
@@ -101,11 +101,7 @@ fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<Stri
 /// The object that has a plan's fields: itself, or the first within.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
-        Value::Object(fields)
-            if reply_schema::analysis_fields()
-                .iter()
-                .any(|field| fields.contains_key(*field)) =>
-        {
+        Value::Object(fields) if analysis_fields().any(|it| fields.contains_key(it)) => {
             Some(fields)
         }
         Value::Object(fields) => fields.into_values().find_map(plan_in),
@@ -126,7 +122,7 @@ fn word<T: for<'de> Deserialize<'de>>(
         other => other.to_string(),
     };
     let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-    let value = reply_schema::value_of(&spelled);
+    let value = serde_json::from_value(spelled.into()).ok();
     if value.is_none() {
         warnings.push(Caveat {
             code: "analysis_value_unknown",
