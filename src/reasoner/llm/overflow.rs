@@ -24,51 +24,42 @@ pub struct Shorter {
 /// Reads the server's words, in lower case; `max_tokens` is what was asked for, and `estimated` about
 /// what was sent, where the server does not say.
 pub fn shorter(wordings: &Wordings, words: &str, max_tokens: u32, estimated: u32) -> Shorter {
-    let unknown = Shorter {
-        share: None,
-        max_tokens,
-    };
     let mut signs = wordings.context_signs();
     let Some(context) = signs.find_map(|sign| number_after(words, sign)) else {
-        return unknown;
+        return Shorter {
+            share: None,
+            max_tokens,
+        };
     };
+    let sent = prompt_of(words, context, max_tokens).unwrap_or(estimated.max(1));
     let counts_reply = REPLY.iter().any(|sign| words.contains(sign));
-    let max_tokens = if counts_reply {
-        max_tokens.min((context / 4).max(SHORTEST_REPLY))
+    let (reply, room) = if counts_reply {
+        let reply = max_tokens.min((context / 4).max(SHORTEST_REPLY));
+        (reply, context.saturating_sub(reply))
     } else {
-        max_tokens
+        (max_tokens, context)
     };
-    let sent = prompt_of(words, context, unknown.max_tokens).unwrap_or(estimated.max(1));
-    let reserved = if counts_reply { max_tokens } else { 0 };
-    let room = context.saturating_sub(reserved);
     Shorter {
         share: Some(f64::from(room) / f64::from(sent)),
-        max_tokens,
+        max_tokens: reply,
     }
 }
 
 fn number_after(words: &str, sign: &str) -> Option<u32> {
-    let at = words.find(sign)? + sign.len();
-    let rest = &words[at..];
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    rest[..end].parse().ok().filter(|&number| number >= LEAST)
+    let (_, after) = words.split_once(sign)?;
+    let digits = after.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok().filter(|&number| number >= LEAST)
 }
 
 /// The largest number that is neither the context, nor the reply, nor a sum with the reply.
 fn prompt_of(words: &str, context: u32, reply: u32) -> Option<u32> {
+    let others = [context, reply, 400, 413, 422, 500];
     let numbers: Vec<u32> = words
         .split(|c: char| !c.is_ascii_digit())
         .filter_map(|digits| digits.parse().ok())
-        .filter(|&number| number >= LEAST && number != context && number != reply)
-        .filter(|&number| ![400, 413, 422, 500].contains(&number))
+        .filter(|number| *number >= LEAST && !others.contains(number))
         .collect();
-    let is_sum = |number: u32| {
-        numbers
-            .iter()
-            .any(|&part| part.checked_add(reply) == Some(number))
-    };
+    let is_sum = |number: u32| numbers.contains(&number.saturating_sub(reply));
     numbers
         .iter()
         .copied()
