@@ -16,10 +16,7 @@ impl Prompts {
             .to_owned();
         self.grade.filled(&[
             ("history", fence.conversation(job.history, room.history)),
-            (
-                "evidence",
-                fence.evidence(job.context, room.evidence, |_, _| String::new()),
-            ),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("question", question),
             ("count", job.context.len().to_string()),
         ])

@@ -27,10 +27,7 @@ impl Prompts {
         }
         self.synthesize.filled(&[
             ("history", history),
-            (
-                "evidence",
-                fence.evidence(job.context, room.evidence, |_, _| String::new()),
-            ),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
             ("language", language),
