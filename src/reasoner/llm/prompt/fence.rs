@@ -97,20 +97,26 @@ impl PromptFence {
     /// take about `room` tokens.
     pub fn evidence(&self, items: &[Evidence], room: usize, grades: &[Score]) -> String {
         let mark = &self.mark;
-        let items = items.iter().zip(shares(items, room)).enumerate();
-        let items = items.map(|(at, (item, share))| {
-            let place = if item.place.is_some() { "place" } else { "lines" };
+        let mut rendered = Vec::with_capacity(items.len());
+        for (at, (item, share)) in items.iter().zip(shares(items, room)).enumerate() {
+            let n = at + 1;
+            let source = attribute(&item.source);
+            let kind = if item.place.is_some() {
+                "place"
+            } else {
+                "lines"
+            };
+            let location = attribute(&item.location());
             let low = if item.low { " low=\"true\"" } else { "" };
-            let grade = grades.get(at).map(|grade| format!(" grade=\"{grade}\"")).unwrap_or_default();
-            format!(
-                "<evidence-{mark} n=\"{}\" source=\"{}\" {place}=\"{}\"{low}{grade}>\n{}\n</evidence-{mark}>",
-                at + 1,
-                attribute(&item.source),
-                attribute(&item.location()),
-                clean(&cut(&item.text, share)),
-            )
-        });
-        items.collect::<Vec<_>>().join("\n")
+            let grade = grades.get(at).map(|grade| format!(" grade=\"{grade}\""));
+            let grade = grade.unwrap_or_default();
+            let text = clean(&cut(&item.text, share));
+            rendered.push(format!(
+                "<evidence-{mark} n=\"{n}\" source=\"{source}\" {kind}=\"{location}\"{low}{grade}>\n\
+                 {text}\n</evidence-{mark}>"
+            ));
+        }
+        rendered.join("\n")
     }
 
     fn titled(&self, title: &str, tag: &str, inside: &str) -> String {

@@ -8,7 +8,7 @@ use crate::reasoner::llm::reply_schema::{Argument, ArgumentKind, arguments_of};
 use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
-use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
+use super::lists::{KEYWORD_BORDERS, LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 
 const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
 const NAMES: [&str; 3] = ["tool", "name", "tool_name"];
@@ -155,7 +155,7 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
     let name = argument.name;
     let endless = || Err(format!("has an endless '{name}'"));
     if argument.kind == ArgumentKind::List {
-        let keywords = texts(value, &[',', '\n', '，', '、']);
+        let keywords = texts(value, &KEYWORD_BORDERS);
         let is_endless = |keyword: &String| is_longer(keyword, LONGEST_KEYWORD);
         if keywords.len() > MOST_KEYWORDS || keywords.iter().any(is_endless) {
             return endless();
