@@ -32,20 +32,15 @@ const LONGEST_ARGUMENT: usize = 2_000;
 /// any plan has one caveat of its own. Costs are not known here.
 pub fn plan(reply: &str) -> Planned {
     let mut planned = Planned::default();
+    let mut warn = |code, message| planned.warnings.push(Caveat { code, message });
     let Some(calls) = calls_in(reply) else {
-        planned.warnings.push(Caveat {
-            code: "plan_unreadable",
-            message: "the plan could not be read".to_owned(),
-        });
+        warn("plan_unreadable", "the plan could not be read".to_owned());
         return planned;
     };
     for fields in calls {
         match call(&fields) {
             Ok(call) => planned.calls.push(call),
-            Err(why) => planned.warnings.push(Caveat {
-                code: "call_dropped",
-                message: format!("a planned call was dropped: {why}"),
-            }),
+            Err(why) => warn("call_dropped", format!("a planned call was dropped: {why}")),
         }
     }
     planned
@@ -54,35 +49,31 @@ pub fn plan(reply: &str) -> Planned {
 /// The first list of calls; without any, all the calls that stand for themselves.
 fn calls_in(reply: &str) -> Option<Vec<Map<String, Value>>> {
     let found = find_all(reply);
-    if let Some(calls) = found.iter().find_map(|found| list_of_calls(&found.value)) {
-        return Some(calls);
-    }
-    let single: Vec<_> = found
-        .iter()
-        .filter_map(|found| as_call(&found.value))
-        .collect();
-    (!single.is_empty()).then_some(single)
+    let list = found.iter().find_map(|found| list_of_calls(&found.value));
+    list.or_else(|| {
+        let single = found.iter().filter_map(|found| as_call(&found.value));
+        Some(single.collect()).filter(|single: &Vec<_>| !single.is_empty())
+    })
 }
 
 fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
     match value {
         Value::Array(items) => {
-            // The whole plan may be the argument of one call.
-            if let [only] = &items[..]
-                && let Some(argument) = ARGUMENTS.iter().find_map(|key| only.get(*key))
-                && let Some(calls) = list_of_calls(argument)
-                && !calls.is_empty()
-            {
-                return Some(calls);
-            }
             let calls: Vec<_> = items.iter().filter_map(as_call).collect();
-            (!calls.is_empty() || items.is_empty()).then_some(calls)
+            // The whole plan may be the argument of one call, or be wrapped.
+            let within = match (&calls[..], &items[..]) {
+                ([call], _) => given_to(call).and_then(list_of_calls),
+                ([], [only]) => list_of_calls(only),
+                _ => None,
+            };
+            within
+                .filter(|calls| !calls.is_empty())
+                .or((!calls.is_empty() || items.is_empty()).then_some(calls))
         }
         Value::Object(fields) => {
             let listed = LISTS.into_iter().filter_map(|key| fields.get(key));
-            let wrapped = (fields.len() == 1).then(|| fields.values().next());
-            let mut inner = listed.chain(wrapped.flatten());
-            inner.find_map(list_of_calls)
+            let only = fields.values().take(usize::from(fields.len() == 1));
+            listed.chain(only).find_map(list_of_calls)
         }
         other => list_of_calls(&unquoted(other)?),
     }
@@ -100,6 +91,11 @@ fn as_call(value: &Value) -> Option<Map<String, Value>> {
 
 fn name_of(fields: &Map<String, Value>) -> Option<&str> {
     NAMES.into_iter().find_map(|key| fields.get(key)?.as_str())
+}
+
+/// What a call has in place of arguments.
+fn given_to(call: &Map<String, Value>) -> Option<&Value> {
+    ARGUMENTS.into_iter().find_map(|key| call.get(key))
 }
 
 /// The call, each argument under whichever of its names it was given.
@@ -129,7 +125,7 @@ fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
 
 /// The arguments of a call, wherever and however they were given.
 fn arguments(tool: ToolName, fields: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let Some(given) = ARGUMENTS.into_iter().find_map(|key| fields.get(key)) else {
+    let Some(given) = given_to(fields) else {
         // Some models put them beside the name.
         return Ok(fields.clone());
     };
@@ -170,20 +166,20 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     if argument.kind == ArgumentKind::Count {
-        let count = text
-            .parse()
-            .ok()
-            .filter(|count: &f64| count.fract() == 0.0 && (0.0..=1e9).contains(count));
-        let count = count.ok_or_else(|| {
-            let given = value.map(ToString::to_string).unwrap_or_default();
-            format!("has '{name}' {}, not a count", one_line(&given, 40))
-        })?;
-        // Lines are counted from 1, and no search is for nothing: 0 is how models leave a number out.
-        return Ok(if count > 0.0 {
-            (count as u64).into()
-        } else {
-            Value::Null
-        });
+        return match text.parse() {
+            // Lines are counted from 1, and no search is for nothing: 0 is how models leave a number out.
+            Ok(0.0) => Ok(Value::Null),
+            Ok(count) if f64::fract(count) == 0.0 && (0.0..=1e9).contains(&count) => {
+                Ok((count as u64).into())
+            }
+            _ => {
+                let given = value.map(ToString::to_string).unwrap_or_default();
+                Err(format!(
+                    "has '{name}' {}, not a count",
+                    one_line(&given, 40)
+                ))
+            }
+        };
     }
     if is_longer(&text, LONGEST_ARGUMENT) {
         return endless();
@@ -215,6 +211,8 @@ mod tests {
             r#"[{"name": "tool_calls", "arguments": "{\"calls\": [{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]}"}]"#,
             "[{'tool': 'vector_search', 'args': {'query': 'routing', 'k': 5,},},]",
             r#"{"tool_calls": [{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}]}"#,
+            r#"[{"type": "function", "function": {"name": "tool_calls", "arguments": "{\"calls\": [{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]}"}}]"#,
+            r#"[{"arguments": {"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}}]"#,
             r#"[{"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}]"#,
             r#"[{"type": "function", "function": {"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}}]"#,
             r#"{"tool": "vector_search", "args": {"query": "routing", "k": 5}}"#,
