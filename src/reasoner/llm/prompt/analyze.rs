@@ -12,7 +12,7 @@ use super::fence::PromptFence;
 impl Prompts {
     /// The messages of one analysis.
     pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
-        self.analyze.filled(&[
+        self.analyze.fill(&[
             ("form", analysis_form()),
             ("history", fence.conversation(job.history, room.history)),
             ("failed", failed(job.failed, fence)),

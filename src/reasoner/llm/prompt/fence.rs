@@ -12,7 +12,7 @@ use crate::domain::{Evidence, Score, ToolRecord, Turn};
 use crate::text::{one_line, sanitize};
 
 use super::super::tokens::{beginning, estimate};
-use super::defuse::defused;
+use super::defuse::defuse;
 
 /// One item at most, in tokens.
 const ITEM: usize = 1_500;
@@ -61,7 +61,7 @@ impl PromptFence {
         }
         turns.reverse();
         let title = "The conversation so far, oldest first:";
-        self.titled(title, "conversation", &turns.join("\n"))
+        self.titled_block(title, "conversation", &turns.join("\n"))
     }
 
     /// The parts of the question; empty without any.
@@ -70,7 +70,7 @@ impl PromptFence {
             .iter()
             .map(|part| self.enclose("part", &clean(&one_line(part, 500))))
             .collect();
-        self.titled("Its parts:", "parts", &parts.join("\n"))
+        self.titled_block("Its parts:", "parts", &parts.join("\n"))
     }
 
     /// Calls of tools with what came of each, below a title; empty without any.
@@ -85,12 +85,12 @@ impl PromptFence {
                 }
             })
             .collect();
-        self.below(title, tag, &calls.join("\n"))
+        self.block(title, tag, &calls.join("\n"))
     }
 
     /// Untrusted text below a title; empty without text.
-    pub fn below(&self, title: &str, tag: &str, text: &str) -> String {
-        self.titled(title, tag, &clean(text))
+    pub fn block(&self, title: &str, tag: &str, text: &str) -> String {
+        self.titled_block(title, tag, &clean(text))
     }
 
     /// The items, numbered from 1, each with where it comes from and the grade that it has. Together they
@@ -119,7 +119,7 @@ impl PromptFence {
         rendered.join("\n")
     }
 
-    fn titled(&self, title: &str, tag: &str, inside: &str) -> String {
+    fn titled_block(&self, title: &str, tag: &str, inside: &str) -> String {
         if inside.is_empty() {
             return String::new();
         }
@@ -153,12 +153,12 @@ fn shares(items: &[Evidence], room: usize) -> Vec<usize> {
 
 /// Text that can stand between the quotes of an attribute.
 fn attribute(text: &str) -> String {
-    partial_escape(defused(&one_line(text, 300))).replace('"', "&quot;")
+    partial_escape(defuse(&one_line(text, 300))).replace('"', "&quot;")
 }
 
 /// Text that can stand inside a fence.
 fn clean(text: &str) -> String {
-    defused(sanitize(text).trim_matches('\n'))
+    defuse(sanitize(text).trim_matches('\n'))
 }
 
 fn cut(text: &str, tokens: usize) -> String {

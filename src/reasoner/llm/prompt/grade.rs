@@ -14,7 +14,7 @@ impl Prompts {
             .join("\n\n")
             .trim_end()
             .to_owned();
-        self.grade.filled(&[
+        self.grade.fill(&[
             ("history", fence.conversation(job.history, room.history)),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("question", question),

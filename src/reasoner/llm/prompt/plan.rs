@@ -23,7 +23,7 @@ impl Prompts {
         room: &Room,
         fence: &PromptFence,
     ) -> Vec<Message> {
-        self.plan.filled(&[
+        self.plan.fill(&[
             ("tools", describe(tools)),
             ("history", fence.conversation(job.history, room.history)),
             ("routing", routing(job.routing, fence)),
@@ -67,7 +67,7 @@ fn routing(routing: &RoutingPlan, fence: &PromptFence) -> String {
         .filter(|(_, words)| !words.is_empty())
         .map(|(what, words)| format!("{what}: {words}"))
         .collect();
-    let analysis = fence.below("The analysis:", "analysis", &lines.join("\n"));
+    let analysis = fence.block("The analysis:", "analysis", &lines.join("\n"));
     let blocks = [analysis, fence.parts(&routing.sub_questions)];
     blocks.join("\n\n").trim_matches('\n').to_owned()
 }

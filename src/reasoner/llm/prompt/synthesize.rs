@@ -21,13 +21,13 @@ impl Prompts {
         // Small models follow the language of the evidence, unless the last thing they read says otherwise.
         let language = answer_instruction(job.question.language).to_owned();
         if job.complexity == Complexity::Chitchat {
-            return self.chitchat.filled(&[
+            return self.chitchat.fill(&[
                 ("history", history),
                 ("question", fence.question(job.query)),
                 ("language", language),
             ]);
         }
-        self.synthesize.filled(&[
+        self.synthesize.fill(&[
             ("history", history),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),

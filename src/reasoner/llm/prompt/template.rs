@@ -61,15 +61,15 @@ impl Template {
     }
 
     /// The messages with the values put in.
-    pub fn filled(&self, values: &[(&str, String)]) -> Vec<Message> {
+    pub fn fill(&self, values: &[(&str, String)]) -> Vec<Message> {
         vec![
-            Message::system(filled(&self.system, values)),
-            Message::user(filled(&self.user, values)),
+            Message::system(fill_places(&self.system, values)),
+            Message::user(fill_places(&self.user, values)),
         ]
     }
 }
 
-fn filled(text: &str, values: &[(&str, String)]) -> String {
+fn fill_places(text: &str, values: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -108,7 +108,7 @@ mod tests {
             ("c", String::new()),
         ];
         assert_eq!(
-            Template::new(file).filled(&values),
+            Template::new(file).fill(&values),
             [
                 Message::system("be kind"),
                 Message::user("{{c}} and {{\n\nend"),
