@@ -61,7 +61,7 @@
 //! | a file format | `kb/extract/text/notebook.rs` | [the steps below](#adding-a-file-format) |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
 //! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink of text has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs` and there, with `ground-elsewhere`, the grounds it is not for, `/theme` in `tui/slash.rs` and README.md; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` and `states.rs`, with new snapshots and those of the menu, which `states_200x60` and `states_40x10` draw too; `assets/demo-kb/settings.md`; users can put their own into `themes/` |
-//! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
+//! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs` |
 //! | a place that keeps an index | `kb/index/remote/store.rs` | the traits of `kb/index/port.rs`; `kb/index.rs` opens it, `kb/base/opening.rs` names it; the suite in `kb/conformance.rs` runs over it |
 //! | what a node says of its work | a field of `EventBody` in `protocol.rs` (optional, `serde(default)`: old logs stay readable) | the node in `agent/nodes/`; `tui/fold/run.rs` keeps it, `tui/panes/node.rs` draws it |
 //! | a setting | an entry of `config/variables.rs`, by `variable` (taste) or `reaching` (what kb-agent may reach: not from a foreign `.env`) | `config/settings.rs`, its value for `--help` and `doctor` in `config/listing.rs`; a secret in `config/shown.rs`; one of the chat endpoint in `config/llm_variables.rs` instead; `.env.example` with its default, a row in README.md; who uses it: `tui/setup.rs` or `engine/opening.rs` |
@@ -93,8 +93,10 @@
 //!    hits, `tools/read_file.rs` finds and reads a file by its name, `tools/local_file_qa.rs` has arguments that may
 //!    be left out and a folder to stay within. What other rooms use is exported in `domain.rs`, `kb.rs`. What finds
 //!    nothing returns no evidence; the graph goes on from there.
-//! 2. Its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool; one
-//!    given bare is read by `bare_argument`) and `reasoner/llm/reply_schema.rs`.
+//! 2. Its arguments in `assets/llm/schemas/plan.json`, the one that it cannot do without first, and its name in
+//!    `analysis.json` beside it; other names that models give an argument in `SYNONYMS` of
+//!    `reasoner/llm/read/plan.rs` (none of `NAMES` there, which name the tool). The tests of
+//!    `reasoner/llm/reply_schema.rs` tell what is missing.
 //! 3. When the built-in engine takes it in `reasoner/offline/plan.rs` (before `read_file`, which takes each question
 //!    that names a file, where it should win over that); which questions it is suggested for in
 //!    `reasoner/offline/route/tools.rs` (by the type of the question: a kind that has a tool of its own is handed in

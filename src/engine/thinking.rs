@@ -53,7 +53,7 @@ pub(super) fn built_in(variable: &str) -> Option<String> {
     };
     match kind {
         "TEMPERATURE" => Some(Jobs::default().of(job).temperature.to_string()),
-        "MAX_TOKENS" => Some(job.tokens_text().to_owned()),
+        "MAX_TOKENS" => Some(job.tokens_text()),
         _ => None,
     }
 }

@@ -231,7 +231,7 @@ impl Reasoner for EndpointReasoner {
         let mut analysis = read::analysis(&reply.text);
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let second = match &self.offline {
-                Some(offline) if read::is_read_offline(job.query) => {
+                Some(offline) if offline::is_known_script(job.query) => {
                     Some(offline.analyze(job).await?)
                 }
                 _ => None,

@@ -30,6 +30,7 @@ use crate::protocol::Mode;
 use crate::text::is_cjk;
 
 pub use judge::signal_names;
+pub use language::{answer_instruction, is_known_script};
 pub use measured::{Given, QuotedBlock, Signals, measure_signals, quote_best_block};
 
 use answer::Material;

@@ -241,7 +241,7 @@ async fn r18_grades_are_raw_and_their_absence_has_a_reason() {
         [
             Ok(vec![1.7, -0.2]),
             Ok(vec![0.9]),
-            Err("score 1 is text, not a number".to_owned()),
+            Err("score 1 is \"high\", not a number".to_owned()),
             Err("the reply holds no list of numbers".to_owned()),
         ]
     );

@@ -653,8 +653,11 @@ fn what_is_no_reply_is_named() {
     ]);
 }
 
-/// A piece of an answer, longer than what counts as a repetition of words.
-const WORDS: &str = "a word and another word, none like it and none of them twice ";
+/// A piece of an answer, so long that the limit comes before it is there for the third time.
+const WORDS: &str = "a word and another word, none like it and none of them twice, and then a third one \
+                     that is longer than both, which goes on with a fourth, a fifth and a sixth, until \
+                     somebody who reads it has had enough of words and looks at the numbers below, where \
+                     nothing goes on at all ";
 
 #[test]
 fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
@@ -1288,8 +1291,8 @@ fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
     stdout.read_exact(&mut shown).unwrap();
     assert_eq!(&shown, b"At seven.");
     let pid = child.id().to_string();
-    let killed = std::process::Command::new("kill").args(["-s", "INT", &pid]);
-    assert!({ killed }.status().unwrap().success());
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.args(["-s", "INT", &pid]).status().unwrap().success());
     stdout.read_to_end(&mut Vec::new()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let log = place.0.audit();

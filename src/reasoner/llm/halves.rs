@@ -5,62 +5,44 @@
 //! read. The halves are put together again; one that stays alone becomes U+FFFD or goes.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
+
+/// An escape: a first half, perhaps with its second half or the end of the string behind it; a second half
+/// that stands alone; or any other.
+static ESCAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"(?is)\\u(?<first>d[89ab][0-9a-f]{2})(?:(?<pair>\\ud[c-f][0-9a-f]{2})|(?<end>"))?|\\u(?<second>d[c-f][0-9a-f]{2})|\\."#;
+    Regex::new(pattern).ok()
+});
 /// What stands for a half that has no other.
 const ALONE: &str = "\\ufffd";
 
 /// The JSON with every half that stands alone put right. A first half at the end of a string is kept
 /// in `half` for the string that begins with the other.
 pub fn mended<'a>(json: &'a str, half: &mut Option<u16>) -> Cow<'a, str> {
-    if !json.contains("\\ud") && !json.contains("\\uD") {
+    let Some(escape) = ESCAPE
+        .as_ref()
+        .filter(|_| json.contains("\\ud") || json.contains("\\uD"))
+    else {
         return Cow::Borrowed(json);
-    }
-    let mut out = String::with_capacity(json.len() + 12);
-    let mut rest = json;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let (kept, after) = match unit(rest) {
-            None => rest.split_at(escape_length(rest)),
-            Some(0xd800..=0xdbff) if is_second(&rest[6..]) => rest.split_at(12),
-            Some(first @ 0xd800..=0xdbff) => {
-                let is_last = rest[6..].starts_with('"');
-                if is_last {
-                    *half = Some(first);
-                }
-                (if is_last { "" } else { ALONE }, &rest[6..])
+    };
+    escape.replace_all(json, |found: &Captures<'_>| {
+        let written = &found[0];
+        match (found.name("first"), found.name("second")) {
+            (Some(_), _) if found.name("pair").is_some() => written.to_owned(),
+            (Some(first), _) if found.name("end").is_some() => {
+                *half = u16::from_str_radix(first.as_str(), 16).ok();
+                "\"".to_owned()
             }
-            Some(second @ 0xdc00..=0xdfff) => {
-                if let Some(first) = half.take() {
-                    out.push_str(&format!("\\u{first:04x}\\u{second:04x}"));
-                } else {
-                    out.push_str(ALONE);
-                }
-                ("", &rest[6..])
-            }
-            Some(_) => rest.split_at(6),
-        };
-        out.push_str(kept);
-        rest = after;
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
-fn is_second(text: &str) -> bool {
-    matches!(unit(text), Some(0xdc00..=0xdfff))
-}
-
-/// The unit of the escape that begins the text, if one does.
-fn unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hex.then(|| u16::from_str_radix(digits, 16).ok())?
-}
-
-/// The backslash and the character after it.
-fn escape_length(text: &str) -> usize {
-    text.chars().take(2).map(char::len_utf8).sum()
+            (None, Some(_)) => match half.take() {
+                Some(first) => format!("\\u{first:04x}{written}"),
+                None => ALONE.to_owned(),
+            },
+            (Some(_), _) => ALONE.to_owned(),
+            (None, None) => written.to_owned(),
+        }
+    })
 }
 
 #[cfg(test)]

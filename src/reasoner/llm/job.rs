@@ -26,31 +26,37 @@ impl ModelJob {
     /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
     /// thoughts count.
     pub fn tokens(self, items: usize, thinks: bool) -> u32 {
-        let judgement = match self {
-            Self::Analyze => 800,
-            Self::Plan => 1_000,
-            Self::Grade => 128 + 16 * u32::try_from(items).unwrap_or(u32::MAX / 32),
-            Self::SmallTalk => 300,
-            // An answer has room for both.
-            Self::Synthesize => return 8_192,
-        };
-        judgement + if thinks { THOUGHTS } else { 0 }
+        let (fixed, per_item, thoughts) = self.token_limits();
+        let items = u32::try_from(items).unwrap_or(u32::MAX / 32);
+        fixed + per_item * items + if thinks { thoughts } else { 0 }
     }
 
     /// The same for a person.
-    pub fn tokens_text(self) -> &'static str {
+    pub fn tokens_text(self) -> String {
+        match self.token_limits() {
+            (fixed, _, 0) => fixed.to_string(),
+            (fixed, 0, thoughts) => format!("{fixed}, with thinking {thoughts} more"),
+            (fixed, per_item, thoughts) => {
+                format!("{fixed} and {per_item} an item, with thinking {thoughts} more")
+            }
+        }
+    }
+
+    /// Tokens for the reply, for each item that it is about, and for thoughts.
+    fn token_limits(self) -> (u32, u32, u32) {
         match self {
-            Self::Analyze => "800, with thinking 4096 more",
-            Self::Plan => "1000, with thinking 4096 more",
-            Self::Grade => "128 and 16 an item, with thinking 4096 more",
-            Self::Synthesize => "8192",
-            Self::SmallTalk => "300, with thinking 4096 more",
+            Self::Analyze => (800, 0, THOUGHTS),
+            Self::Plan => (1_000, 0, THOUGHTS),
+            Self::Grade => (128, 16, THOUGHTS),
+            Self::SmallTalk => (300, 0, THOUGHTS),
+            // An answer has room for both.
+            Self::Synthesize => (8_192, 0, 0),
         }
     }
 }
 
-/// With which model a job is done, and within which limits.
-#[derive(Debug, Clone, PartialEq)]
+/// With which model a job is done, and within which limits; judging is to be repeatable.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobSettings {
     /// The model; `None` is the main one.
     pub model: Option<String>,
@@ -83,9 +89,7 @@ impl Jobs {
             ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
         }
     }
-}
 
-impl Jobs {
     /// The model that answers, when every job has one of its own: the endpoint need not be asked for a main
     /// one then.
     pub fn answering_model(&self) -> Option<&str> {
@@ -97,21 +101,15 @@ impl Jobs {
 }
 
 impl Default for Jobs {
-    /// Judging is to be repeatable; only the wording of an answer may vary.
+    /// Only the wording of an answer may vary.
     fn default() -> Self {
-        let judging = JobSettings {
-            model: None,
-            temperature: 0.0,
-            max_tokens: None,
-        };
         Self {
-            analyze: judging.clone(),
-            plan: judging.clone(),
-            grade: judging,
+            analyze: JobSettings::default(),
+            plan: JobSettings::default(),
+            grade: JobSettings::default(),
             synthesize: JobSettings {
-                model: None,
                 temperature: 0.2,
-                max_tokens: None,
+                ..JobSettings::default()
             },
         }
     }
@@ -122,18 +120,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_of_the_limits_is_what_they_are() {
-        for job in ModelJob::ALL.into_iter().chain([ModelJob::SmallTalk]) {
-            let written = job.tokens_text();
-            let numbers: Vec<u32> = written
-                .split(|c: char| !c.is_ascii_digit())
-                .filter_map(|digits| digits.parse().ok())
-                .collect();
-            let per_item = job.tokens(1, false) - job.tokens(0, false);
-            let thoughts = job.tokens(0, true) - job.tokens(0, false);
-            let parts = [job.tokens(0, false), per_item, thoughts];
-            let parts: Vec<u32> = parts.into_iter().filter(|part| *part > 0).collect();
-            assert_eq!(numbers, parts, "{written}");
+    fn limits_are_shown_as_they_are() {
+        assert_eq!(ModelJob::Grade.tokens(10, true), 128 + 160 + 4_096);
+        assert_eq!(ModelJob::Synthesize.tokens(10, true), 8_192);
+        for (job, text) in [
+            (ModelJob::Plan, "1000, with thinking 4096 more"),
+            (
+                ModelJob::Grade,
+                "128 and 16 an item, with thinking 4096 more",
+            ),
+            (ModelJob::Synthesize, "8192"),
+        ] {
+            assert_eq!(job.tokens_text(), text);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What stands in replies beside their text, and why they end, as rows of a table that users can add
 //! to: marks of thought, marks of chat templates, reasons.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -14,14 +15,15 @@ static BUILT_IN: LazyLock<Arc<ReplyMarks>> =
     LazyLock::new(|| Arc::new(ReplyMarks::with(None).unwrap_or_default()));
 
 /// The table, the user's own rows first.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct ReplyMarks {
-    marks: Vec<(String, Mark)>,
-    /// What closes the thought of each row.
-    closes: Vec<Vec<String>>,
-    /// What marks begin with.
-    signs: Vec<char>,
-    endings: Vec<Ending>,
+    thought: Vec<Thought>,
+    token: Vec<Token>,
+    ending: Vec<Ending>,
+    /// The characters that marks begin with.
+    #[serde(skip)]
+    signs: BTreeSet<char>,
 }
 
 /// What a mark does.
@@ -75,31 +77,26 @@ pub enum Ended {
     BrokeOff,
 }
 
-#[derive(Deserialize)]
+/// What a model thinks aloud.
+#[derive(Debug, Deserialize)]
 struct Thought {
     open: Option<String>,
     close: Vec<String>,
 }
 
-#[derive(Deserialize)]
+/// A mark of a chat template.
+#[derive(Debug, Deserialize)]
 struct Token {
     mark: String,
     #[serde(default)]
     at_line_end: bool,
 }
 
+/// A server's words for why a reply ended.
 #[derive(Debug, Deserialize)]
 struct Ending {
     means: Ended,
     said: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct MarkFile {
-    thought: Vec<Thought>,
-    token: Vec<Token>,
-    ending: Vec<Ending>,
 }
 
 impl ReplyMarks {
@@ -112,39 +109,34 @@ impl ReplyMarks {
     pub fn with(own: Option<&str>) -> Result<Self, String> {
         let mut table = Self::default();
         for text in own.into_iter().chain([TABLE]) {
-            let file = toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-            table.add(file);
+            let rows: Self =
+                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
+            table.thought.extend(rows.thought);
+            table.token.extend(rows.token);
+            table.ending.extend(rows.ending);
         }
-        if table.marks.iter().any(|(mark, _)| mark.is_empty()) {
-            return Err("a mark is empty".to_owned());
-        }
-        let firsts = table
-            .marks
-            .iter()
-            .filter_map(|(mark, _)| mark.chars().next());
-        table.signs = firsts
-            .chain(['<'])
-            .flat_map(|first| [first.to_ascii_lowercase(), first.to_ascii_uppercase()])
-            .collect();
-        table.signs.sort_unstable();
-        table.signs.dedup();
+        let firsts: Option<Vec<char>> =
+            table.marks().map(|(mark, _)| mark.chars().next()).collect();
+        let firsts = firsts.ok_or("a mark is empty")?.into_iter().chain(['<']);
+        let cases =
+            firsts.flat_map(|first| [first.to_ascii_lowercase(), first.to_ascii_uppercase()]);
+        table.signs = cases.collect();
         Ok(table)
     }
 
-    fn add(&mut self, file: MarkFile) {
-        for row in file.thought {
-            let opens = Mark::Open(self.closes.len());
-            self.marks.extend(row.open.map(|open| (open, opens)));
-            let closes = row.close.iter().cloned();
-            self.marks.extend(closes.map(|close| (close, Mark::Close)));
-            self.closes.push(row.close);
-        }
-        let ends = file.token.into_iter().map(|row| {
-            let at_line_end = row.at_line_end;
-            (row.mark, Mark::End { at_line_end })
+    /// Every mark, and what it does.
+    fn marks(&self) -> impl Iterator<Item = (&str, Mark)> {
+        let thoughts = self.thought.iter().enumerate().flat_map(|(row, thought)| {
+            let open = thought.open.iter().map(move |mark| (mark, Mark::Open(row)));
+            open.chain(thought.close.iter().map(|mark| (mark, Mark::Close)))
         });
-        self.marks.extend(ends);
-        self.endings.extend(file.ending);
+        let tokens = self.token.iter().map(|token| {
+            let at_line_end = token.at_line_end;
+            (&token.mark, Mark::End { at_line_end })
+        });
+        thoughts
+            .chain(tokens)
+            .map(|(mark, does)| (mark.as_str(), does))
     }
 
     /// Where the next mark may begin.
@@ -156,10 +148,10 @@ impl ReplyMarks {
     pub fn beginning(&self, text: &str, is_all: bool) -> Beginning {
         let mut found = Beginning::Text;
         let mut longest = 0;
-        for (mark, does) in &self.marks {
+        for (mark, does) in self.marks() {
             if mark.len() > longest && starts_with(text, mark) {
                 longest = mark.len();
-                found = Beginning::Mark(*does, longest);
+                found = Beginning::Mark(does, longest);
             } else if !is_all && starts_with(mark, text) {
                 return Beginning::Open;
             }
@@ -171,32 +163,31 @@ impl ReplyMarks {
         }
     }
 
-    /// Where the thought of that row ends: before and after what closes it.
-    pub fn end_of_thought(&self, row: usize, text: &str) -> Option<(usize, usize)> {
-        let closes = self.closes.get(row)?.iter();
-        let ends = closes.filter_map(|close| Some((find(text, close)?, close.len())));
-        ends.map(|(at, length)| (at, at + length)).min()
+    /// Where what follows the thought of that row begins.
+    pub fn end_of_thought(&self, row: usize, text: &str) -> Option<usize> {
+        let closes = self.thought.get(row)?.close.iter();
+        let ends = closes.filter_map(|close| {
+            let mut places = text.match_indices(|c| self.signs.contains(&c));
+            let (at, _) = places.find(|(at, _)| starts_with(&text[*at..], close))?;
+            Some(at + close.len())
+        });
+        ends.min()
     }
 
     /// What the server's word for the end means.
     pub fn ended(&self, reason: &str) -> Ended {
         let is_said = |row: &&Ending| row.said.iter().any(|it| it.eq_ignore_ascii_case(reason));
-        if let Some(row) = self.endings.iter().find(is_said) {
-            return row.means;
+        let row = self.ending.iter().find(is_said);
+        if row.is_none() {
+            tracing::info!(reason, "a reply ended for a reason that is not known");
         }
-        tracing::info!(reason, "a reply ended for a reason that is not known");
-        Ended::Complete
+        row.map_or(Ended::Complete, |row| row.means)
     }
 }
 
 fn starts_with(text: &str, mark: &str) -> bool {
-    let (text, mark) = (text.as_bytes(), mark.as_bytes());
-    text.len() >= mark.len() && text[..mark.len()].eq_ignore_ascii_case(mark)
-}
-
-fn find(text: &str, mark: &str) -> Option<usize> {
-    let mut windows = text.as_bytes().windows(mark.len());
-    windows.position(|window| window.eq_ignore_ascii_case(mark.as_bytes()))
+    let start = text.get(..mark.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(mark))
 }
 
 #[cfg(test)]
@@ -251,7 +242,7 @@ mod tests {
         ] {
             assert_eq!(table.ended(reason), means, "{reason}");
         }
-        let said: Vec<_> = table.endings.iter().flat_map(|row| &row.said).collect();
+        let said: Vec<_> = table.ending.iter().flat_map(|row| &row.said).collect();
         for (at, word) in said.iter().enumerate() {
             assert!(!said[..at].contains(word), "{word} means two things");
         }

@@ -39,21 +39,26 @@ struct PriceFile {
 impl Prices {
     /// The built-in list behind the entries of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut prices = match own {
-            Some(text) => parse(text)?,
-            None => Vec::new(),
-        };
-        prices.extend(parse(BUILT_IN)?);
-        Ok(Self(prices))
+        let mut prices = Vec::new();
+        for text in own.into_iter().chain([BUILT_IN]) {
+            let file: PriceFile =
+                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
+            prices.extend(file.price);
+        }
+        match prices.iter().find(|price: &&Price| !price.is_money()) {
+            Some(Price { model, .. }) => Err(format!(
+                "the price of '{}' is no amount of money",
+                one_line(model, 60)
+            )),
+            None => Ok(Self(prices)),
+        }
     }
 
     /// One call with these counts, `estimated` where the server did not give all of them.
     pub fn usage(&self, server: &str, model: &str, count: TokenCount, estimated: bool) -> Usage {
         let charged = count.cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
-        let nano = match charged {
-            Some(dollars) => Some(dollars * 1e9),
-            None => self.find(server, model).map(|price| price.nano(&count)),
-        };
+        let listed = || Some(self.find(server, model)?.nano(&count));
+        let nano = charged.map(|dollars| dollars * 1e9).or_else(listed);
         Usage {
             calls: 1,
             prompt_tokens: count.prompt,
@@ -83,40 +88,28 @@ impl Price {
             + got as f64 * self.output;
         dollars * NANO_PER_TOKEN
     }
-}
 
-fn parse(text: &str) -> Result<Vec<Price>, String> {
-    let file: PriceFile =
-        toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-    let bad = file.price.iter().find(|price| {
-        [Some(price.input), price.cached, Some(price.output)]
-            .into_iter()
-            .flatten()
-            .any(|dollars| !dollars.is_finite() || dollars < 0.0)
-    });
-    match bad {
-        Some(price) => Err(format!(
-            "the price of '{}' is no amount of money",
-            one_line(&price.model, 60)
-        )),
-        None => Ok(file.price),
+    fn is_money(&self) -> bool {
+        let amounts = [self.input, self.cached.unwrap_or_default(), self.output];
+        amounts
+            .iter()
+            .all(|dollars| (0.0..f64::INFINITY).contains(dollars))
     }
 }
 
 /// A dated version of a model, `gpt-4.1-2025-04-14`, costs what the model does.
 fn fits(pattern: &str, model: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(start) => model.starts_with(start),
-        None => model
-            .strip_prefix(pattern)
-            .is_some_and(|rest| rest.is_empty() || is_date(rest)),
+    if let Some(start) = pattern.strip_suffix('*') {
+        return model.starts_with(start);
     }
-}
-
-fn is_date(rest: &str) -> bool {
-    rest.strip_prefix('-').is_some_and(|date| {
-        date.len() >= 8 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-')
-    })
+    let is_date = |rest: &str| {
+        rest.starts_with('-')
+            && rest.len() > 8
+            && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    };
+    model
+        .strip_prefix(pattern)
+        .is_some_and(|rest| rest.is_empty() || is_date(rest))
 }
 
 #[cfg(test)]

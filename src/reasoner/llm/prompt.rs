@@ -30,44 +30,34 @@ pub struct Prompts {
     chitchat: Template,
 }
 
-/// A prompt file's name, what is built in, and what it must and may have values put into.
-struct Built {
-    name: &'static str,
-    text: &'static str,
-    must: &'static [&'static str],
-    may: &'static [&'static str],
-}
+/// A prompt file's name, what is built in, and the values without which it cannot work.
+struct BuiltIn(&'static str, &'static str, &'static [&'static str]);
 
-const ANALYZE: Built = Built {
-    name: "analyze",
-    text: include_str!("../../../assets/prompts/analyze.md"),
-    must: &["question"],
-    may: &["form", "history", "failed", "forced"],
-};
-const PLAN: Built = Built {
-    name: "plan",
-    text: include_str!("../../../assets/prompts/plan.md"),
-    must: &["tools", "question"],
-    may: &["history", "routing", "calls", "refine", "kept"],
-};
-const GRADE: Built = Built {
-    name: "grade",
-    text: include_str!("../../../assets/prompts/grade.md"),
-    must: &["evidence", "question", "count"],
-    may: &["history"],
-};
-const SYNTHESIZE: Built = Built {
-    name: "synthesize",
-    text: include_str!("../../../assets/prompts/synthesize.md"),
-    must: &["evidence", "question"],
-    may: &["history", "parts", "language"],
-};
-const CHITCHAT: Built = Built {
-    name: "chitchat",
-    text: include_str!("../../../assets/prompts/chitchat.md"),
-    must: &["question"],
-    may: &["history", "language"],
-};
+const ANALYZE: BuiltIn = BuiltIn(
+    "analyze",
+    include_str!("../../../assets/prompts/analyze.md"),
+    &["question"],
+);
+const PLAN: BuiltIn = BuiltIn(
+    "plan",
+    include_str!("../../../assets/prompts/plan.md"),
+    &["tools", "question"],
+);
+const GRADE: BuiltIn = BuiltIn(
+    "grade",
+    include_str!("../../../assets/prompts/grade.md"),
+    &["evidence", "question", "count"],
+);
+const SYNTHESIZE: BuiltIn = BuiltIn(
+    "synthesize",
+    include_str!("../../../assets/prompts/synthesize.md"),
+    &["evidence", "question"],
+);
+const CHITCHAT: BuiltIn = BuiltIn(
+    "chitchat",
+    include_str!("../../../assets/prompts/chitchat.md"),
+    &["question"],
+);
 
 impl Prompts {
     /// The built-in prompts, each replaced by what `own` finds under its name, with its path. The
@@ -75,10 +65,13 @@ impl Prompts {
     pub fn with(
         own: impl Fn(&str) -> Result<Option<(PathBuf, String)>, String>,
     ) -> Result<Self, String> {
-        let template = |built: &Built| match own(built.name)? {
-            None => Ok(Template::new(built.text)),
-            Some((path, text)) => Template::checked(&text, built.must, built.may)
-                .map_err(|why| format!("{}: {why}", path.display())),
+        let template = |BuiltIn(name, text, must): &BuiltIn| {
+            let built_in = Template::new(text);
+            match own(name)? {
+                None => Ok(built_in),
+                Some((path, text)) => Template::checked(&text, &built_in, must)
+                    .map_err(|why| format!("{}: {why}", path.display())),
+            }
         };
         Ok(Self {
             analyze: template(&ANALYZE)?,
@@ -97,16 +90,16 @@ mod tests {
 
     #[test]
     fn the_built_in_prompts_pass_the_check_for_own_ones() {
-        for built in [ANALYZE, PLAN, GRADE, SYNTHESIZE, CHITCHAT] {
-            let checked = Template::checked(built.text, built.must, built.may);
-            assert!(checked.is_ok(), "{}: {checked:?}", built.name);
+        for BuiltIn(name, text, must) in [ANALYZE, PLAN, GRADE, SYNTHESIZE, CHITCHAT] {
+            let checked = Template::checked(text, &Template::new(text), must);
+            assert!(checked.is_ok(), "{name}: {checked:?}");
         }
     }
 
     #[test]
     fn the_routing_prompt_names_every_tool() {
         for tool in ToolName::ALL {
-            assert!(ANALYZE.text.contains(&format!("{tool} (")), "{tool}");
+            assert!(ANALYZE.1.contains(&format!("{tool} (")), "{tool}");
         }
     }
 
@@ -123,7 +116,7 @@ mod tests {
             ),
             (
                 "Grade.\n=== user ===\n{{evidence}} {{question}} {{count}} {{colour}}",
-                "has {{colour}}, which has no value: there are {{evidence}}, {{question}}, {{count}}, {{history}}",
+                "has {{colour}}, which has no value: there are {{history}}, {{evidence}}, {{question}}, {{count}}",
             ),
         ] {
             let own = |name: &str| {

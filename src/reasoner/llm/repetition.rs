@@ -1,70 +1,45 @@
 //! Notices a reply that says the same again and again: small models do so until their limit.
 //!
-//! Words and sentences are compared by their hashes, with those a few places before; nothing else
-//! is kept. Blocks of code and tables are left out, because their lines may be alike.
+//! Each word is compared with those before it. Blocks of code and rows of tables are left out, because
+//! their lines may be alike.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::VecDeque;
 
 use super::code::CodeState;
 use crate::text::is_cjk;
 
-/// Longest cycle of words or sentences that is noticed.
-const CYCLE: usize = 8;
-/// So many words are one cycle after another: eight words twenty times.
-const WORDS: usize = CYCLE * 20;
-/// So often a cycle of sentences comes.
-const TIMES: usize = 3;
-/// A shorter sentence may come again.
-const SENTENCE: usize = 6;
+/// The longest part, in words and marks, whose repetition is noticed.
+const LONGEST_CYCLE: usize = 256;
+/// A part of so many words, about a sentence, comes three times at most.
+const SENTENCE: usize = 7;
+/// A shorter part goes on for so many words and marks at most: a refrain, a row of dashes.
+const LONGEST_RUN: usize = 160;
 
 /// Watches a reply.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RepetitionWatch {
     /// Whether it repeats itself.
     pub repeats: bool,
     code: CodeState,
-    line: Line,
-    word: DefaultHasher,
-    is_in_word: bool,
-    sentence: DefaultHasher,
-    /// Words of the sentence.
-    length: usize,
-    words: Cycles,
-    sentences: Cycles,
+    /// Whether the line is a row of a table or of code; `None` before its first sign.
+    is_row: Option<bool>,
+    word: String,
+    /// The latest words and marks, the last one first.
+    latest: VecDeque<String>,
+    /// For each length of a cycle, from 1: how many words in a row were the same as the one so far before.
+    runs: [usize; LONGEST_CYCLE],
 }
 
-/// What is known of the line.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Line {
-    #[default]
-    Begins,
-    Text,
-    /// Of a table or of code.
-    Row,
-}
-
-/// The latest things, and for how many each cycle holds by now.
-#[derive(Debug, Default)]
-struct Cycles {
-    latest: [u64; CYCLE],
-    runs: [usize; CYCLE],
-    count: usize,
-}
-
-impl Cycles {
-    /// Takes the next thing; whether a cycle has come so often that `is_enough` of its length and
-    /// its run.
-    fn push(&mut self, thing: u64, is_enough: impl Fn(usize, usize) -> bool) -> bool {
-        let mut found = false;
-        for length in 1..=CYCLE.min(self.count) {
-            let before = self.latest[(self.count - length) % CYCLE];
-            let run = &mut self.runs[length - 1];
-            *run = if before == thing { *run + 1 } else { 0 };
-            found |= is_enough(length, *run + length);
+impl Default for RepetitionWatch {
+    fn default() -> Self {
+        Self {
+            repeats: false,
+            code: CodeState::default(),
+            is_row: None,
+            word: String::new(),
+            latest: VecDeque::new(),
+            runs: [0; LONGEST_CYCLE],
         }
-        self.latest[self.count % CYCLE] = thing;
-        self.count += 1;
-        found
     }
 }
 
@@ -76,13 +51,12 @@ impl RepetitionWatch {
             if self.code.is_block() {
                 continue;
             }
-            self.line = match (self.line, c) {
-                (_, '\n') | (Line::Begins, ' ') => Line::Begins,
-                (Line::Begins, '|' | '\t') => Line::Row,
-                (Line::Begins, _) => Line::Text,
-                (line, _) => line,
+            self.is_row = match (self.is_row, c) {
+                (_, '\n') | (None, ' ') => None,
+                (None, c) => Some(matches!(c, '|' | '\t')),
+                (known, _) => known,
             };
-            if self.line != Line::Row {
+            if self.is_row != Some(true) {
                 self.read(c);
             }
         }
@@ -94,33 +68,28 @@ impl RepetitionWatch {
             self.end_word();
         }
         if !c.is_whitespace() {
-            c.hash(&mut self.word);
-            self.is_in_word = true;
+            self.word.push(c);
         }
         if !joins {
             self.end_word();
         }
-        // What is short, such as the number of a list's item, belongs to what follows.
-        let ends = matches!(c, '.' | '!' | '?' | '。' | '！' | '？') && self.length > SENTENCE;
-        if ends || c == '\n' {
-            self.end_sentence();
-        }
     }
 
     fn end_word(&mut self) {
-        if std::mem::take(&mut self.is_in_word) {
-            let word = std::mem::take(&mut self.word).finish();
-            word.hash(&mut self.sentence);
-            self.length += 1;
-            self.repeats |= self.words.push(word, |_, run| run >= WORDS);
+        if self.word.is_empty() {
+            return;
         }
-    }
-
-    fn end_sentence(&mut self) {
-        let sentence = std::mem::take(&mut self.sentence).finish();
-        if std::mem::take(&mut self.length) > SENTENCE {
-            let is_enough = |length, run| run >= length * TIMES;
-            self.repeats |= self.sentences.push(sentence, is_enough);
+        let word = std::mem::take(&mut self.word);
+        for (run, before) in self.runs.iter_mut().zip(&self.latest) {
+            *run = if *before == word { *run + 1 } else { 0 };
+        }
+        self.latest.push_front(word);
+        self.latest.truncate(LONGEST_CYCLE);
+        let mut cycles = (1..).zip(self.runs);
+        if let Some((length, run)) = cycles.find(|&(length, run)| run >= 2 * length) {
+            let cycle = self.latest.iter().take(length);
+            let words = cycle.filter(|word| word.starts_with(char::is_alphanumeric));
+            self.repeats |= words.count() >= SENTENCE || length + run >= LONGEST_RUN;
         }
     }
 }
@@ -146,9 +115,20 @@ mod tests {
             ("word ".repeat(159), false),
             ("word ".repeat(160), true),
             ("one two three four five six seven eight ".repeat(20), true),
+            ("one two three four five six ".repeat(26), false),
+            ("one two three four five six ".repeat(27), true),
+            ("one two three four five six seven ".repeat(3), true),
+            // A row of a table that has no mark at its ends.
             (
-                "one two three four five six seven eight nine ".repeat(20),
+                ["-".repeat(12), "-".repeat(12), "-".repeat(12)].join(" | "),
                 false,
+            ),
+            // A long part, which only a few sentences between others make.
+            (
+                (1..100)
+                    .fold(String::new(), |part, n| part + &n.to_string() + " and ")
+                    .repeat(3),
+                true,
             ),
             ("!".repeat(200), true),
             ("哈".repeat(200), true),

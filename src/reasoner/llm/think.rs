@@ -211,7 +211,7 @@ impl Reading {
                         self.began = self.began.max(Thinking::First);
                     }
                     match marks.end_of_thought(row, after) {
-                        Some((_, end)) => {
+                        Some(end) => {
                             self.is_answering |= opens_reply;
                             rest = &after[end..];
                         }

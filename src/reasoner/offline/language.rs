@@ -8,7 +8,7 @@ mod terms;
 mod tokens;
 
 pub use phrases::Phrases;
-pub use table::{Frames, Table, filled, table};
+pub use table::{Frames, TABLES, Table, filled, table};
 pub use terms::terms;
 pub use tokens::{Sign, Token, tokens};
 
@@ -39,11 +39,25 @@ pub fn language_of(text: &str) -> Language {
     });
     if han > kana && han + 2 * zh > words + 2 * en.max(de) {
         Language::Zh
-    } else if de > en || de == en && text.contains(['ä', 'ö', 'ü', 'ß']) {
+    } else if de > en || de == en && text.contains(|c| table(Language::De).letters.contains(c)) {
         Language::De
     } else {
         Language::En
     }
+}
+
+/// Whether the tables hold the letters of a text: the classifiers saw no others.
+pub fn is_known_script(text: &str) -> bool {
+    let mut letters = text.chars().filter(|c| c.is_alphabetic());
+    letters.all(|c| {
+        let is_basic = matches!(c, 'a'..='z' | 'A'..='Z' | '\u{4e00}'..='\u{9fff}');
+        is_basic || TABLES.iter().any(|table| table.letters.contains(c))
+    })
+}
+
+/// What a language model is told so that it answers in a language.
+pub fn answer_instruction(language: Language) -> &'static str {
+    &table(language).answer_in
 }
 
 /// The sentences of a text, as byte ranges in order (Unicode UAX 29); only a blank line ends one without a mark.
@@ -118,6 +132,16 @@ mod tests {
             ("12 + 3", Language::En),
         ] {
             assert_eq!(language_of(text), language, "{text}");
+        }
+    }
+
+    #[test]
+    fn r02_the_offline_engine_has_no_say_in_languages_that_it_cannot_read() {
+        for text in ["Hello there 👋!", "Grüße", "你好！", "¿?"] {
+            assert!(is_known_script(text), "{text}");
+        }
+        for text in ["Привет", "こんにちは", "안녕하세요", "Bonjour, ça va ?"] {
+            assert!(!is_known_script(text), "{text}");
         }
     }
 

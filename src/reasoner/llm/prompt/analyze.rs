@@ -2,7 +2,6 @@
 
 use crate::agent::ports::AnalyzeJob;
 use crate::domain::{Complexity, ToolRecord};
-use crate::text::one_line;
 
 use super::super::reply_schema::analysis_form;
 use super::super::room::Room;
@@ -13,7 +12,7 @@ use super::fence::PromptFence;
 impl Prompts {
     /// The messages of one analysis.
     pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
-        self.analyze.filled(&[
+        self.analyze.fill(&[
             ("form", analysis_form()),
             ("history", fence.conversation(job.history, room.history)),
             ("failed", failed(job.failed, fence)),
@@ -25,25 +24,17 @@ impl Prompts {
 
 /// R6: the calls that led nowhere, and that something else is wanted.
 fn failed(records: &[ToolRecord], fence: &PromptFence) -> String {
-    if records.is_empty() {
-        return String::new();
+    let title = "This question was looked up before, and these tools and queries failed: nothing \
+                 useful was found.";
+    let calls = fence.calls(title, "failed", records);
+    if calls.is_empty() {
+        return calls;
     }
-    let calls: Vec<String> = records.iter().map(described).collect();
     format!(
-        "This question was looked up before, and these tools and queries failed: nothing useful \
-         was found.\n{}\nYou must choose another retrieval strategy: other tools, or the same \
-         tools with clearly different words (synonyms, broader or narrower terms, another \
-         language). Do not suggest the same again.",
-        fence.around("failed", &calls.join("\n"))
+        "{calls}\nYou must choose another retrieval strategy: other tools, or the same tools with \
+         clearly different words (synonyms, broader or narrower terms, another language). Do not \
+         suggest the same again."
     )
-}
-
-fn described(record: &ToolRecord) -> String {
-    let args = serde_json::to_string(&record.call).unwrap_or_default();
-    match &record.error {
-        Some(error) => format!("{args} (error: {})", one_line(error, 200)),
-        None => format!("{args} ({} items, useless)", record.scores.len()),
-    }
 }
 
 fn forced(complexity: Complexity) -> String {

@@ -7,25 +7,20 @@
 
 use std::sync::LazyLock;
 
+use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 /// What our tags are called, without the mark of the request.
-const TAGS: [&str; 14] = [
-    "conversation",
-    "turn",
-    "user",
-    "assistant",
-    "question",
-    "parts",
-    "part",
-    "evidence",
-    "item",
-    "calls",
-    "call",
-    "failed",
-    "analysis",
-    "system",
-];
+const TAGS: &str = "conversation|turn|user|assistant|question|parts|part|evidence|item|calls|call|\
+                    failed|analysis|system";
+
+/// One of our tags however it is spaced, with or without a mark.
+static ANY_TAG: LazyLock<Regex> = LazyLock::new(|| tag_pattern(r"^<\s*/*\s*(?:TAGS)(?-u:\b)"));
+/// A tag as [`super::PromptFence`] writes it, and the beginning of one once its name is known.
+static OWN_TAG: LazyLock<Regex> =
+    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-[0-9a-fA-F]{8}[^>]*>"));
+static OWN_TAG_BEGUN: LazyLock<Regex> =
+    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-(?:[0-9a-fA-F]{0,7}|[0-9a-fA-F]{8}[^>]*)$"));
 
 /// A line each: the mark, and who uses it.
 const TABLE: &str = include_str!("../../../../assets/llm/template_tokens.txt");
@@ -40,22 +35,19 @@ static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Digits of a request's mark.
-const MARK: usize = 8;
-
 /// As far as is looked ahead; no tag and no mark is longer.
 const LONGEST: usize = 64;
 
 /// The text with every such beginning broken.
-pub fn defused(text: &str) -> String {
+pub fn defuse(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (at, c) in text.char_indices() {
         let Some(plain) = opening(c) else {
             out.push(c);
             continue;
         };
-        let ahead = plainly(&text[at..]);
-        if plain == '<' && is_tag(&ahead[1..]) {
+        let ahead = normalize_start(&text[at..]);
+        if plain == '<' && ANY_TAG.is_match(&ahead) {
             out.push_str("&lt;");
             continue;
         }
@@ -74,7 +66,7 @@ fn opening(c: char) -> Option<char> {
 }
 
 /// The beginning of the text as a reader may take it.
-fn plainly(text: &str) -> String {
+fn normalize_start(text: &str) -> String {
     text.chars()
         .take(LONGEST)
         .flat_map(|c| std::iter::once(c).nfkc())
@@ -82,13 +74,12 @@ fn plainly(text: &str) -> String {
         .collect()
 }
 
-/// Whether what follows a `<` is one of our tags, opening or closing, however it is spaced.
-fn is_tag(after: &str) -> bool {
-    let name = after.trim_start().trim_start_matches('/').trim_start();
-    let end = name
-        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .unwrap_or(name.len());
-    TAGS.contains(&&name[..end])
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and tests use each"
+)]
+fn tag_pattern(pattern: &str) -> Regex {
+    Regex::new(&pattern.replace("TAGS", TAGS)).expect("a pattern of the program")
 }
 
 /// Whether a text begins with a tag of a prompt, its mark included.
@@ -107,27 +98,15 @@ const LONGEST_TAG: usize = 2_048;
 
 /// Whether the text begins with a tag as [`super::PromptFence`] writes it: a model may copy one.
 pub fn own_tag(text: &str) -> OwnTag {
-    let Some(after) = text.strip_prefix('<') else {
-        return OwnTag::None;
-    };
-    let after = after.strip_prefix('/').unwrap_or(after);
-    let after = &after[..after.floor_char_boundary(LONGEST)];
-    let Some((name, rest)) = after.split_once('-') else {
-        let is_begun = TAGS.iter().any(|tag| tag.starts_with(after));
-        return if is_begun {
-            OwnTag::Begun
-        } else {
-            OwnTag::None
-        };
-    };
-    let mark = &rest.as_bytes()[..rest.len().min(MARK)];
-    if !TAGS.contains(&name) || !mark.iter().all(u8::is_ascii_hexdigit) {
-        return OwnTag::None;
+    if let Some(tag) = OWN_TAG.find(text) {
+        return OwnTag::Whole(tag.end());
     }
-    match text.find('>') {
-        Some(end) if mark.len() == MARK => OwnTag::Whole(end + 1),
-        None if text.len() < LONGEST_TAG => OwnTag::Begun,
-        _ => OwnTag::None,
+    let name = text.strip_prefix("</").or_else(|| text.strip_prefix('<'));
+    let has_begun_name = name.is_some_and(|name| TAGS.split('|').any(|tag| tag.starts_with(name)));
+    if has_begun_name || text.len() < LONGEST_TAG && OWN_TAG_BEGUN.is_match(text) {
+        OwnTag::Begun
+    } else {
+        OwnTag::None
     }
 }
 
@@ -151,7 +130,7 @@ mod tests {
                 })
                 .collect();
             for form in [mark.clone(), upper, wide] {
-                let written = defused(&format!("a {form} b"));
+                let written = defuse(&format!("a {form} b"));
                 assert!(!written.contains(&form), "{written}");
                 let read: String = written.nfkc().collect::<String>().to_lowercase();
                 assert!(!read.contains(mark), "{written}");
@@ -173,7 +152,7 @@ mod tests {
             ("<｜User｜>", "< ｜User｜>"),
             ("<system>", "&lt;system>"),
         ] {
-            assert_eq!(defused(attack), expected);
+            assert_eq!(defuse(attack), expected);
         }
     }
 
@@ -205,7 +184,7 @@ mod tests {
             "全角，：；（）［注］＜标题＞ ① x² ½ ﬁ",
             "See [1][2] and [1, 3]. a | b || c |> d",
         ] {
-            assert_eq!(defused(text), text);
+            assert_eq!(defuse(text), text);
         }
     }
 }

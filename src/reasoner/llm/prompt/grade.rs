@@ -14,12 +14,9 @@ impl Prompts {
             .join("\n\n")
             .trim_end()
             .to_owned();
-        self.grade.filled(&[
+        self.grade.fill(&[
             ("history", fence.conversation(job.history, room.history)),
-            (
-                "evidence",
-                fence.evidence(job.context, room.evidence, |_, _| String::new()),
-            ),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("question", question),
             ("count", job.context.len().to_string()),
         ])

@@ -1,7 +1,8 @@
 //! R23, R24: the answer, from the evidence or from the conversation alone.
 
 use crate::agent::ports::SynthesizeJob;
-use crate::domain::{Complexity, Language};
+use crate::domain::Complexity;
+use crate::reasoner::offline::answer_instruction;
 
 use super::super::room::Room;
 use super::super::wire::Message;
@@ -17,34 +18,21 @@ impl Prompts {
         fence: &PromptFence,
     ) -> Vec<Message> {
         let history = fence.conversation(job.history, room.history);
-        let language = language_instruction(job.question.language).to_owned();
+        // Small models follow the language of the evidence, unless the last thing they read says otherwise.
+        let language = answer_instruction(job.question.language).to_owned();
         if job.complexity == Complexity::Chitchat {
-            return self.chitchat.filled(&[
+            return self.chitchat.fill(&[
                 ("history", history),
                 ("question", fence.question(job.query)),
                 ("language", language),
             ]);
         }
-        self.synthesize.filled(&[
+        self.synthesize.fill(&[
             ("history", history),
-            (
-                "evidence",
-                fence.evidence(job.context, room.evidence, |_, _| String::new()),
-            ),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
             ("language", language),
         ])
-    }
-}
-
-/// Small models follow the language of the evidence rather than that of the question, unless the
-/// last thing they read says otherwise.
-fn language_instruction(language: Language) -> &'static str {
-    match language {
-        Language::Zh => "请用中文回答。(Answer in Chinese.)",
-        Language::De => "Antworte auf Deutsch. (Answer in German.)",
-        // What is in no known language too.
-        Language::En => "Answer in the language of the question.",
     }
 }

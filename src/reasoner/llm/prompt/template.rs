@@ -24,53 +24,52 @@ impl Template {
         }
     }
 
-    /// A prompt of the user's: it must name every value of `must` and none that is in neither
-    /// list. The error is one line.
-    pub fn checked(file: &str, must: &[&str], may: &[&str]) -> Result<Self, String> {
+    /// A prompt of the user's: it must name every value of `must`, and may name those that the built-in one
+    /// names. The error is one line.
+    pub fn checked(file: &str, built_in: &Self, must: &[&str]) -> Result<Self, String> {
         if !file.contains(BORDER) {
             return Err(format!(
                 "has no line '{BORDER}': instructions come before it, what varies after"
             ));
         }
         let template = Self::new(file);
-        let named: Vec<&str> = [&template.system, &template.user]
-            .into_iter()
-            .flat_map(|text| names_in(text))
-            .collect();
-        if let Some(missing) = must.iter().find(|name| !named.contains(name)) {
+        let names = template.names();
+        if let Some(missing) = must.iter().find(|name| !names.contains(name)) {
             return Err(format!(
                 "has no {{{{{missing}}}}}: without it the prompt cannot work"
             ));
         }
-        let known: Vec<&str> = must.iter().chain(may).copied().collect();
-        if let Some(odd) = named.iter().find(|name| !known.contains(name)) {
-            let known: Vec<_> = known.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+        let known = built_in.names();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
             return Err(format!(
-                "has {{{{{}}}}}, which has no value: there are {}",
-                crate::text::one_line(odd, 40),
-                known.join(", ")
+                "has {{{{{}}}}}, which has no value: there are {{{{{}}}}}",
+                crate::text::one_line(unknown, 40),
+                known.join("}}, {{")
             ));
         }
         Ok(template)
     }
 
+    /// The values that it has places for.
+    fn names(&self) -> Vec<&str> {
+        let places = [&self.system, &self.user]
+            .into_iter()
+            .flat_map(|text| text.split("{{").skip(1));
+        places
+            .filter_map(|rest| Some(rest.split_once("}}")?.0))
+            .collect()
+    }
+
     /// The messages with the values put in.
-    pub fn filled(&self, values: &[(&str, String)]) -> Vec<Message> {
+    pub fn fill(&self, values: &[(&str, String)]) -> Vec<Message> {
         vec![
-            Message::system(filled(&self.system, values)),
-            Message::user(filled(&self.user, values)),
+            Message::system(fill_places(&self.system, values)),
+            Message::user(fill_places(&self.user, values)),
         ]
     }
 }
 
-fn names_in(text: &str) -> Vec<&str> {
-    text.split("{{")
-        .skip(1)
-        .filter_map(|rest| Some(rest.split_once("}}")?.0))
-        .collect()
-}
-
-fn filled(text: &str, values: &[(&str, String)]) -> String {
+fn fill_places(text: &str, values: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -109,7 +108,7 @@ mod tests {
             ("c", String::new()),
         ];
         assert_eq!(
-            Template::new(file).filled(&values),
+            Template::new(file).fill(&values),
             [
                 Message::system("be kind"),
                 Message::user("{{c}} and {{\n\nend"),

@@ -8,8 +8,8 @@ use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
 use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
-use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
-use crate::reasoner::llm::reply_schema;
+use super::lists::{KEYWORD_BORDERS, LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
+use crate::reasoner::llm::reply_schema::analysis_fields;
 
 /// Characters of a part of the question; more is a model's that does not find its end.
 const LONGEST_PART: usize = 1_000;
@@ -17,22 +17,19 @@ const LONGEST_PART: usize = 1_000;
 /// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
 /// here.
 pub fn analysis(reply: &str) -> Analysis {
-    let Some(fields) = find_all(reply)
-        .into_iter()
-        .find_map(|found| plan_in(found.value))
-    else {
+    let mut found = find_all(reply).into_iter();
+    let mut reader = AnalysisReader::default();
+    let Some(fields) = found.find_map(|found| plan_in(found.value)) else {
+        let message = "the analysis could not be read; searching on the question as it is";
+        reader.warn("analysis_unreadable", message.to_owned());
         return Analysis {
             plan: RoutingPlan::fallback(),
-            warnings: vec![Caveat {
-                code: "analysis_unreadable",
-                message: "the analysis could not be read; searching on the question as it is"
-                    .to_owned(),
-            }],
+            warnings: reader.warnings,
             ..Analysis::default()
         };
     };
-    let mut warnings = Vec::new();
-    let complexity = word(&fields, "complexity", &mut warnings).unwrap_or_default();
+    reader.fields = fields;
+    let complexity = reader.word("complexity").unwrap_or_default();
     let is_talk = complexity == Complexity::Chitchat;
     // A type that was left out contradicts nothing.
     let unsaid = if is_talk {
@@ -42,70 +39,24 @@ pub fn analysis(reply: &str) -> Analysis {
     };
     let plan = RoutingPlan {
         complexity,
-        query_type: word(&fields, "query_type", &mut warnings).unwrap_or(unsaid),
-        sub_questions: parts(&fields, &mut warnings),
-        suggested_tools: tools(&fields, &mut warnings),
-        grep_keywords: keywords(&fields, &mut warnings),
+        query_type: reader.word("query_type").unwrap_or(unsaid),
+        sub_questions: reader.sub_questions(),
+        suggested_tools: reader.tools(),
+        grep_keywords: reader.keywords(),
         ..RoutingPlan::default()
     };
     Analysis {
         plan,
-        reply: text_of(fields.get("reply")).filter(|_| is_talk),
-        warnings,
+        reply: reader.reply().filter(|_| is_talk),
+        warnings: reader.warnings,
         ..Analysis::default()
     }
-}
-
-/// A text that says something; models write null in quotation marks, too.
-fn text_of(value: Option<&Value>) -> Option<String> {
-    let text = value?.as_str()?.trim();
-    let is_null = ["", "null", "none"].contains(&text.to_lowercase().as_str());
-    (!is_null).then(|| text.to_owned())
-}
-
-/// The parts of the question; none where a model did not find the end of one, because all later prompts
-/// would be full of it and the others alone would not be the question.
-fn parts(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
-    let parts = texts(fields.get("sub_questions"), &['\n']);
-    if !parts.iter().any(|part| is_longer(part, LONGEST_PART)) {
-        return parts;
-    }
-    let message = format!(
-        "the analysis gives a part of over {LONGEST_PART} characters; the question is taken whole"
-    );
-    warnings.push(Caveat {
-        code: "analysis_endless",
-        message,
-    });
-    Vec::new()
-}
-
-/// The words to be found literally, without endless ones and an endless number of them.
-fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
-    let mut keywords = texts(fields.get("grep_keywords"), &[',', '\n', '，', '、']);
-    let given = keywords.len();
-    keywords.retain(|keyword| !is_longer(keyword, LONGEST_KEYWORD));
-    keywords.truncate(MOST_KEYWORDS);
-    if keywords.len() < given {
-        let dropped = given - keywords.len();
-        let message =
-            format!("{dropped} of {given} keywords of the analysis dropped: too long or too many");
-        warnings.push(Caveat {
-            code: "analysis_endless",
-            message,
-        });
-    }
-    keywords
 }
 
 /// The object that has a plan's fields: itself, or the first within.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
-        Value::Object(fields)
-            if reply_schema::analysis_fields()
-                .iter()
-                .any(|field| fields.contains_key(*field)) =>
-        {
+        Value::Object(fields) if analysis_fields().any(|it| fields.contains_key(it)) => {
             Some(fields)
         }
         Value::Object(fields) => fields.into_values().find_map(plan_in),
@@ -114,44 +65,86 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// The value that a word stands for; an unknown word stands for none, with a caveat.
-fn word<T: for<'de> Deserialize<'de>>(
-    fields: &Map<String, Value>,
-    field: &str,
-    warnings: &mut Vec<Caveat>,
-) -> Option<T> {
-    let text = match fields.get(field)? {
-        Value::Null => return None,
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-    let value = reply_schema::value_of(&spelled);
-    if value.is_none() {
-        warnings.push(Caveat {
-            code: "analysis_value_unknown",
-            message: format!("the analysis gives {field} as '{}'", one_line(&text, 60)),
-        });
-    }
-    value
+/// The fields of a plan, and what is wrong with those that were read.
+#[derive(Default)]
+struct AnalysisReader {
+    fields: Map<String, Value>,
+    warnings: Vec<Caveat>,
 }
 
-fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolName> {
-    let mut tools = Vec::new();
-    for name in texts(fields.get("suggested_tools"), &[',', ' ', '\n']) {
-        match tool_named(&name) {
-            Some(tool) if tools.contains(&tool) => {}
-            Some(tool) => tools.push(tool),
-            None => warnings.push(Caveat {
-                code: "tool_unknown",
-                message: format!(
-                    "the analysis suggests '{}', no such tool",
-                    one_line(&name, 60)
-                ),
-            }),
-        }
+impl AnalysisReader {
+    fn warn(&mut self, code: &'static str, message: String) {
+        self.warnings.push(Caveat { code, message });
     }
-    tools
+
+    /// The value that a word stands for; an unknown word stands for none, with a caveat.
+    fn word<T: for<'de> Deserialize<'de>>(&mut self, field: &str) -> Option<T> {
+        let text = match self.fields.get(field)? {
+            Value::Null => return None,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
+        let value = serde_json::from_value(spelled.into()).ok();
+        if value.is_none() {
+            let message = format!("the analysis gives {field} as '{}'", one_line(&text, 60));
+            self.warn("analysis_value_unknown", message);
+        }
+        value
+    }
+
+    /// The parts of the question; none where a model did not find the end of one, because all later prompts
+    /// would be full of it and the others alone would not be the question.
+    fn sub_questions(&mut self) -> Vec<String> {
+        let parts = texts(self.fields.get("sub_questions"), &['\n']);
+        if !parts.iter().any(|part| is_longer(part, LONGEST_PART)) {
+            return parts;
+        }
+        let message = format!(
+            "the analysis gives a part of over {LONGEST_PART} characters; the question is taken whole"
+        );
+        self.warn("analysis_endless", message);
+        Vec::new()
+    }
+
+    fn tools(&mut self) -> Vec<ToolName> {
+        let mut tools = Vec::new();
+        for name in texts(self.fields.get("suggested_tools"), &[',', ' ', '\n']) {
+            match tool_named(&name) {
+                Some(tool) if tools.contains(&tool) => {}
+                Some(tool) => tools.push(tool),
+                None => {
+                    let name = one_line(&name, 60);
+                    let message = format!("the analysis suggests '{name}', no such tool");
+                    self.warn("tool_unknown", message);
+                }
+            }
+        }
+        tools
+    }
+
+    /// The words to be found literally, without endless ones and an endless number of them.
+    fn keywords(&mut self) -> Vec<String> {
+        let mut keywords = texts(self.fields.get("grep_keywords"), &KEYWORD_BORDERS);
+        let given = keywords.len();
+        keywords.retain(|keyword| !is_longer(keyword, LONGEST_KEYWORD));
+        keywords.truncate(MOST_KEYWORDS);
+        let dropped = given - keywords.len();
+        if dropped > 0 {
+            let message = format!(
+                "{dropped} of {given} keywords of the analysis dropped: too long or too many"
+            );
+            self.warn("analysis_endless", message);
+        }
+        keywords
+    }
+
+    /// A reply that says something; models write null in quotation marks, too.
+    fn reply(&self) -> Option<String> {
+        let text = self.fields.get("reply")?.as_str()?.trim();
+        let is_null = ["", "null", "none"].contains(&text.to_lowercase().as_str());
+        (!is_null).then(|| text.to_owned())
+    }
 }
 
 #[cfg(test)]

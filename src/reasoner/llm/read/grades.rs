@@ -4,34 +4,34 @@
 //! must be recognisable as the reply. A list that stands alone or in an object under `scores` is;
 //! among words, `[1]` or `[1, 2]` is what a citation looks like, and is passed over.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::agent::ports::{Caveat, UnreadableGrades};
+use crate::text::one_line;
 
 use super::json::{FoundJson, find_all, unquoted};
+
+/// The fields of an object that hold its grade, and those that hold the number of its item.
+const SCORES: [&str; 6] = [
+    "score",
+    "relevance",
+    "relevance_score",
+    "value",
+    "grade",
+    "rating",
+];
+const IDS: [&str; 5] = ["id", "n", "index", "item", "number"];
 
 /// The numbers of the reply, as they are: out of range or of the wrong count is for the agent to
 /// judge. Of several lists the last one of the expected length wins, then the last one.
 pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, UnreadableGrades> {
-    let mut lists = Vec::new();
-    let mut reason = None;
-    for found in find_all(reply) {
-        match numbers_of(&found) {
-            Some(Ok(numbers)) => lists.push(numbers),
-            Some(Err(why)) => reason = Some(why),
-            None => {}
-        }
-    }
-    lists
+    let is_expected = |numbers: &Vec<f64>| numbers.len() == expected;
+    find_all(reply)
         .iter()
-        .rposition(|numbers| numbers.len() == expected)
-        .or(lists.len().checked_sub(1))
-        .map(|chosen| lists.swap_remove(chosen))
-        .ok_or_else(|| {
-            UnreadableGrades(
-                reason.unwrap_or_else(|| "the reply holds no list of numbers".to_owned()),
-            )
-        })
+        .filter_map(numbers_of)
+        .max_by_key(|list| (list.is_ok(), list.as_ref().is_ok_and(is_expected)))
+        .unwrap_or_else(|| Err("the reply holds no list of numbers".to_owned()))
+        .map_err(UnreadableGrades)
 }
 
 /// Puts grades from 0 to 10, or to 100, between 0 and 1, and says so. Only a list that cannot be meant otherwise: none is
@@ -62,151 +62,95 @@ pub fn rescale(grades: &mut [f64]) -> Option<Caveat> {
     })
 }
 
-/// The numbers, or why they are none; nothing when this is not about grades at all.
+/// The numbers in the order of their items, or why they cannot be read; nothing where this is not about
+/// grades at all.
 fn numbers_of(found: &FoundJson) -> Option<Result<Vec<f64>, String>> {
-    match &found.value {
-        Value::Array(items) if !found.stands_alone && is_citation(items) => None,
-        value => numbers_in(value),
+    if !found.stands_alone && is_citation(&found.value) {
+        return None;
     }
-}
-
-fn numbers_in(value: &Value) -> Option<Result<Vec<f64>, String>> {
-    match value {
-        Value::Array(items) => match &items[..] {
-            [only @ Value::Object(_)] => numbers_in(only).or_else(|| Some(numbers(items))),
-            _ => Some(numbers(items)),
-        },
-        Value::Object(fields) => {
-            let scores = fields.get("scores").filter(|scores| !scores.is_number());
-            if let Some(scores) = scores {
-                return numbers_in(scores).or(Some(Err("the list of scores is empty".to_owned())));
-            }
-            if score_of(value).is_some() {
-                return Some(numbers(std::slice::from_ref(value)));
-            }
-            if let Some(scored) = map_of_scores(fields) {
-                return Some(scored.and_then(in_order));
-            }
-            let mut inner = fields.values().filter(|inner| holds_several(inner));
-            let only = inner.next().filter(|_| inner.next().is_none())?;
-            numbers_in(only)
-        }
-        text => numbers_in(&unquoted(text)?),
+    let entries = entries_of(&found.value)?;
+    if entries.is_empty() {
+        return Some(Err("the list of scores is empty".to_owned()));
     }
-}
-
-fn holds_several(value: &Value) -> bool {
-    value.is_array() || value.is_object() || unquoted(value).is_some()
-}
-
-/// `{"1": 0.9, "2": 0.1}`, or an object each, as `{"1": {"score": 0.9}}`.
-fn map_of_scores(fields: &Map<String, Value>) -> Option<Result<Vec<(u64, f64)>, String>> {
-    let ids: Option<Vec<u64>> = fields.keys().map(|key| id_in(key)).collect();
-    let ids = ids.filter(|ids| !ids.is_empty())?;
-    let scored = fields.values().zip(ids).map(|(value, id)| {
-        let score = score_of(value).unwrap_or(value);
-        let score = number(score).ok_or_else(|| not_a_number(id as usize - 1, score))?;
-        Ok((id, score))
+    let numbers = entries.into_iter().enumerate().map(|(at, (id, score))| {
+        let number = score.as_f64().ok_or_else(|| {
+            let given = one_line(&score.to_string(), 40);
+            format!("score {} is {given}, not a number", at + 1)
+        })?;
+        Ok((id.unwrap_or(at as u64), number))
     });
-    Some(scored.collect())
+    Some(numbers.collect::<Result<_, _>>().and_then(in_order))
+}
+
+/// What should be a grade, each with the number of its item where one is given: in a list, under
+/// `scores`, by number as in `{"1": 0.9}`, with a number as in `{"id": 1, "score": 0.9}`, or in the only
+/// field that holds any of these.
+fn entries_of(value: &Value) -> Option<Vec<(Option<u64>, Value)>> {
+    let fields = match value {
+        Value::Array(items) => {
+            let entries = items.iter().flat_map(|item| {
+                let within = if item.is_object() {
+                    entries_of(item)
+                } else {
+                    Some(vec![(None, item.clone())])
+                };
+                // An object that holds no grade is none.
+                within.unwrap_or_else(|| vec![(None, Value::Null)])
+            });
+            return Some(entries.collect());
+        }
+        Value::Object(fields) => fields,
+        text => return entries_of(&unquoted(text)?),
+    };
+    if let Some(scores) = fields.get("scores").filter(|scores| !scores.is_number()) {
+        return Some(entries_of(scores).unwrap_or_default());
+    }
+    if let Some(score) = score_of(value) {
+        let id = IDS.into_iter().find_map(|name| fields.get(name));
+        // One that cannot be read is out of order.
+        let id = id.map(|id| {
+            id.as_u64()
+                .or_else(|| id_in(id.as_str()?))
+                .unwrap_or(u64::MAX)
+        });
+        return Some(vec![(id, score.clone())]);
+    }
+    let ids: Option<Vec<u64>> = fields.keys().map(|key| id_in(key)).collect();
+    if let Some(ids) = ids.filter(|ids| !ids.is_empty()) {
+        let scores = fields
+            .values()
+            .map(|value| score_of(value).unwrap_or(value).clone());
+        return Some(ids.into_iter().map(Some).zip(scores).collect());
+    }
+    let mut within = fields.values().filter_map(entries_of);
+    within.next().filter(|_| within.next().is_none())
+}
+
+fn score_of(item: &Value) -> Option<&Value> {
+    let mut scores = SCORES.into_iter().filter_map(|name| item.get(name));
+    scores.find(|score| !score.is_array() && !score.is_object())
 }
 
 /// The number in `1`, `item 1`, `[1]`, `e1`.
 fn id_in(key: &str) -> Option<u64> {
-    let digits = key.trim_matches(|c: char| !c.is_ascii_digit());
-    digits.parse().ok().filter(|id| *id > 0)
+    key.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }
 
-fn numbers(items: &[Value]) -> Result<Vec<f64>, String> {
-    if items.is_empty() {
-        return Err("the list of scores is empty".to_owned());
+/// The grades in the order of their items, which are numbered without a gap.
+fn in_order(mut numbered: Vec<(u64, f64)>) -> Result<Vec<f64>, String> {
+    numbered.sort_by_key(|(id, _)| *id);
+    let first = numbered.first().map_or(0, |(id, _)| *id);
+    let ids = numbered.iter().map(|(id, _)| *id);
+    if first > 1 || !ids.eq(first..first + numbered.len() as u64) {
+        return Err("the ids of the scores are not 1, 2, 3 …".to_owned());
     }
-    if items.iter().all(Value::is_object) {
-        return by_id(items);
-    }
-    items
-        .iter()
-        .enumerate()
-        .map(|(at, item)| number(item).ok_or_else(|| not_a_number(at, item)))
-        .collect()
-}
-
-/// `{"id": 1, "score": 0.5}` or `{"1": 0.5}` each; the ids, when given, tell the order.
-fn by_id(items: &[Value]) -> Result<Vec<f64>, String> {
-    let mut scored = Vec::with_capacity(items.len());
-    for (at, item) in items.iter().enumerate() {
-        if let Some(pairs) = item.as_object().and_then(map_of_scores) {
-            scored.extend(pairs?);
-            continue;
-        }
-        let score = score_of(item).unwrap_or(&Value::Null);
-        let score = number(score).ok_or_else(|| not_a_number(at, score))?;
-        let id = ["id", "n", "index", "item", "number"]
-            .into_iter()
-            .find_map(|key| item.get(key));
-        let id = match id {
-            None => at as u64,
-            Some(id) => id
-                .as_u64()
-                .or_else(|| id_in(id.as_str()?))
-                .ok_or_else(|| format!("score {} has the id {id}", at + 1))?,
-        };
-        scored.push((id, score));
-    }
-    in_order(scored)
-}
-
-fn score_of(item: &Value) -> Option<&Value> {
-    [
-        "score",
-        "relevance",
-        "relevance_score",
-        "value",
-        "grade",
-        "rating",
-    ]
-    .into_iter()
-    .find_map(|key| {
-        item.get(key)
-            .filter(|score| !score.is_array() && !score.is_object())
-    })
-}
-
-/// The scores in the order of their ids, which have no gap.
-fn in_order(mut scored: Vec<(u64, f64)>) -> Result<Vec<f64>, String> {
-    scored.sort_by_key(|(id, _)| *id);
-    let first = scored.first().map_or(0, |(id, _)| *id);
-    let gapless = first <= 1
-        && scored
-            .iter()
-            .zip(first..)
-            .all(|((id, _), expected)| *id == expected);
-    if gapless {
-        Ok(scored.into_iter().map(|(_, score)| score).collect())
-    } else {
-        Err("the ids of the scores are not 1, 2, 3 …".to_owned())
-    }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64().filter(|number| number.is_finite())
-}
-
-fn not_a_number(at: usize, item: &Value) -> String {
-    let kind = match item {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-        Value::Number(_) => "no finite number",
-    };
-    format!("score {} is {kind}, not a number", at + 1)
+    Ok(numbered.into_iter().map(|(_, score)| score).collect())
 }
 
 /// Whole numbers from 1, rising: `[1]`, `[2, 5]`.
-fn is_citation(items: &[Value]) -> bool {
-    let numbers: Option<Vec<u64>> = items.iter().map(Value::as_u64).collect();
+fn is_citation(value: &Value) -> bool {
+    let items = value.as_array().into_iter().flatten();
+    let numbers: Option<Vec<u64>> = items.map(Value::as_u64).collect();
     numbers.is_some_and(|numbers| {
         numbers.first().is_some_and(|&first| first >= 1) && numbers.is_sorted_by(|a, b| a < b)
     })
@@ -305,13 +249,13 @@ mod tests {
             ("{\"scores\": []}", "the list of scores is empty"),
             ("{\"scores\": null}", "the list of scores is empty"),
             ("[0.9, null]", "score 2 is null, not a number"),
-            ("[\"0.9\", 0.1]", "score 1 is text, not a number"),
+            ("[\"0.9\", 0.1]", "score 1 is \"0.9\", not a number"),
             (
                 "{\"scores\": [\"high\"], \"ids\": [1, 2]}",
-                "score 1 is text, not a number",
+                "score 1 is \"high\", not a number",
             ),
-            ("[[0.9, 0.1]]", "score 1 is a list, not a number"),
-            ("[true]", "score 1 is true or false, not a number"),
+            ("[[0.9, 0.1]]", "score 1 is [0.9,0.1], not a number"),
+            ("[true]", "score 1 is true, not a number"),
             ("[0.9, NaN]", "score 2 is null, not a number"),
             ("[1e999, 0.1]", "the reply holds no list of numbers"),
             (

@@ -74,11 +74,11 @@ pub fn judgement<'a>(said: &'a str, others: &[&'a str]) -> &'a str {
 /// The list or object behind a value that is text holding one.
 pub fn unquoted(value: &Value) -> Option<Value> {
     let text = value.as_str()?.trim();
-    let value = text.starts_with(['[', '{']).then(|| {
-        serde_json::from_str(text)
-            .ok()
-            .or_else(|| Some(repaired(text)?.0))
-    })??;
+    if !text.starts_with(['[', '{']) {
+        return None;
+    }
+    let value = serde_json::from_str(text).ok();
+    let value = value.or_else(|| Some(repaired(text)?.0))?;
     Some(with_plain_names(value))
 }
 

@@ -10,6 +10,9 @@ use super::json::unquoted;
 pub(super) const LONGEST_KEYWORD: usize = 200;
 pub(super) const MOST_KEYWORDS: usize = 40;
 
+/// What separates keywords in one text.
+pub(super) const KEYWORD_BORDERS: [char; 4] = [',', '\n', '，', '、'];
+
 /// The tool of that name, with the prefixes and separators that models add.
 pub fn tool_named(name: &str) -> Option<ToolName> {
     let name = name.trim().to_lowercase().replace(['-', ' '], "_");
@@ -18,19 +21,16 @@ pub fn tool_named(name: &str) -> Option<ToolName> {
 
 /// A list of texts, however it was written: a list, a list as text, or one text cut at `borders`.
 pub fn texts(value: Option<&Value>, borders: &[char]) -> Vec<String> {
-    let pieces: Vec<String> = match value {
-        None | Some(Value::Null) => Vec::new(),
+    let listed = value.and_then(unquoted);
+    let pieces: Vec<String> = match listed.as_ref().filter(|listed| listed.is_array()).or(value) {
         Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
-        Some(Value::String(text)) => match unquoted(&Value::from(text.as_str())) {
-            Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
-            _ => text.split(borders).map(str::to_owned).collect(),
-        },
-        Some(other) => text_of(other).into_iter().collect(),
+        Some(Value::String(text)) => text.split(borders).map(str::to_owned).collect(),
+        other => other.and_then(text_of).into_iter().collect(),
     };
+    let pieces = pieces.iter().map(|piece| piece.trim());
     pieces
-        .into_iter()
-        .map(|piece| piece.trim().to_owned())
         .filter(|piece| !piece.is_empty())
+        .map(str::to_owned)
         .collect()
 }
 

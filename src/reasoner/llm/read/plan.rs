@@ -1,64 +1,46 @@
 //! The tool calls in a reply (R11).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::agent::ports::{Caveat, Planned};
 use crate::domain::{ToolCall, ToolName};
-use crate::reasoner::llm::reply_schema;
+use crate::reasoner::llm::reply_schema::{Argument, ArgumentKind, arguments_of};
 use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
-use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
+use super::lists::{KEYWORD_BORDERS, LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 
 const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
 const NAMES: [&str; 3] = ["tool", "name", "tool_name"];
 const ARGUMENTS: [&str; 4] = ["args", "arguments", "parameters", "input"];
-/// The names by which models give an argument, its own first. Those of a query may be another argument elsewhere.
-const SYNONYMS: [&[&str]; 8] = [
-    &[
-        "query",
-        "semantic_query",
-        "q",
-        "question",
-        "text",
-        "pattern",
-        "keywords",
-        "keyword",
-        "regex",
-    ],
-    &["semantic_query", "query", "q", "question", "text"],
-    &["exact_keywords", "keywords", "grep_keywords"],
-    &["k", "top_k"],
-    &["path", "file", "file_path", "source", "folder", "glob"],
-    &["start_line", "start"],
-    &["end_line", "end"],
-    &["entity_id", "entity", "id", "document", "path", "query"],
+/// The names by which models give an argument, its own first. Those of a query may be another argument
+/// elsewhere.
+const SYNONYMS: [&str; 8] = [
+    "query semantic_query q question text pattern keywords keyword regex",
+    "semantic_query query q question text",
+    "exact_keywords keywords grep_keywords",
+    "k top_k",
+    "path file file_path source folder glob",
+    "start_line start",
+    "end_line end",
+    "entity_id entity id document path query",
 ];
-
-/// The names of an argument.
-fn names_of(name: &str) -> Vec<&str> {
-    let known = SYNONYMS.into_iter().find(|names| names[0] == name);
-    known.map_or_else(|| vec![name], <[&str]>::to_vec)
-}
+/// Characters of an argument; what is longer was written by a model that did not find its end.
+const LONGEST_ARGUMENT: usize = 2_000;
 
 /// The calls of the reply. What cannot be called is dropped, with a caveat each; a reply without
 /// any plan has one caveat of its own. Costs are not known here.
 pub fn plan(reply: &str) -> Planned {
     let mut planned = Planned::default();
+    let mut warn = |code, message| planned.warnings.push(Caveat { code, message });
     let Some(calls) = calls_in(reply) else {
-        planned.warnings.push(Caveat {
-            code: "plan_unreadable",
-            message: "the plan could not be read".to_owned(),
-        });
+        warn("plan_unreadable", "the plan could not be read".to_owned());
         return planned;
     };
     for fields in calls {
         match call(&fields) {
             Ok(call) => planned.calls.push(call),
-            Err(why) => planned.warnings.push(Caveat {
-                code: "call_dropped",
-                message: format!("a planned call was dropped: {why}"),
-            }),
+            Err(why) => warn("call_dropped", format!("a planned call was dropped: {why}")),
         }
     }
     planned
@@ -67,35 +49,31 @@ pub fn plan(reply: &str) -> Planned {
 /// The first list of calls; without any, all the calls that stand for themselves.
 fn calls_in(reply: &str) -> Option<Vec<Map<String, Value>>> {
     let found = find_all(reply);
-    if let Some(calls) = found.iter().find_map(|found| list_of_calls(&found.value)) {
-        return Some(calls);
-    }
-    let single: Vec<_> = found
-        .iter()
-        .filter_map(|found| as_call(&found.value))
-        .collect();
-    (!single.is_empty()).then_some(single)
+    let list = found.iter().find_map(|found| list_of_calls(&found.value));
+    list.or_else(|| {
+        let single = found.iter().filter_map(|found| as_call(&found.value));
+        Some(single.collect()).filter(|single: &Vec<_>| !single.is_empty())
+    })
 }
 
 fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
     match value {
         Value::Array(items) => {
-            // The whole plan may be the argument of one call.
-            if let [only] = &items[..]
-                && let Some(argument) = ARGUMENTS.iter().find_map(|key| only.get(*key))
-                && let Some(calls) = list_of_calls(argument)
-                && !calls.is_empty()
-            {
-                return Some(calls);
-            }
             let calls: Vec<_> = items.iter().filter_map(as_call).collect();
-            (!calls.is_empty() || items.is_empty()).then_some(calls)
+            // The whole plan may be the argument of one call, or be wrapped.
+            let within = match (&calls[..], &items[..]) {
+                ([call], _) => given_to(call).and_then(list_of_calls),
+                ([], [only]) => list_of_calls(only),
+                _ => None,
+            };
+            within
+                .filter(|calls| !calls.is_empty())
+                .or((!calls.is_empty() || items.is_empty()).then_some(calls))
         }
         Value::Object(fields) => {
             let listed = LISTS.into_iter().filter_map(|key| fields.get(key));
-            let wrapped = (fields.len() == 1).then(|| fields.values().next());
-            let mut inner = listed.chain(wrapped.flatten());
-            inner.find_map(list_of_calls)
+            let only = fields.values().take(usize::from(fields.len() == 1));
+            listed.chain(only).find_map(list_of_calls)
         }
         other => list_of_calls(&unquoted(other)?),
     }
@@ -115,141 +93,102 @@ fn name_of(fields: &Map<String, Value>) -> Option<&str> {
     NAMES.into_iter().find_map(|key| fields.get(key)?.as_str())
 }
 
+/// What a call has in place of arguments.
+fn given_to(call: &Map<String, Value>) -> Option<&Value> {
+    ARGUMENTS.into_iter().find_map(|key| call.get(key))
+}
+
+/// The call, each argument under whichever of its names it was given.
 fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
     let name = name_of(fields).unwrap_or_default();
     let tool = tool_named(name).ok_or_else(|| format!("no tool '{}'", one_line(name, 60)))?;
-    Args::of(tool, fields)?.call()
-}
-
-/// Characters of an argument; what is longer was written by a model that did not find its end.
-const LONGEST_ARGUMENT: usize = 2_000;
-
-/// The arguments of one call, and whose they are, for what is said about them.
-struct Args {
-    tool: ToolName,
-    fields: Map<String, Value>,
-}
-
-impl Args {
-    fn of(tool: ToolName, fields: &Map<String, Value>) -> Result<Self, String> {
-        let given = ARGUMENTS.into_iter().find_map(|key| fields.get(key));
-        let fields = match given {
-            // Some models put the arguments beside the name.
-            None => fields
-                .iter()
-                .filter(|(key, _)| !NAMES.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-            Some(Value::Object(fields)) => fields.clone(),
-            Some(Value::String(text)) => match unquoted(&Value::from(text.as_str())) {
-                Some(Value::Object(fields)) => fields,
-                _ if text.trim_start().starts_with('{') => {
-                    return Err(format!("{tool} has arguments that are not JSON"));
-                }
-                _ => bare_argument(tool, text),
-            },
-            Some(_) => return Err(format!("{tool} has arguments that are no object")),
-        };
-        Ok(Self { tool, fields })
+    let given = arguments(tool, fields)?;
+    let mut args = Map::new();
+    for argument in arguments_of(tool) {
+        let name = argument.name;
+        let names = SYNONYMS
+            .into_iter()
+            .find(|names| names.split(' ').next() == Some(name));
+        let value = names
+            .unwrap_or(name)
+            .split(' ')
+            .find_map(|name| given.get(name).filter(|value| !value.is_null()));
+        let value = coerce(value, argument).map_err(|why| format!("{tool} {why}"))?;
+        if value.is_null() && !argument.is_optional {
+            return Err(format!("{tool} lacks '{name}'"));
+        }
+        args.insert(name.to_owned(), value);
     }
+    serde_json::from_value(json!({"tool": tool, "args": args}))
+        .map_err(|why| format!("{tool}: {why}"))
+}
 
-    /// The call, each argument under whichever of its names it was given.
-    fn call(&self) -> Result<ToolCall, String> {
-        let example = reply_schema::example_of(self.tool);
-        let mut args = Map::new();
-        for (name, optional) in reply_schema::arguments_of(self.tool) {
-            let names = &names_of(&name);
-            let value = match &example["args"][&name] {
-                Value::Array(_) => Some(self.keywords(names)?.into()),
-                Value::Number(_) => self
-                    .number(names)?
-                    .filter(|&n| n > 0 || name != "k")
-                    .map(Value::from),
-                _ => self.optional_text(names)?.map(Value::from),
-            };
-            if value.is_none() && !optional {
-                return Err(format!("{} lacks '{name}'", self.tool));
+/// The arguments of a call, wherever and however they were given.
+fn arguments(tool: ToolName, fields: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let Some(given) = given_to(fields) else {
+        // Some models put them beside the name.
+        return Ok(fields.clone());
+    };
+    match (given, unquoted(given)) {
+        (Value::Object(fields), _) => Ok(fields.clone()),
+        (_, Some(Value::Object(fields))) => Ok(fields),
+        (Value::String(text), _) if text.trim_start().starts_with('{') => {
+            Err(format!("{tool} has arguments that are not JSON"))
+        }
+        (Value::String(_), _) => {
+            // One word in place of arguments is the one that every tool needs.
+            let needed = arguments_of(tool).take(1);
+            Ok(needed
+                .map(|it| (it.name.to_owned(), given.clone()))
+                .collect())
+        }
+        _ => Err(format!("{tool} has arguments that are no object")),
+    }
+}
+
+/// The value in the form that the argument has; null where nothing was given.
+fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
+    let name = argument.name;
+    let endless = || Err(format!("has an endless '{name}'"));
+    if argument.kind == ArgumentKind::List {
+        let keywords = texts(value, &KEYWORD_BORDERS);
+        let is_endless = |keyword: &String| is_longer(keyword, LONGEST_KEYWORD);
+        if keywords.len() > MOST_KEYWORDS || keywords.iter().any(is_endless) {
+            return endless();
+        }
+        return Ok(keywords.into());
+    }
+    let text = match value {
+        Some(Value::String(text)) => text.trim().to_owned(),
+        value => texts(value, &[]).join(" "),
+    };
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    if argument.kind == ArgumentKind::Count {
+        return match text.parse() {
+            // Lines are counted from 1, and no search is for nothing: 0 is how models leave a number out.
+            Ok(0.0) => Ok(Value::Null),
+            Ok(count) if f64::fract(count) == 0.0 && (0.0..=1e9).contains(&count) => {
+                Ok((count as u64).into())
             }
-            args.extend(value.map(|value| (name, value)));
-        }
-        let call = serde_json::json!({"tool": self.tool, "args": args});
-        serde_json::from_value(call).map_err(|why| format!("{}: {why}", self.tool))
-    }
-
-    fn get(&self, names: &[&str]) -> Option<&Value> {
-        names
-            .iter()
-            .find_map(|name| self.fields.get(*name).filter(|value| !value.is_null()))
-    }
-
-    fn optional_text(&self, names: &[&str]) -> Result<Option<String>, String> {
-        let text = self.any_text(names);
-        if text
-            .as_ref()
-            .is_some_and(|text| is_longer(text, LONGEST_ARGUMENT))
-        {
-            return Err(self.endless(names[0]));
-        }
-        Ok(text)
-    }
-
-    fn keywords(&self, names: &[&str]) -> Result<Vec<String>, String> {
-        let keywords = texts(self.get(names), &[',', '\n', '，', '、']);
-        let endless = |keyword: &String| is_longer(keyword, LONGEST_KEYWORD);
-        if keywords.len() > MOST_KEYWORDS || keywords.iter().any(endless) {
-            return Err(self.endless(names[0]));
-        }
-        Ok(keywords)
-    }
-
-    fn endless(&self, name: &str) -> String {
-        format!("{} has an endless '{name}'", self.tool)
-    }
-
-    fn any_text(&self, names: &[&str]) -> Option<String> {
-        let text = match self.get(names)? {
-            Value::String(text) => text.trim().to_owned(),
-            Value::Number(number) => number.to_string(),
-            Value::Array(items) => {
-                let words: Vec<_> = items.iter().filter_map(Value::as_str).collect();
-                words.join(" ").trim().to_owned()
+            _ => {
+                let given = value.map(ToString::to_string).unwrap_or_default();
+                Err(format!(
+                    "has '{name}' {}, not a count",
+                    one_line(&given, 40)
+                ))
             }
-            _ => return None,
         };
-        (!text.is_empty()).then_some(text)
     }
-
-    fn number(&self, names: &[&str]) -> Result<Option<usize>, String> {
-        let Some(value) = self.get(names) else {
-            return Ok(None);
-        };
-        let number = match value {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) if text.trim().is_empty() => return Ok(None),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
-        };
-        number
-            .filter(|number| number.fract() == 0.0 && (0.0..=1e9).contains(number))
-            .map(|number| Some(number as usize))
-            .ok_or_else(|| {
-                let given = one_line(&value.to_string(), 40);
-                format!("{} has '{}' {given}, not a count", self.tool, names[0])
-            })
+    if is_longer(&text, LONGEST_ARGUMENT) {
+        return endless();
     }
-}
-
-/// One word in place of arguments is the one that every tool needs.
-fn bare_argument(tool: ToolName, text: &str) -> Map<String, Value> {
-    let needed = reply_schema::arguments_of(tool).into_iter();
-    let needed = needed.filter(|(_, optional)| !optional).take(1);
-    needed.map(|(name, _)| (name, Value::from(text))).collect()
+    Ok(text.into())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn vector(query: &str, k: Option<usize>) -> ToolCall {
@@ -272,6 +211,8 @@ mod tests {
             r#"[{"name": "tool_calls", "arguments": "{\"calls\": [{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]}"}]"#,
             "[{'tool': 'vector_search', 'args': {'query': 'routing', 'k': 5,},},]",
             r#"{"tool_calls": [{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}]}"#,
+            r#"[{"type": "function", "function": {"name": "tool_calls", "arguments": "{\"calls\": [{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]}"}}]"#,
+            r#"[{"arguments": {"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}}]"#,
             r#"[{"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}]"#,
             r#"[{"type": "function", "function": {"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}}]"#,
             r#"{"tool": "vector_search", "args": {"query": "routing", "k": 5}}"#,

@@ -7,14 +7,6 @@
 use crate::agent::ports::{Analysis, Caveat};
 use crate::domain::{Complexity, QueryType, RoutingPlan};
 
-/// Whether the offline engine can tell what a text says: its classifier saw English, German and Chinese.
-pub fn is_read_offline(text: &str) -> bool {
-    let mut letters = text.chars().filter(|c| c.is_alphabetic());
-    letters.all(|c| {
-        matches!(c, 'a'..='z' | 'A'..='Z' | '\u{4e00}'..='\u{9fff}') || "äöüßÄÖÜ".contains(c)
-    })
-}
-
 /// Makes small talk a simple question where it seems not to be small talk. `offline` is what the offline engine
 /// makes of the same question, where it can tell.
 pub fn settle_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
@@ -139,15 +131,5 @@ mod tests {
         assert_eq!(settled.plan.complexity, Complexity::Simple);
         assert_eq!(settled.plan.suggested_tools, [ToolName::GrepSearch]);
         assert_eq!(settled.reply, None);
-    }
-
-    #[test]
-    fn r02_the_offline_engine_has_no_say_in_languages_that_it_cannot_read() {
-        for text in ["Hello there 👋!", "Grüße", "你好！", "¿?"] {
-            assert!(is_read_offline(text), "{text}");
-        }
-        for text in ["Привет", "こんにちは", "안녕하세요", "Bonjour, ça va ?"] {
-            assert!(!is_read_offline(text), "{text}");
-        }
     }
 }

@@ -35,6 +35,8 @@ pub struct Table {
     pub between_choices: Phrases,
     pub part_joints: Phrases,
     pub about: String,
+    pub letters: String,
+    pub answer_in: String,
     pub stemmer: String,
     pub small_talk_from: f64,
     pub complex_from: f64,
@@ -102,15 +104,16 @@ impl Table {
     }
 }
 
-/// The table of a language.
+/// The tables of English, Chinese and German.
 #[expect(
     clippy::expect_used,
     reason = "the files are part of the program, and a test reads them"
 )]
+pub static TABLES: LazyLock<[Table; 3]> =
+    LazyLock::new(|| FILES.map(|file| toml::from_str(file).expect("a table of words can be read")));
+
+/// The table of a language.
 pub fn table(language: Language) -> &'static Table {
-    static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
-        FILES.map(|file| toml::from_str(file).expect("a table of words can be read"))
-    });
     let [en, zh, de] = &*TABLES;
     match language {
         Language::En => en,
