@@ -44,10 +44,8 @@ pub fn rescale(grades: &mut [f64]) -> Option<Caveat> {
         _ => return None,
     };
     let are_of_scale = grades.iter().all(|grade| *grade == 0.0 || *grade >= 1.0);
-    let mut ranks = grades.to_vec();
-    ranks.sort_by(f64::total_cmp);
-    let counted = (1_u32..).map(f64::from).take(ranks.len());
-    let are_ranks = ranks.len() > 1 && counted.eq(ranks);
+    let mut ranks = (1_u32..).map(f64::from).take(grades.len());
+    let are_ranks = grades.len() > 1 && ranks.all(|rank| grades.contains(&rank));
     if !are_of_scale || are_ranks {
         return None;
     }
@@ -181,6 +179,12 @@ mod tests {
             ),
             ("[{\"score\": 0.9}, {\"score\": 0.1}]", 2, vec![0.9, 0.1]),
             ("{\"1\": 0.9, \"2\": 0.1}", 2, vec![0.9, 0.1]),
+            ("{\"0\": 0.9, \"1\": 0.1}", 2, vec![0.9, 0.1]),
+            (
+                "{\"grades\": [0.9, 0.1], \"notes\": {\"why\": \"x\"}, \"model\": \"y\"}",
+                2,
+                vec![0.9, 0.1],
+            ),
             ("{\"scores\": {\"2\": 0.1, \"1\": 0.9}}", 2, vec![0.9, 0.1]),
             (
                 "{\"scores\": {\"item 1\": 0.9, \"item 2\": 0.1}}",
