@@ -78,10 +78,12 @@ async fn check(seed: u64) {
     let mut rng = Rng::with_seed(seed);
     let fault = Fault::ALL[rng.usize(..Fault::ALL.len())];
     let (act, came) = broken(fault, &mut rng);
-    let what = format!("{seed}: {fault:?} {act:?}");
+    let what = format!("seed {seed}: {fault:?}");
     let server = FaultServer::start(&[("synthesize", vec![act])]);
+    // Only silence is waited for.
+    let patience = if fault == Fault::Stall { 2 } else { 20 };
     let reasoner = EndpointReasoner::new(EndpointSettings {
-        timeout: Duration::from_millis(400),
+        timeout: Duration::from_secs(patience),
         ..settings(format!("http://{}/v1", server.address()))
     });
     let given = given("hi");
@@ -106,5 +108,5 @@ async fn check(seed: u64) {
 
 #[tokio::test]
 async fn r23_a_stream_that_breaks_loses_nothing_shown_and_is_not_called_complete() {
-    stream::iter(0..FAULTS).for_each_concurrent(20, check).await;
+    stream::iter(0..FAULTS).for_each_concurrent(40, check).await;
 }

@@ -210,6 +210,12 @@ impl ChatSite {
         self.lasting(ReasonerError::Protocol, "did not stop sending", OTHER_MODEL)
     }
 
+    /// It said, or thought, the same again and again before there was an answer.
+    pub fn repeating(&self) -> Failure {
+        let what = "said the same again and again";
+        self.lasting(ReasonerError::Protocol, what, OTHER_MODEL)
+    }
+
     /// It answered that it will not answer.
     pub fn withheld(&self, said: Option<&str>) -> Failure {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();

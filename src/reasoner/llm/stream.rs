@@ -17,6 +17,7 @@ use super::body::{Bounds, Broken, Lines, guarded};
 use super::failure::{ChatSite, Failure};
 use super::halves::mended;
 use super::marks::{Ended, ReplyMarks};
+use super::repetition::RepetitionWatch;
 use super::tokens::estimate;
 use super::wire::{Choice, TokenCount};
 
@@ -50,6 +51,7 @@ pub struct ChatReply {
     said: String,
     /// Thoughts of a field of their own.
     thoughts: String,
+    thought_watch: RepetitionWatch,
     /// Functions that were called, by their place.
     calls: BTreeMap<u64, (String, String)>,
     /// Bytes of calls so far.
@@ -89,6 +91,7 @@ impl ChatReply {
             closes_at: None,
             said: String::new(),
             thoughts: String::new(),
+            thought_watch: RepetitionWatch::default(),
             calls: BTreeMap::new(),
             call_bytes: 0,
             end: Ended::Unsaid,
@@ -138,6 +141,7 @@ impl ChatReply {
         if !thought.is_empty() {
             self.last_word_at = Instant::now();
             self.thoughts.push_str(thought);
+            self.thought_watch.push(thought);
             let thoughts = &self.thoughts;
             self.bounds.waiting.thinking(|| estimate(thoughts));
         }
@@ -147,6 +151,8 @@ impl ChatReply {
         let said = self.said.len() + self.call_bytes + self.thoughts.len();
         if said > self.bounds.text_bytes() {
             self.stop(Ended::Endless);
+        } else if self.thought_watch.repeats {
+            self.stop(Ended::Repeating);
         }
         text
     }
@@ -176,7 +182,8 @@ impl ChatReply {
             Ended::BrokeOff | Ended::Damaged => self.site.cut_off(),
             Ended::Limit => self.site.only_thoughts(self.bounds.tokens),
             Ended::Endless if has_thought => self.site.only_thoughts(self.bounds.tokens),
-            Ended::Endless | Ended::Repeating => self.site.too_much(),
+            Ended::Endless => self.site.too_much(),
+            Ended::Repeating => self.site.repeating(),
             Ended::Complete | Ended::Unsaid => self.site.empty(),
         }
     }
