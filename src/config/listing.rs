@@ -175,7 +175,11 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 /// Why a setting that is made does nothing as things are.
 fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
-    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name;
+    // The authorities are for the embedding endpoint too.
+    let is_in_use =
+        name == llm_variables::CA.name && environment.get(EMBEDDING_BASE_URL.name).is_some();
+    let of_chat =
+        name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name && !is_in_use;
     let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
     let needed = if of_chat {
         Some(llm_variables::BASE_URL.name)

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use crate::domain::RoutingLimits;
@@ -10,7 +11,7 @@ use super::address::{address, protected};
 use super::error::SettingError;
 use super::folders::{platform_config_dir, platform_data_dir};
 use super::unknown::unknown;
-use super::values::{number, refused, secret};
+use super::values::{authorities, number, refused, secret};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
     EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE,
@@ -80,6 +81,8 @@ pub struct EmbeddingSettings {
     pub api_key: Option<SecretString>,
     /// The model; `None` is the first one listed.
     pub model: Option<String>,
+    /// Authorities that sign servers' certificates, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
 }
 
 /// A store that is shared with others.
@@ -242,10 +245,14 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
     let api_key = secret(environment, EMBEDDING_API_KEY)?;
     let base_url = address(environment, EMBEDDING_BASE_URL)?;
     protected(environment, EMBEDDING_API_KEY, base_url.as_deref())?;
-    Ok(base_url.map(|base_url| EmbeddingSettings {
+    let Some(base_url) = base_url else {
+        return Ok(None);
+    };
+    Ok(Some(EmbeddingSettings {
         base_url,
         api_key,
         model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
+        authorities: authorities(environment, llm_variables::CA)?,
     }))
 }
 

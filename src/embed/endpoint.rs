@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
+pub use server::EmbeddingEndpoint;
 use server::{EmbeddingServer, Patience};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
@@ -38,17 +38,6 @@ const PREFIX: &str = "endpoint:";
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
 
-/// Where the model is.
-#[derive(Debug, Clone)]
-pub struct EmbeddingEndpoint {
-    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`.
-    pub base_url: String,
-    /// Bearer token.
-    pub api_key: Option<SecretString>,
-    /// The model; without one the first that the endpoint lists.
-    pub model: Option<String>,
-}
-
 /// The embedding of an endpoint's model. Its vectors all have one length, or none come back.
 pub struct EndpointEmbedder {
     server: Arc<EmbeddingServer>,
@@ -64,7 +53,7 @@ pub struct EndpointEmbedder {
 impl EndpointEmbedder {
     /// Checks the settings; sends nothing.
     pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
-        let server = EmbeddingServer::new(&endpoint.base_url, endpoint.api_key.as_ref())?;
+        let server = EmbeddingServer::new(endpoint)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("embedding")
@@ -296,6 +285,7 @@ mod tests {
                 base_url: "http://127.0.0.1:1/v1".to_owned(),
                 api_key: None,
                 model: Some("m".to_owned()),
+                authorities: Vec::new(),
             };
             let embedder = EndpointEmbedder::new(&endpoint).unwrap();
             assert_eq!(embedder.model_id(), "endpoint:m");

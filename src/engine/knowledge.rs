@@ -97,6 +97,7 @@ pub(super) fn embedder(
         base_url: endpoint.base_url.clone(),
         api_key: endpoint.api_key.clone(),
         model: endpoint.model.clone(),
+        authorities: endpoint.authorities.clone(),
     });
     Ok(Arc::new(embedder.map_err(KbError::from)?))
 }

@@ -63,6 +63,7 @@ fn embedder(base_url: &str, model: Option<&str>) -> EndpointEmbedder {
         base_url: base_url.to_owned(),
         api_key: Some(KEY.into()),
         model: model.map(str::to_owned),
+        authorities: Vec::new(),
     })
     .unwrap()
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder, StatusCode};
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,6 +24,19 @@ const REPLY_BYTES: usize = 64 << 20;
 /// A text that is still too long at this length is not what the server minds.
 const SHORTEST: usize = 200;
 const LISTING: Duration = Duration::from_secs(10);
+
+/// Where the model is.
+#[derive(Debug, Clone)]
+pub struct EmbeddingEndpoint {
+    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`.
+    pub base_url: String,
+    /// Bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model; without one the first that the endpoint lists.
+    pub model: Option<String>,
+    /// Authorities that sign its certificate, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
+}
 
 /// How long a server is borne with.
 #[derive(Debug, Clone, Copy)]
@@ -81,8 +95,9 @@ struct EmbeddingRequest<'a> {
 
 impl EmbeddingServer {
     /// Checks the settings; sends nothing.
-    pub fn new(base_url: &str, api_key: Option<&SecretString>) -> Result<Self, EmbedError> {
-        let site = Site::new(base_url, api_key, &SETTINGS).map_err(EmbedError)?;
+    pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
+        let site = Site::new(&endpoint.base_url, endpoint.api_key.as_ref(), &SETTINGS);
+        let site = site.map_err(EmbedError)?.trusting(&endpoint.authorities);
         let http = site.client().map_err(EmbedError)?;
         Ok(Self { http, site })
     }
