@@ -12,10 +12,12 @@ use super::error::SettingError;
 use super::folders::{platform_config_dir, platform_data_dir};
 use super::unknown::unknown;
 use super::values::{authorities, number, refused, secret};
+use super::variable::Variable;
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE,
-    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE,
+    LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
+    VECTOR_THRESHOLD,
 };
 use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
@@ -83,6 +85,10 @@ pub struct EmbeddingSettings {
     pub model: Option<String>,
     /// Authorities that sign servers' certificates, beside those that the system trusts.
     pub authorities: Vec<CertificateDer<'static>>,
+    /// What stands before a question; `None` is as the model is known to want it.
+    pub query_prefix: Option<String>,
+    /// What stands before a passage; `None` is as the model is known to want it.
+    pub passage_prefix: Option<String>,
 }
 
 /// A store that is shared with others.
@@ -253,7 +259,18 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
         api_key,
         model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
         authorities: authorities(environment, llm_variables::CA)?,
+        query_prefix: prefix(environment, EMBEDDING_QUERY_PREFIX),
+        passage_prefix: prefix(environment, EMBEDDING_PASSAGE_PREFIX),
     }))
+}
+
+/// `none` is no prefix, where an empty value is none of the user's.
+fn prefix(environment: &Environment, variable: Variable) -> Option<String> {
+    let set = environment.get(variable.name)?;
+    Some(match set.trim() {
+        "none" => String::new(),
+        _ => set.replace("\\n", "\n"),
+    })
 }
 
 fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingError> {
@@ -287,8 +304,16 @@ fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+/// What is for an embedding endpoint alone.
+pub(super) const OF_EMBEDDING: [Variable; 4] = [
+    EMBEDDING_MODEL,
+    EMBEDDING_API_KEY,
+    EMBEDDING_QUERY_PREFIX,
+    EMBEDDING_PASSAGE_PREFIX,
+];
+
 fn without_effect(environment: &Environment) -> Vec<String> {
-    let alone = [EMBEDDING_MODEL, EMBEDDING_API_KEY]
+    let alone = OF_EMBEDDING
         .into_iter()
         .filter(|variable| {
             environment.get(variable.name).is_some()

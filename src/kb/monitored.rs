@@ -43,6 +43,14 @@ impl Embedder for MonitoredEmbedder {
         self.inner.model_id()
     }
 
+    fn length_now(&self) -> Option<usize> {
+        self.inner.length_now()
+    }
+
+    fn last_refusal(&self) -> Option<EmbedError> {
+        self.inner.last_refusal()
+    }
+
     fn batch(&self) -> usize {
         self.inner.batch()
     }
