@@ -704,7 +704,7 @@ mod tests {
             k: 5,
             within: Within::all(&NEVER),
         };
-        let hits = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
+        let (hits, _) = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
         hits.into_iter().map(|hit| hit.source).collect()
     }
 

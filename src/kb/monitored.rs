@@ -26,6 +26,11 @@ impl MonitoredEmbedder {
         self.held().clone()
     }
 
+    /// What it made was of no use.
+    pub fn note_failure(&self, error: &EmbedError) {
+        *self.held() = Some(error.clone());
+    }
+
     fn note<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
         *self.held() = result.as_ref().err().cloned();
         result

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use kb_agent::agent::ports::{BulkPriority, Embedder};
 use kb_agent::embed::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
-use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
+use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -482,23 +482,101 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     assert_eq!(two.update(&|_| (), &stop).unwrap().embedded, 1);
     assert_eq!(base(&place, &at, "one").status().pending, 0);
 
-    // The same model, and the server answers another length from one day to the next.
+    // The same model, and the server answers another length from one day to the next: it is another
+    // model behind the same name.
     dims.store(3, Ordering::Relaxed);
     place.file("kb/b.md", "# Door\n\nThe door is locked at nine.\n");
-    let one = base(&place, &at, "one");
-    let error = one.update(&|_| (), &stop).unwrap_err();
-    let line = error.to_string();
-    assert!(matches!(error, KbError::Embed(_)), "{line}");
+    let later = base(&place, &at, "one");
+    later.update_words(&|_| (), &stop).unwrap();
+    let hits = later.search(SearchMode::Hybrid, "locked door", 3).unwrap();
+    assert_eq!(hits[0].source, "b.md", "its words are found all the same");
+    let line = later.embedding_trouble().unwrap().to_string();
+    let says = "the model gives vectors of 3 numbers where the index holds vectors of 4; `kb-agent \
+                index` embeds everything again";
+    assert!(line.ends_with(says), "{line}");
+    assert!(later.search(SearchMode::Vector, "locked door", 3).is_err());
+    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 2);
+    assert!(later.search(SearchMode::Vector, "locked door", 3).is_ok());
+    assert_eq!(later.embedding_trouble(), None);
+    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_swapped_model_is_one_sentence_at_a_search_and_mended_by_the_next_index() {
+    let dims = Arc::new(AtomicUsize::new(8));
+    let answered = dims.clone();
+    let server = server(move |texts| embeddings(texts, answered.load(Ordering::Relaxed))).await;
+    let place = small_base();
+    let command = |args: &[&str]| with_endpoint(place.command(args), &at(&server));
+    let index = ["index", "--kb", "kb", "--json"];
+    let search = ["search", "--kb", "kb", "--json", "gate"];
+    assert!(run(command(&index)).await.status.success());
+    dims.store(6, Ordering::Relaxed);
+    let found = run(command(&search)).await;
+    assert_eq!(json_lines(&found.stdout)[0]["source"], "gate.md");
+    let line = one_line(&found);
     assert!(
-        line.contains("3 numbers") && line.contains("vectors of 4"),
+        line.contains("6 numbers where the index holds vectors of 8"),
         "{line}"
     );
-    assert_eq!(one.status().pending, 1, "what was there is kept");
-    let hits = one.search(SearchMode::Hybrid, "locked door", 3).unwrap();
-    assert_eq!(hits[0].source, "b.md", "its words are found all the same");
-    assert!(one.search(SearchMode::Vector, "locked door", 3).is_err());
-    one.rebuild(&|_| (), &stop).unwrap();
-    assert!(one.search(SearchMode::Vector, "locked door", 3).is_ok());
+    assert!(
+        line.contains("`kb-agent index` embeds everything again"),
+        "{line}"
+    );
+    let ask = run(command(&["ask", "--kb", "kb", "When does the gate open?"])).await;
+    assert!(one_line(&ask).contains("`kb-agent index` embeds everything again"));
+    // Nothing is waiting for a vector, and all are made anew.
+    let report = run(command(&index)).await;
+    assert_eq!(json_lines(&report.stdout)[0]["embedded"], 2);
+    assert!(run(command(&search)).await.stderr.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_refused_text_is_listed_by_the_index_and_found_by_its_words() {
+    let server = server(|texts| {
+        if texts.iter().any(|text| text.contains("nine")) {
+            return refusal(400, "this text is not allowed");
+        }
+        embeddings(texts, 8)
+    })
+    .await;
+    let place = small_base();
+    let command = |args: &[&str]| with_endpoint(place.command(args), &at(&server));
+    let json = run(command(&["index", "--kb", "kb", "--json"])).await;
+    assert!(json.status.success(), "{}", text(&json.stderr));
+    let report = &json_lines(&json.stdout)[0];
+    assert_eq!(report["embedded"], 1);
+    assert_eq!(report["unembedded"][0]["path"], "door.md");
+    let plain = run(command(&["index", "--kb", "kb"])).await;
+    let said = text(&plain.stdout);
+    assert!(
+        said.contains("found by its words only: door.md:1: 127.0.0.1:"),
+        "{said}"
+    );
+    assert!(
+        said.contains("rejects the request (400): this text is not allowed"),
+        "{said}"
+    );
+    let found = run(command(&[
+        "search",
+        "--kb",
+        "kb",
+        "--json",
+        "locked at nine",
+    ]))
+    .await;
+    assert_eq!(json_lines(&found.stdout)[0]["source"], "door.md");
+
+    // A process that stays does not ask for it again and again.
+    let base = base(&place, &at(&server), "m");
+    let stop = AtomicBool::new(false);
+    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    let asked = sizes(&server).await.len();
+    assert_eq!((base.status().pending, base.status().words_only), (0, 1));
+    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    assert_eq!(sizes(&server).await.len(), asked);
+    place.file("kb/door.md", "# The door\n\nThe door is open.\n");
+    assert!(base.update(&|_| (), &stop).unwrap().unembedded.is_empty());
 }
 
 fn with_endpoint(mut command: Command, base_url: &str) -> Command {
