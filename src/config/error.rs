@@ -131,8 +131,7 @@ impl SettingError {
                 Some(name)
             }
             Self::NotText { name } => Some(name),
-            Self::Certificates { name, .. } => Some(name),
-            Self::Unencrypted { name, .. } => Some(name),
+            Self::Certificates { name, .. } | Self::Unencrypted { name, .. } => Some(name),
             Self::File { .. }
             | Self::Unwritten { .. }
             | Self::Untrusted { .. }

@@ -726,7 +726,7 @@ fn an_embedding_endpoint_is_asked_for_a_vector_that_must_fit_the_index() {
         "meaning",
         "broken",
         line,
-        "kb-agent index --rebuild",
+        "kb-agent index embeds everything again",
     );
 
     let down = refusing_url();
