@@ -27,7 +27,7 @@ use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVecto
 use crate::threads;
 use crate::threads::InBulk;
 
-pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
+pub use endpoint::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
 pub use precomputed::Precomputed;
 pub use remembering::CachedEmbedder;
 pub use wordpiece::WordPiece;

@@ -4,6 +4,7 @@
 //! writer, a device never ends, a link leads elsewhere. So a file is opened without waiting, and
 //! what was *opened* is asked what it is. Every reading has a bound.
 
+mod certificates;
 mod lock;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use std::path::{Component, Path};
 
 use tempfile::NamedTempFile;
 
+pub use certificates::read_certificates;
 pub use lock::{try_lock, try_lock_shared, wait_for};
 
 /// How the names of files in the making begin and end.

@@ -78,6 +78,6 @@ pub use shared::StoreAdministration;
 pub use source::Skipped;
 pub use source::Sources;
 pub use status::KbStatus;
-pub use update::{Changes, Gap, Phase, Progress, UpdateReport};
+pub use update::{Changes, Gap, Phase, Progress, Unembedded, UpdateReport};
 pub use watch::{Watch, Woken};
 pub use whole::{DocumentReader, WholeDocument};

@@ -315,7 +315,8 @@ pub trait Embedder: Send + Sync {
     /// Which model, to be stored with what it made.
     fn model_id(&self) -> &str;
 
-    /// One vector for each text, in its order. Blocks; call it from a blocking thread.
+    /// One vector for each text, in its order; the texts are questions, where the model makes a
+    /// difference. Blocks; call it from a blocking thread.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
     /// Whether it computes on this machine's cores, so that what runs beside it slows it down.
@@ -363,7 +364,19 @@ pub trait Embedder: Send + Sync {
         Ok(vectors.map(|vectors| vectors.into_iter().map(one).collect()))
     }
 
-    /// [`Embedder::embed`] for work in bulk, which can wait for a server to recover.
+    /// How long its vectors are at present; `None` where that never changes or is not known. Asks a
+    /// server that was not asked yet, and blocks then.
+    fn length_now(&self) -> Option<usize> {
+        None
+    }
+
+    /// Why the last text was refused whose vector came back empty.
+    fn last_refusal(&self) -> Option<EmbedError> {
+        None
+    }
+
+    /// [`Embedder::embed`] for passages in bulk, which can wait for a server to recover. The vector of
+    /// a text that cannot be embedded, while others can, is empty.
     fn embed_unless(
         &self,
         texts: &[&str],

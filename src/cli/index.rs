@@ -98,6 +98,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         let trouble = match meaning {
             Ok(meaning) => {
                 report.embedded += meaning.embedded;
+                report.unembedded = meaning.unembedded;
                 None
             }
             Err(error) => Some(error),
@@ -356,6 +357,14 @@ fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Durat
             ));
         }
     }
+    for refused in &report.unembedded {
+        text.push_str(&format!(
+            "found by its words only: {}:{}: {}\n",
+            sanitize(&refused.path),
+            refused.lines.start,
+            sanitize(&refused.why)
+        ));
+    }
     text
 }
 
@@ -404,6 +413,10 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
     let gaps: Vec<_> = gaps
         .map(|gap| json!({"path": gap.path, "missing": gap.missing}))
         .collect();
+    let unembedded = report.unembedded.iter();
+    let unembedded: Vec<_> = unembedded
+        .map(|it| json!({"path": it.path, "line": it.lines.start, "why": it.why}))
+        .collect();
     json!({
         "name": name,
         "documents": report.documents,
@@ -418,6 +431,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "embedded": report.embedded,
         "skipped": skipped,
         "in_part": gaps,
+        "unembedded": unembedded,
         "ms": took.as_millis() as u64,
     })
 }

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use super::Environment;
 use super::address::{address, protected};
 use super::error::SettingError;
 use super::llm_variables::{
-    ANALYZE, API_KEY, BASE_URL, CONTEXT, GRADE, JobVariables, MODEL, PLAN, RETRIES, SERVER,
+    ANALYZE, API_KEY, BASE_URL, CA, CONTEXT, GRADE, JobVariables, MODEL, PLAN, RETRIES, SERVER,
     SYNTHESIZE, TIMEOUT,
 };
-use super::values::{number, secret};
+use super::values::{authorities, number, secret};
 use super::variable::Variable;
 
 /// A chat endpoint.
@@ -31,6 +32,8 @@ pub struct EndpointConfig {
     pub server: Option<String>,
     /// How many tokens the model reads.
     pub context_tokens: Option<usize>,
+    /// Authorities that sign servers' certificates, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
     /// R1–R6.
     pub analyze: JobConfig,
     /// R11, R21.
@@ -75,6 +78,7 @@ pub(super) fn endpoint(environment: &Environment) -> Result<Option<EndpointConfi
         return Ok(None);
     };
     protected(environment, API_KEY, Some(&base_url))?;
+    let authorities = authorities(environment, CA)?;
     Ok(Some(EndpointConfig {
         base_url,
         api_key,
@@ -83,6 +87,7 @@ pub(super) fn endpoint(environment: &Environment) -> Result<Option<EndpointConfi
         retries,
         server: named(SERVER),
         context_tokens,
+        authorities,
         analyze,
         plan,
         grade,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::SettingError;
 use super::folders::platform_config_dir;
 use super::variable::Class;
-use super::variables::{CONFIG_DIR, variables};
+use super::variables::{CONFIG_DIR, WITH_SPACES, variables};
 use super::{dotenv, doubt};
 
 /// Where settings are looked up: the process's environment first, then the files.
@@ -224,7 +224,7 @@ impl Environment {
 
     /// The first file that says something else than what is in effect.
     pub(super) fn overridden_by(&self, name: &str) -> Option<&Path> {
-        let value = self.process.get(name).map(|value| value.trim());
+        let value = self.process.get(name).map(|value| trimmed(name, value));
         let value = value.or_else(|| self.get(name));
         self.env_files()
             .find(|file| {
@@ -261,7 +261,7 @@ impl Environment {
     pub fn get(&self, name: &str) -> Option<&str> {
         let of_folder = || Some(self.folder.as_ref()?.file.pairs.get(name)?.as_str());
         match self.process.get(name) {
-            Some(value) => Some(value.trim()),
+            Some(value) => Some(trimmed(name, value)),
             None => self.own_value(name).or_else(of_folder),
         }
         .filter(|value| !value.is_empty())
@@ -290,6 +290,14 @@ impl Environment {
     }
 }
 
+/// A value without the spaces around it, where these mean nothing.
+fn trimmed<'a>(name: &str, value: &'a str) -> &'a str {
+    if WITH_SPACES.contains(&name) {
+        return value;
+    }
+    value.trim()
+}
+
 /// The file's name.
 const ENV: &str = ".env";
 
@@ -302,7 +310,8 @@ impl EnvFile {
         for pair in said {
             match pair {
                 Ok((name, value)) => {
-                    pairs.insert(name, value.trim().to_owned());
+                    let value = trimmed(&name, &value).to_owned();
+                    pairs.insert(name, value);
                 }
                 Err(error) => unreadable.push(error),
             }

@@ -35,6 +35,14 @@ pub enum SettingError {
         /// What it may be.
         allowed: &'static str,
     },
+    /// A file of certificates cannot be used.
+    #[error("{name}: {why}; give a certificate file in PEM form")]
+    Certificates {
+        /// The variable.
+        name: &'static str,
+        /// Why, with the file's name.
+        why: String,
+    },
     /// The value is not UTF-8.
     #[error("{name} is not UTF-8 text: give it in UTF-8")]
     NotText {
@@ -123,7 +131,7 @@ impl SettingError {
                 Some(name)
             }
             Self::NotText { name } => Some(name),
-            Self::Unencrypted { name, .. } => Some(name),
+            Self::Certificates { name, .. } | Self::Unencrypted { name, .. } => Some(name),
             Self::File { .. }
             | Self::Unwritten { .. }
             | Self::Untrusted { .. }

@@ -8,13 +8,14 @@ use std::path::Path;
 
 use super::endpoint::DEFAULT_TIMEOUT;
 use super::llm_variables;
+use super::settings::OF_EMBEDDING;
 use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
 use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA,
-    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD, variables,
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL,
+    LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
+    VECTOR_THRESHOLD, variables,
 };
 use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
 
@@ -175,8 +176,12 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 /// Why a setting that is made does nothing as things are.
 fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
-    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name;
-    let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
+    // The authorities are for the embedding endpoint too.
+    let is_in_use =
+        name == llm_variables::CA.name && environment.get(EMBEDDING_BASE_URL.name).is_some();
+    let of_chat =
+        name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name && !is_in_use;
+    let of_embedding = OF_EMBEDDING.iter().any(|variable| variable.name == name);
     let needed = if of_chat {
         Some(llm_variables::BASE_URL.name)
     } else if of_embedding {

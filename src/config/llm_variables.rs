@@ -18,6 +18,9 @@ pub(super) const CONTEXT: Variable = variable(
     "a whole number from 1024 to 10000000",
 );
 
+/// It is for the embedding endpoint too. It reaches out: it says who is taken for a server.
+pub(super) const CA: Variable = reaching("KB_AGENT_LLM_CA", "a certificate file");
+
 /// The three variables of a job.
 pub(super) struct JobVariables {
     pub(super) model: Variable,
@@ -50,7 +53,7 @@ pub(super) const SYNTHESIZE: JobVariables = JobVariables {
 };
 
 /// Every setting of this page.
-pub(super) const VARIABLES: [Variable; 19] = [
+pub(super) const VARIABLES: [Variable; 20] = [
     BASE_URL,
     API_KEY,
     MODEL,
@@ -58,6 +61,7 @@ pub(super) const VARIABLES: [Variable; 19] = [
     RETRIES,
     SERVER,
     CONTEXT,
+    CA,
     ANALYZE.model,
     ANALYZE.temperature,
     ANALYZE.max_tokens,

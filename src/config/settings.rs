@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use crate::domain::RoutingLimits;
@@ -10,11 +11,13 @@ use super::address::{address, protected};
 use super::error::SettingError;
 use super::folders::{platform_config_dir, platform_data_dir};
 use super::unknown::unknown;
-use super::values::{number, refused, secret};
+use super::values::{authorities, number, refused, secret};
+use super::variable::Variable;
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE,
-    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE,
+    LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
+    VECTOR_THRESHOLD,
 };
 use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
@@ -80,6 +83,12 @@ pub struct EmbeddingSettings {
     pub api_key: Option<SecretString>,
     /// The model; `None` is the first one listed.
     pub model: Option<String>,
+    /// Authorities that sign servers' certificates, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// What stands before a question; `None` is as the model is known to want it.
+    pub query_prefix: Option<String>,
+    /// What stands before a passage; `None` is as the model is known to want it.
+    pub passage_prefix: Option<String>,
 }
 
 /// A store that is shared with others.
@@ -242,11 +251,26 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
     let api_key = secret(environment, EMBEDDING_API_KEY)?;
     let base_url = address(environment, EMBEDDING_BASE_URL)?;
     protected(environment, EMBEDDING_API_KEY, base_url.as_deref())?;
-    Ok(base_url.map(|base_url| EmbeddingSettings {
+    let Some(base_url) = base_url else {
+        return Ok(None);
+    };
+    Ok(Some(EmbeddingSettings {
         base_url,
         api_key,
         model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
+        authorities: authorities(environment, llm_variables::CA)?,
+        query_prefix: prefix(environment, EMBEDDING_QUERY_PREFIX),
+        passage_prefix: prefix(environment, EMBEDDING_PASSAGE_PREFIX),
     }))
+}
+
+/// `none` is no prefix, where an empty value is none of the user's.
+fn prefix(environment: &Environment, variable: Variable) -> Option<String> {
+    let set = environment.get(variable.name)?;
+    Some(match set.trim() {
+        "none" => String::new(),
+        _ => set.replace("\\n", "\n"),
+    })
 }
 
 fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingError> {
@@ -280,8 +304,16 @@ fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+/// What is for an embedding endpoint alone.
+pub(super) const OF_EMBEDDING: [Variable; 4] = [
+    EMBEDDING_MODEL,
+    EMBEDDING_API_KEY,
+    EMBEDDING_QUERY_PREFIX,
+    EMBEDDING_PASSAGE_PREFIX,
+];
+
 fn without_effect(environment: &Environment) -> Vec<String> {
-    let alone = [EMBEDDING_MODEL, EMBEDDING_API_KEY]
+    let alone = OF_EMBEDDING
         .into_iter()
         .filter(|variable| {
             environment.get(variable.name).is_some()

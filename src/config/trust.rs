@@ -202,6 +202,21 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
             });
         }
     }
+    // Who names an authority can read what is sent to the servers that it vouches for.
+    let ca = llm_variables::CA.name;
+    let folders_ca = environment.get(ca).filter(|_| environment.is_of_folder(ca));
+    for key in [llm_variables::API_KEY.name, EMBEDDING_API_KEY.name] {
+        if let Some(to) = folders_ca
+            && environment.get(key).is_some()
+            && !environment.is_of_folder(key)
+        {
+            found.push(Transfer {
+                what: key.to_owned(),
+                to: shown::target(ca, to),
+                of_file: ca,
+            });
+        }
+    }
     let named = environment.get(SOURCE.name).map(std::env::split_paths);
     let sources: Vec<PathBuf> = match named {
         _ if !overrides.sources.is_empty() => overrides.sources.clone(),
@@ -230,9 +245,10 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         (llm_variables::BASE_URL.name, "passages of"),
         (EMBEDDING_BASE_URL.name, "all text in"),
         (STORE_URL.name, "all text in"),
+        (ca, "passages of"),
     ] {
         if let Some(to) = environment.get(url)
-            && (is_from_file || environment.is_of_folder(url))
+            && (is_from_file && url != ca || environment.is_of_folder(url))
         {
             found.push(Transfer {
                 what: format!("{what} {paths}"),

@@ -8,10 +8,12 @@ pub fn variables() -> impl Iterator<Item = Variable> {
     llm_variables::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 21] = [
+const OWN: [Variable; 23] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
+    EMBEDDING_QUERY_PREFIX,
+    EMBEDDING_PASSAGE_PREFIX,
     PLAIN_HTTP_HOSTS,
     SOURCE,
     INCLUDE,
@@ -39,6 +41,15 @@ pub(super) const EMBEDDING_API_KEY: Variable = reaching(
     "KB_AGENT_EMBEDDING_API_KEY",
     "printable ASCII without spaces",
 );
+pub(super) const EMBEDDING_QUERY_PREFIX: Variable =
+    reaching("KB_AGENT_EMBEDDING_QUERY_PREFIX", PREFIX);
+/// It reaches out: another one has all text sent to the server again.
+pub(super) const EMBEDDING_PASSAGE_PREFIX: Variable =
+    reaching("KB_AGENT_EMBEDDING_PASSAGE_PREFIX", PREFIX);
+const PREFIX: &str = "a text, or none";
+/// Settings whose values are taken with the spaces at their ends.
+pub(super) const WITH_SPACES: [&str; 2] =
+    [EMBEDDING_QUERY_PREFIX.name, EMBEDDING_PASSAGE_PREFIX.name];
 pub(super) const PLAIN_HTTP_HOSTS: Variable = reaching(
     "KB_AGENT_PLAIN_HTTP_HOSTS",
     "names of hosts, separated by commas",

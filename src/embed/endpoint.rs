@@ -7,22 +7,24 @@
 //! A question must not wait for a server that is down, and an index may: asking for a few vectors
 //! fails at once, and for a while without a new attempt; work in bulk is tried again.
 
+mod data;
 mod reply;
 mod server;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
-use server::{EmbeddingServer, Patience};
+pub use data::EmbeddingData;
+pub use server::EmbeddingEndpoint;
+use server::{Demand, EmbeddingServer, ModelInUse, Patience, TextKind};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
 const TEXTS_A_REQUEST: usize = 64;
@@ -38,23 +40,14 @@ const PREFIX: &str = "endpoint:";
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
 
-/// Where the model is.
-#[derive(Debug, Clone)]
-pub struct EmbeddingEndpoint {
-    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`.
-    pub base_url: String,
-    /// Bearer token.
-    pub api_key: Option<SecretString>,
-    /// The model; without one the first that the endpoint lists.
-    pub model: Option<String>,
-}
-
 /// The embedding of an endpoint's model. Its vectors all have one length, or none come back.
 pub struct EndpointEmbedder {
     server: Arc<EmbeddingServer>,
-    /// `endpoint:` and the model's name, once that is known.
-    id: OnceLock<String>,
-    dimensions: OnceLock<usize>,
+    settings: EmbeddingEndpoint,
+    /// What its vectors are kept under, and the model, once that is known.
+    model: OnceLock<(String, Arc<ModelInUse>)>,
+    /// How long the last vectors were; 0 while there were none.
+    length: AtomicUsize,
     /// Until when calls fail at once, and why.
     resting: Mutex<Option<(Instant, EmbedError)>>,
     /// `None` only while it is being dropped.
@@ -64,33 +57,52 @@ pub struct EndpointEmbedder {
 impl EndpointEmbedder {
     /// Checks the settings; sends nothing.
     pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
-        let server = EmbeddingServer::new(&endpoint.base_url, endpoint.api_key.as_ref())?;
+        let server = EmbeddingServer::new(endpoint)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("embedding")
             .enable_all()
             .build()
             .map_err(|error| EmbedError(format!("cannot start a thread: {error}").into()))?;
-        let id = OnceLock::new();
+        let embedder = Self {
+            server: Arc::new(server),
+            settings: endpoint.clone(),
+            model: OnceLock::new(),
+            length: AtomicUsize::new(0),
+            resting: Mutex::default(),
+            runtime: Some(runtime),
+        };
         if let Some(model) = endpoint.model.as_deref().map(str::trim)
             && !model.is_empty()
         {
-            id.get_or_init(|| format!("{PREFIX}{model}"));
+            embedder.model.get_or_init(|| embedder.in_use(model));
         }
-        Ok(Self {
-            server: Arc::new(server),
-            id,
-            dimensions: OnceLock::new(),
-            resting: Mutex::default(),
-            runtime: Some(runtime),
-        })
+        Ok(embedder)
     }
 
-    /// What the model is called. Finding that out is for [`Embedder::model_id`] alone: vectors
+    /// What vectors of that model are kept under, and how it is asked. Another form of passages
+    /// makes other vectors.
+    fn in_use(&self, model: &str) -> (String, Arc<ModelInUse>) {
+        let mut form = self.settings.data.form_of(model);
+        form.query = self.settings.query_prefix.clone().unwrap_or(form.query);
+        form.passage = self.settings.passage_prefix.clone().unwrap_or(form.passage);
+        let mut id = format!("{PREFIX}{model}");
+        if !form.passage.is_empty() {
+            let shown = form.passage.escape_debug();
+            id.push_str(&format!(" with passages after \"{shown}\""));
+        }
+        if let Some(of) = &form.input_type {
+            id.push_str(&format!(" with {} {}", of.field, of.passage));
+        }
+        let name = model.to_owned();
+        (id, Arc::new(ModelInUse { name, form }))
+    }
+
+    /// The model. Finding out which that is, is for [`Embedder::model_id`] alone: vectors
     /// must not come from a model under whose name they were not looked up.
-    fn model(&self) -> Result<String, EmbedError> {
-        if let Some(id) = self.id.get() {
-            return Ok(id[PREFIX.len()..].to_owned());
+    fn model(&self) -> Result<Arc<ModelInUse>, EmbedError> {
+        if let Some((_, model)) = self.model.get() {
+            return Ok(Arc::clone(model));
         }
         Err(self
             .rest()
@@ -107,13 +119,14 @@ impl EndpointEmbedder {
     fn vectors(
         &self,
         texts: &[&str],
+        kind: TextKind,
         (patience, waiting): (Patience, CallWaits),
         stop: Option<&AtomicBool>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let model: Arc<str> = self.model()?.into();
+        let model = self.model()?;
         let server = Arc::clone(&self.server);
         let requests = requests(texts);
         let work = async move {
@@ -121,7 +134,15 @@ impl EndpointEmbedder {
                 .map(|texts| {
                     let (server, model) = (Arc::clone(&server), Arc::clone(&model));
                     let waiting = waiting.clone();
-                    async move { server.vectors(&model, texts, (patience, &waiting)).await }
+                    async move {
+                        let demand = Demand {
+                            model: &model,
+                            kind,
+                            patience,
+                            waiting: &waiting,
+                        };
+                        server.vectors(demand, texts).await
+                    }
                 })
                 .buffered(IN_FLIGHT)
                 .try_collect()
@@ -163,14 +184,15 @@ impl EndpointEmbedder {
         }
     }
 
-    /// All vectors of one model are equally long, from the first to the last.
+    /// All vectors that come together are equally long.
     fn check(&self, vectors: &[Vec<f32>]) -> Result<(), EmbedError> {
-        let Some(first) = vectors.first() else {
+        let mut lengths = vectors.iter().map(Vec::len).filter(|length| *length > 0);
+        let Some(expected) = lengths.next() else {
             return Ok(());
         };
-        let expected = *self.dimensions.get_or_init(|| first.len());
-        match vectors.iter().find(|vector| vector.len() != expected) {
-            Some(other) => Err(self.server.mixed(expected, other.len())),
+        self.length.store(expected, Ordering::Relaxed);
+        match lengths.find(|length| *length != expected) {
+            Some(other) => Err(self.server.mixed(expected, other)),
             None => Ok(()),
         }
     }
@@ -196,13 +218,25 @@ impl Embedder for EndpointEmbedder {
     /// Where no model is named, asks the server for its first; blocks then. While that cannot be
     /// answered it is a name that no vectors are kept under.
     fn model_id(&self) -> &str {
-        if self.id.get().is_none()
+        if self.model.get().is_none()
             && self.rest().is_none()
             && let Ok(model) = self.note(self.first_model())
         {
-            self.id.get_or_init(|| format!("{PREFIX}{model}"));
+            self.model.get_or_init(|| self.in_use(&model));
         }
-        self.id.get().map_or(PREFIX, String::as_str)
+        self.model.get().map_or(PREFIX, |(id, _)| id.as_str())
+    }
+
+    fn length_now(&self) -> Option<usize> {
+        let known = self.length.load(Ordering::Relaxed);
+        if known == 0 {
+            return self.embed(&["length"]).ok()?.first().map(Vec::len);
+        }
+        Some(known)
+    }
+
+    fn last_refusal(&self) -> Option<EmbedError> {
+        self.server.last_refusal()
     }
 
     fn batch(&self) -> usize {
@@ -214,7 +248,7 @@ impl Embedder for EndpointEmbedder {
             return Err(why);
         }
         let patience = (Patience::QUESTION, CallWaits::default());
-        let vectors = self.vectors(texts, patience, None)?;
+        let vectors = self.vectors(texts, TextKind::Query, patience, None)?;
         vectors.ok_or_else(broken_off)
     }
 
@@ -227,7 +261,8 @@ impl Embedder for EndpointEmbedder {
             return Err(why);
         }
         let waiting = CallWaits::for_bytes(caller.waits);
-        self.vectors(texts, (Patience::QUESTION, waiting), Some(caller.stop))
+        let patience = (Patience::QUESTION, waiting);
+        self.vectors(texts, TextKind::Query, patience, Some(caller.stop))
     }
 
     fn embed_unless(
@@ -237,7 +272,7 @@ impl Embedder for EndpointEmbedder {
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let patience = (Patience::BULK, CallWaits::default());
-        self.vectors(texts, patience, Some(stop))
+        self.vectors(texts, TextKind::Passage, patience, Some(stop))
     }
 }
 
@@ -296,6 +331,10 @@ mod tests {
                 base_url: "http://127.0.0.1:1/v1".to_owned(),
                 api_key: None,
                 model: Some("m".to_owned()),
+                authorities: Vec::new(),
+                query_prefix: None,
+                passage_prefix: None,
+                data: EmbeddingData::with(None).unwrap(),
             };
             let embedder = EndpointEmbedder::new(&endpoint).unwrap();
             assert_eq!(embedder.model_id(), "endpoint:m");

@@ -119,6 +119,14 @@ impl Embedder for Precomputed {
         self.inner.knows(word)
     }
 
+    fn length_now(&self) -> Option<usize> {
+        self.inner.length_now()
+    }
+
+    fn last_refusal(&self) -> Option<EmbedError> {
+        self.inner.last_refusal()
+    }
+
     fn batch(&self) -> usize {
         self.inner.batch()
     }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
-use crate::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
-use crate::files::wait_for;
+use crate::embed::{
+    EmbeddingData, EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding,
+};
+use crate::files::{read_text_bounded, wait_for};
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, StoreAccess,
     StoreAdministration, TextRecognition, UpdateReport,
@@ -97,8 +99,30 @@ pub(super) fn embedder(
         base_url: endpoint.base_url.clone(),
         api_key: endpoint.api_key.clone(),
         model: endpoint.model.clone(),
+        authorities: endpoint.authorities.clone(),
+        query_prefix: endpoint.query_prefix.clone(),
+        passage_prefix: endpoint.passage_prefix.clone(),
+        data: embedding_data(settings.config_dir.as_deref())?,
     });
     Ok(Arc::new(embedder.map_err(KbError::from)?))
+}
+
+/// What is known of embedding models, with the user's own file before it.
+fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
+    /// No table is nearly as large.
+    const LARGEST: u64 = 1 << 20;
+    let path = folder.map(|folder| folder.join("embedding.toml"));
+    let own = path.as_deref().map(|path| read_text_bounded(path, LARGEST));
+    let named = |why: &dyn std::fmt::Display| {
+        let path = path.as_deref().unwrap_or(Path::new(""));
+        EngineError::Setting(format!("{}: {why}", path.display()))
+    };
+    let own = match own {
+        Some(Ok(text)) => Some(text),
+        Some(Err(error)) if !error.is_missing() => return Err(named(&error)),
+        _ => None,
+    };
+    EmbeddingData::with(own.as_deref()).map_err(|why| named(&why))
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {

@@ -69,6 +69,7 @@ fn endpoint(llm: &config::EndpointConfig, overrides: Option<PathBuf>) -> Endpoin
         retries: llm.retries.unwrap_or(RETRIES),
         server: llm.server.clone(),
         context_tokens: llm.context_tokens,
+        authorities: llm.authorities.clone(),
         jobs: Jobs {
             analyze: job(&llm.analyze, &built_in.analyze),
             plan: job(&llm.plan, &built_in.plan),

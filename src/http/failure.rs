@@ -48,14 +48,20 @@ impl Site {
         } else {
             self.quote(&self.root_cause(error))
         };
-        if error.is_connect() {
-            let proxy = match self.proxy() {
-                Some(variable) => format!(" through the proxy in {variable}"),
-                None => String::new(),
+        if let Some((what, next)) = self.tls_trouble(&root(error).to_string()) {
+            Trouble::new(format!("cannot reach {}: {what}", self.host), next)
+        } else if error.is_connect() {
+            let (proxy, too) = match self.proxy() {
+                Some(variable) => (
+                    format!(" through the proxy in {variable}"),
+                    format!(", and {variable}"),
+                ),
+                None => <_>::default(),
             };
+            let base_url = self.variables.base_url;
             Trouble::new(
                 format!("cannot reach {}{proxy}: {cause}", self.host),
-                format!("check that the server runs and {}", self.variables.base_url),
+                format!("check that the server runs and {base_url}{too}"),
             )
         } else if error.is_builder() {
             format!("cannot ask {}: {cause}", self.host).into()
@@ -215,11 +221,51 @@ impl Site {
                 | io::ErrorKind::BrokenPipe,
             ) => "connection reset".to_owned(),
             Some(io::ErrorKind::TimedOut) => self.no_answer(),
-            _ => match tls_trouble(&cause.to_string()) {
-                Some(said) => said.to_owned(),
-                None => cause.to_string(),
+            // Behind a SOCKS proxy the library tells no more than this.
+            _ => match cause.to_string().as_str() {
+                "SOCKS error: failed to create underlying connection" => {
+                    "the proxy does not answer".to_owned()
+                }
+                other => other.to_owned(),
             },
         }
+    }
+
+    /// What a failure of TLS means and what to do, where the library's word for it says nothing to a
+    /// person.
+    fn tls_trouble(&self, cause: &str) -> Option<(&'static str, String)> {
+        let base_url = self.variables.base_url;
+        let meanings = [
+            (
+                "UnknownIssuer",
+                "its certificate is signed by an authority that this machine does not know",
+                "name the file of that authority's certificate in KB_AGENT_LLM_CA".to_owned(),
+            ),
+            (
+                "CaUsedAsEndEntity",
+                "its certificate is one of an authority and not of a server",
+                "give the server one that the authority signed, and name the authority's in \
+                 KB_AGENT_LLM_CA"
+                    .to_owned(),
+            ),
+            (
+                "InvalidContentType",
+                "it does not speak TLS",
+                format!("check whether {base_url} has to begin with http://"),
+            ),
+            (
+                "NotValidForName",
+                "its certificate is for another name",
+                format!("set {base_url} to the name in the certificate"),
+            ),
+            (
+                "Expired",
+                "its certificate has expired",
+                "have it renewed, or check this machine's clock".to_owned(),
+            ),
+        ];
+        let found = meanings.into_iter().find(|(sign, ..)| cause.contains(sign));
+        found.map(|(_, what, next)| (what, next))
     }
 
     fn no_answer(&self) -> String {
@@ -241,24 +287,6 @@ fn names_a_region(said: &str) -> bool {
     ["country", "region", "territory"]
         .iter()
         .any(|place| said.contains(place))
-}
-
-/// What a failure of TLS means, where the library's word for it says nothing to a person.
-fn tls_trouble(cause: &str) -> Option<&'static str> {
-    let meanings = [
-        (
-            "UnknownIssuer",
-            "its certificate is signed by an authority that this machine does not know; add it to the system's certificates, or name its file in SSL_CERT_FILE",
-        ),
-        (
-            "InvalidContentType",
-            "it does not speak TLS: the address may have to begin with http://",
-        ),
-        ("NotValidForName", "its certificate is for another name"),
-        ("Expired", "its certificate has expired"),
-    ];
-    let found = meanings.iter().find(|(sign, _)| cause.contains(sign));
-    found.map(|(_, meaning)| *meaning)
 }
 
 #[cfg(test)]

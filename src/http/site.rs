@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Url, redirect};
+use rustls::pki_types::CertificateDer;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::text::{Trouble, one_line};
@@ -38,6 +39,7 @@ pub struct Site {
     /// Kept to be removed from what is quoted.
     pub(super) key: Option<SecretString>,
     pub(super) variables: &'static Variables,
+    authorities: Vec<CertificateDer<'static>>,
 }
 
 impl Site {
@@ -63,6 +65,7 @@ impl Site {
             connect_timeout: CONNECT_TIMEOUT,
             key: key.map(Into::into),
             variables,
+            authorities: Vec::new(),
         })
     }
 
@@ -75,6 +78,13 @@ impl Site {
             .transpose()?;
         self.key_header = header;
         Ok(self)
+    }
+
+    /// Takes certificates that these authorities signed too, beside those that the system trusts.
+    #[must_use]
+    pub fn trusting(mut self, authorities: &[CertificateDer<'static>]) -> Self {
+        self.authorities = authorities.to_vec();
+        self
     }
 
     /// A connection that takes longer than this is given up; never more than ten seconds.
@@ -98,11 +108,18 @@ impl Site {
     pub fn client(&self) -> Result<Client, Trouble> {
         // Only the first caller of the process installs it; that another was first is no error.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let unprepared = |error: reqwest::Error| -> Trouble {
+            format!("cannot prepare HTTP: {}", error.without_url()).into()
+        };
         let mut builder = Client::builder()
             .user_agent(concat!("kb-agent/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
             .connect_timeout(self.connect_timeout)
             .pool_idle_timeout(IDLE_CONNECTION);
+        for authority in &self.authorities {
+            let authority = reqwest::Certificate::from_der(authority).map_err(unprepared)?;
+            builder = builder.tls_certs_merge([authority]);
+        }
         if self.is_this_machine() {
             // A name is not asked for either: what a resolver says of it may be another machine.
             let near = [
@@ -113,9 +130,7 @@ impl Site {
             let name = self.base.host_str().unwrap_or_default();
             builder = builder.no_proxy().resolve_to_addrs(name, &near);
         }
-        builder
-            .build()
-            .map_err(|error| format!("cannot prepare HTTP: {}", error.without_url()).into())
+        builder.build().map_err(unprepared)
     }
 
     /// The address below the base; a query string of the base stays, as some gateways need one.

@@ -2,7 +2,7 @@ mod opening;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::budget::ByteBudget;
@@ -16,7 +16,7 @@ use super::search::{self, Hit, SearchMode};
 use super::source::Roots;
 use super::source::TextCache;
 use super::status::KbStatus;
-use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
+use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, ToolError};
 
 /// For work that is not stopped.
@@ -53,6 +53,8 @@ pub struct KnowledgeBase {
     texts: TextCache,
     passed_over: PassedOver,
     budget: ByteBudget,
+    /// Chunks that the embedding has refused in this process.
+    refused: Mutex<Refused>,
     /// What it held when that was asked last.
     last: Mutex<KbStatus>,
 }
@@ -184,6 +186,7 @@ impl KnowledgeBase {
             embedder: &self.embedder,
             passed_over: &self.passed_over,
             budget: &self.budget,
+            refused: &self.refused,
             progress,
             stop,
             priority: BulkPriority::Normal,
@@ -191,6 +194,12 @@ impl KnowledgeBase {
         };
         self.refresh()?;
         let mut report = work(&job);
+        if let Ok(report) = &mut report {
+            report.unembedded = self.refused().values().cloned().collect();
+            report
+                .unembedded
+                .sort_by(|a, b| (&a.path, a.lines.start).cmp(&(&b.path, b.lines.start)));
+        }
         // An embedding looks at no files.
         if let Ok(report) = &mut report
             && (report.looked_at > 0 || !report.gaps.is_empty())
@@ -211,6 +220,10 @@ impl KnowledgeBase {
     /// `None` while another one has it. Processes with different embeddings do not do each other's work.
     pub fn claim_upkeep(&self) -> Result<Option<Box<dyn Lease>>, KbError> {
         self.store.lease(self.embedder.model_id(), LEASE, call())
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn model_id(&self) -> &str {
@@ -269,12 +282,14 @@ impl KnowledgeBase {
         let reader = self.reader();
         let now = || -> Result<KbStatus, KbError> {
             let counts = reader.counts(call())?;
+            let pending = reader.pending_count(call())?;
+            let refused = pending.min(self.refused().len());
             Ok(KbStatus {
                 name: self.name.clone(),
                 documents: counts.documents,
                 chunks: counts.chunks,
-                words_only: counts.words_only,
-                pending: reader.pending_count(call())?,
+                words_only: counts.words_only + refused,
+                pending: pending - refused,
             })
         };
         let now = now();
@@ -355,7 +370,8 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        search::vector(self.reader().as_ref(), &self.embedder, query, k, within)
+        let found = search::vector(self.reader().as_ref(), &self.embedder, query, k, within);
+        found.inspect_err(|error| self.note_failure(error))
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
@@ -372,7 +388,18 @@ impl KnowledgeBase {
             k,
             within,
         };
-        search::hybrid(self.reader().as_ref(), &self.embedder, &asked)
+        let (hits, failed) = search::hybrid(self.reader().as_ref(), &self.embedder, &asked)?;
+        if let Some(error) = failed {
+            self.note_failure(&error);
+        }
+        Ok(hits)
+    }
+
+    /// An embedding that came and cannot be compared with what is kept has failed too.
+    fn note_failure(&self, error: &KbError) {
+        if let KbError::Embed(error) = error {
+            self.embedder.note_failure(error);
+        }
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from

@@ -654,6 +654,7 @@ mod tests {
         roots: Roots,
         texts: TextCache,
         passed_over: PassedOver,
+        refused: std::sync::Mutex<crate::kb::update::Refused>,
         budget: ByteBudget,
     }
 
@@ -670,6 +671,7 @@ mod tests {
                 roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
                 texts: TextCache::open(home.path()),
                 passed_over: PassedOver::default(),
+                refused: std::sync::Mutex::default(),
                 budget: ByteBudget::default(),
                 docs,
                 _home: home,
@@ -683,6 +685,7 @@ mod tests {
                 texts: &self.texts,
                 embedder: &Letters,
                 passed_over: &self.passed_over,
+                refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
                 stop: &NEVER,
@@ -704,7 +707,7 @@ mod tests {
             k: 5,
             within: Within::all(&NEVER),
         };
-        let hits = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
+        let (hits, _) = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
         hits.into_iter().map(|hit| hit.source).collect()
     }
 

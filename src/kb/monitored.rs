@@ -26,6 +26,11 @@ impl MonitoredEmbedder {
         self.held().clone()
     }
 
+    /// What it made was of no use.
+    pub fn note_failure(&self, error: &EmbedError) {
+        *self.held() = Some(error.clone());
+    }
+
     fn note<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
         *self.held() = result.as_ref().err().cloned();
         result
@@ -41,6 +46,14 @@ impl MonitoredEmbedder {
 impl Embedder for MonitoredEmbedder {
     fn model_id(&self) -> &str {
         self.inner.model_id()
+    }
+
+    fn length_now(&self) -> Option<usize> {
+        self.inner.length_now()
+    }
+
+    fn last_refusal(&self) -> Option<EmbedError> {
+        self.inner.last_refusal()
     }
 
     fn batch(&self) -> usize {

@@ -107,12 +107,12 @@ pub(super) fn lexical(
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
-/// semantic side when the embedding fails.
+/// semantic side when the embedding fails, which is said beside them then.
 pub(super) fn hybrid(
     reader: &dyn Reader,
     embedder: &dyn Embedder,
     asked: &HybridQuery<'_>,
-) -> Result<Vec<Hit>, KbError> {
+) -> Result<(Vec<Hit>, Option<KbError>), KbError> {
     let both = format!("{} {}", asked.query, asked.keywords.join(" "));
     let lexical_query = not_empty(&both)?;
     let dense_query = if asked.query.trim().is_empty() {
@@ -159,11 +159,11 @@ pub(super) fn hybrid(
         },
     };
     asked.within.go_on()?;
-    let (vector, semantic) = match semantic {
-        Ok((vector, matches)) => (Some(vector), matches),
+    let (vector, semantic, failed) = match semantic {
+        Ok((vector, matches)) => (Some(vector), matches, None),
         Err(error) if !lexical.matches.is_empty() => {
             tracing::warn!(%error, "hybrid search goes on without the semantic side");
-            (None, Vec::new())
+            (None, Vec::new(), Some(error))
         }
         Err(error) => return Err(error),
     };
@@ -182,7 +182,8 @@ pub(super) fn hybrid(
     let (measured, passages) = measured(reader, lexical, wanted, asked.within)?;
     let mut found = ranked(join(measured, semantic), by, cosines, full);
     put_named_first(&mut found, &named);
-    hits(reader, found, passages, (asked.k, asked.within))
+    let hits = hits(reader, found, passages, (asked.k, asked.within))?;
+    Ok((hits, failed))
 }
 
 /// The chunks under a heading, or of a document, that is called what is asked for and nothing else.

@@ -16,8 +16,8 @@ use super::error::KbError;
 
 pub use changes::Changes;
 pub(super) use changes::PassedOver;
-pub(super) use job::Job;
-pub use job::{Gap, Phase, Progress, UpdateReport};
+pub use job::{Gap, Phase, Progress, Unembedded, UpdateReport};
+pub(super) use job::{Job, Refused};
 
 impl Job<'_> {
     /// The words from nothing.

@@ -149,7 +149,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         (
             "settings",
             "sources",
-            "4 of 40 settings set; there is no .env here",
+            "4 of 43 settings set; there is no .env here",
         ),
         ("endpoint", "reach", "answers; its kind of server: other"),
         ("endpoint", "models", "2 models listed, large among them"),
@@ -726,7 +726,7 @@ fn an_embedding_endpoint_is_asked_for_a_vector_that_must_fit_the_index() {
         "meaning",
         "broken",
         line,
-        "kb-agent index --rebuild",
+        "kb-agent index embeds everything again",
     );
 
     let down = refusing_url();

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kb_agent::agent::ports::{BulkPriority, Embedder};
-use kb_agent::embed::{EmbeddingEndpoint, EndpointEmbedder};
-use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
+use kb_agent::embed::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
+use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -59,12 +59,19 @@ async fn server(
 }
 
 fn embedder(base_url: &str, model: Option<&str>) -> EndpointEmbedder {
-    EndpointEmbedder::new(&EmbeddingEndpoint {
+    EndpointEmbedder::new(&endpoint(base_url, model)).unwrap()
+}
+
+fn endpoint(base_url: &str, model: Option<&str>) -> EmbeddingEndpoint {
+    EmbeddingEndpoint {
         base_url: base_url.to_owned(),
         api_key: Some(KEY.into()),
         model: model.map(str::to_owned),
-    })
-    .unwrap()
+        authorities: Vec::new(),
+        query_prefix: None,
+        passage_prefix: None,
+        data: EmbeddingData::with(None).unwrap(),
+    }
 }
 
 fn at(server: &MockServer) -> String {
@@ -235,10 +242,203 @@ async fn what_cannot_work_is_one_line_after_one_request() {
             "{line}"
         );
         assert!(!line.contains('\n') && !line.contains(KEY), "{line}");
-        assert_eq!(sizes(&server).await, [2], "{line}");
+        // Where it may be one of the texts that is refused, another one is tried.
+        let is_of_texts = [403, 400].contains(&status) || expected.contains("no ");
+        let asked: &[usize] = if is_of_texts { &[1, 2] } else { &[2] };
+        assert_eq!(sizes(&server).await, asked, "{line}");
         // A question that follows does not wait for the same answer.
         assert_eq!(embedder.embed(&["q"]).unwrap_err(), error);
-        assert_eq!(sizes(&server).await, [2], "{line}");
+        assert_eq!(sizes(&server).await, asked, "{line}");
+    }
+}
+
+/// The bodies of the requests for vectors, without what all have in common.
+async fn bodies(server: &MockServer) -> Vec<Value> {
+    let requests = server.received_requests().await.unwrap();
+    let of_vectors = requests
+        .iter()
+        .filter(|request| request.url.path().ends_with("/embeddings"));
+    of_vectors
+        .map(|request| serde_json::from_slice(&request.body).unwrap())
+        .collect()
+}
+
+fn refusal(status: u16, message: &str) -> ResponseTemplate {
+    ResponseTemplate::new(status).set_body_json(json!({"error": {"message": message}}))
+}
+
+fn in_bulk(embedder: &EndpointEmbedder, texts: &[&str]) -> Vec<Vec<f32>> {
+    let stop = AtomicBool::new(false);
+    let made = embedder.embed_unless(texts, BulkPriority::Idle, &stop);
+    made.unwrap().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_known_model_reads_what_it_was_trained_with() {
+    let server = server(|texts| embeddings(texts, 4)).await;
+    for (model, query, passage, id) in [
+        (
+            "intfloat/multilingual-e5-small",
+            "query: gate",
+            "passage: The gate.",
+            "endpoint:intfloat/multilingual-e5-small with passages after \"passage: \"",
+        ),
+        (
+            "Qwen3-Embedding-0.6B",
+            "Instruct: Given a web search query, retrieve relevant passages that answer the \
+             query\nQuery:gate",
+            "The gate.",
+            "endpoint:Qwen3-Embedding-0.6B",
+        ),
+        ("bge-m3", "gate", "The gate.", "endpoint:bge-m3"),
+    ] {
+        let embedder = embedder(&at(&server), Some(model));
+        assert_eq!(embedder.model_id(), id);
+        embedder.embed(&["gate"]).unwrap();
+        in_bulk(&embedder, &["The gate."]);
+        let asked = bodies(&server).await;
+        let asked: Vec<&Value> = asked.iter().rev().take(2).map(|it| &it["input"]).collect();
+        assert_eq!(asked, [&json!([passage]), &json!([query])], "{model}");
+    }
+    // What the user says wins, and names other vectors.
+    let own = EndpointEmbedder::new(&EmbeddingEndpoint {
+        query_prefix: Some("ask\n".to_owned()),
+        passage_prefix: Some(String::new()),
+        ..endpoint(&at(&server), Some("nomic-embed-text"))
+    })
+    .unwrap();
+    assert_eq!(own.model_id(), "endpoint:nomic-embed-text");
+    own.embed(&["gate"]).unwrap();
+    assert_eq!(
+        bodies(&server).await.pop().unwrap()["input"],
+        json!(["ask\ngate"])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_server_is_told_what_a_text_is_where_it_asks_for_that() {
+    let server = MockServer::start().await;
+    let answer = |request: &Request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        if body.get("encoding_format").is_some() {
+            return refusal(
+                400,
+                "does not support parameters: {'encoding_format': 'float'}",
+            );
+        }
+        let told = body["input_type"].as_str();
+        if !told.is_some_and(|told| told.starts_with("search_")) {
+            return refusal(422, "input_type: one of search_query, search_document");
+        }
+        embeddings(&texts_of(request), 4)
+    };
+    Mock::given(method("POST"))
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    let embedder = embedder(&at(&server), Some("embed-v4.0"));
+    embedder.embed(&["gate"]).unwrap();
+    assert_eq!(bodies(&server).await.len(), 3);
+    in_bulk(&embedder, &["The gate."]);
+    let asked = bodies(&server).await;
+    let told: Vec<&Value> = asked.iter().map(|it| &it["input_type"]).collect();
+    let (untold, query) = (&Value::Null, &json!("search_query"));
+    assert_eq!(told, [untold, untold, query, &json!("search_document")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_an_unwanted_input_type_is_given_up() {
+    let server = MockServer::start().await;
+    let answer = |request: &Request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        match body.get("input_type") {
+            Some(_) => refusal(400, "unknown field: input_type"),
+            None => embeddings(&texts_of(request), 4),
+        }
+    };
+    Mock::given(method("POST"))
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    let embedder = embedder(&at(&server), Some("nvidia/nv-embedqa-e5-v5"));
+    for text in ["gate", "door"] {
+        embedder.embed(&[text]).unwrap();
+    }
+    let asked = bodies(&server).await;
+    let told: Vec<bool> = asked
+        .iter()
+        .map(|it| it.get("input_type").is_some())
+        .collect();
+    assert_eq!(told.last(), Some(&false));
+    assert!(told.len() <= 4, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_limit_of_texts_at_a_time_is_learned() {
+    let server = server(|texts| match texts.len() {
+        0..=10 => embeddings(texts, 4),
+        _ => refusal(
+            400,
+            "* BatchEmbedContentsRequest.requests: at most 10 requests can be in one batch",
+        ),
+    })
+    .await;
+    let embedder = embedder(&at(&server), Some("m"));
+    let texts: Vec<String> = (0..200).map(|n| format!("text number {n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let made = in_bulk(&embedder, &texts);
+    assert!(made.len() == 200 && made.iter().all(|vector| vector.len() == 4));
+    let refused = sizes(&server)
+        .await
+        .iter()
+        .filter(|size| **size > 10)
+        .count();
+    assert!(
+        refused <= 6,
+        "{refused} refused: each limit is met once, by two at a time"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_text_that_is_always_refused_is_left_out_and_the_others_are_embedded() {
+    let broken = |texts: &[String], vector: Value| {
+        let data: Vec<Value> = texts
+            .iter()
+            .map(|text| json!({"embedding": if text.contains("poison") { vector.clone() } else { json!([1, 2]) }}))
+            .collect();
+        ResponseTemplate::new(200).set_body_json(json!({"data": data}))
+    };
+    for (name, says) in [
+        ("400", "the text cannot be tokenised"),
+        ("403", "does not accept the key (403)"),
+        ("500", "failed (500)"),
+        ("null", "a vector that holds no numbers"),
+        ("NaN", "broken JSON"),
+    ] {
+        let server = server(move |texts| {
+            let is_poisoned = texts.iter().any(|text| text.contains("poison"));
+            match name {
+                "null" => broken(texts, json!([1, null])),
+                _ if !is_poisoned => embeddings(texts, 2),
+                "NaN" => {
+                    ResponseTemplate::new(200).set_body_string("{\"data\":[{\"embedding\":[NaN]}]}")
+                }
+                "500" => ResponseTemplate::new(500).insert_header("Retry-After", "0"),
+                status => refusal(status.parse().unwrap(), "the text cannot be tokenised"),
+            }
+        })
+        .await;
+        let embedder = embedder(&at(&server), Some("m"));
+        let mut texts = vec!["fine"; 20];
+        texts[13] = "poison";
+        let made = in_bulk(&embedder, &texts);
+        let left_out: Vec<usize> = (0..20).filter(|at| made[*at].is_empty()).collect();
+        assert_eq!((made.len(), left_out), (20, vec![13]), "{name}");
+        let why = embedder.last_refusal().unwrap().to_string();
+        assert!(why.contains(says), "{name}: {why}");
+        // Who asks a question is told.
+        let line = embedder.embed(&["poison"]).unwrap_err().to_string();
+        assert!(line.contains(says), "{name}: {line}");
     }
 }
 
@@ -282,23 +482,101 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     assert_eq!(two.update(&|_| (), &stop).unwrap().embedded, 1);
     assert_eq!(base(&place, &at, "one").status().pending, 0);
 
-    // The same model, and the server answers another length from one day to the next.
+    // The same model, and the server answers another length from one day to the next: it is another
+    // model behind the same name.
     dims.store(3, Ordering::Relaxed);
     place.file("kb/b.md", "# Door\n\nThe door is locked at nine.\n");
-    let one = base(&place, &at, "one");
-    let error = one.update(&|_| (), &stop).unwrap_err();
-    let line = error.to_string();
-    assert!(matches!(error, KbError::Embed(_)), "{line}");
+    let later = base(&place, &at, "one");
+    later.update_words(&|_| (), &stop).unwrap();
+    let hits = later.search(SearchMode::Hybrid, "locked door", 3).unwrap();
+    assert_eq!(hits[0].source, "b.md", "its words are found all the same");
+    let line = later.embedding_trouble().unwrap().to_string();
+    let says = "the model gives vectors of 3 numbers where the index holds vectors of 4; `kb-agent \
+                index` embeds everything again";
+    assert!(line.ends_with(says), "{line}");
+    assert!(later.search(SearchMode::Vector, "locked door", 3).is_err());
+    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 2);
+    assert!(later.search(SearchMode::Vector, "locked door", 3).is_ok());
+    assert_eq!(later.embedding_trouble(), None);
+    assert_eq!(later.update(&|_| (), &stop).unwrap().embedded, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_swapped_model_is_one_sentence_at_a_search_and_mended_by_the_next_index() {
+    let dims = Arc::new(AtomicUsize::new(8));
+    let answered = dims.clone();
+    let server = server(move |texts| embeddings(texts, answered.load(Ordering::Relaxed))).await;
+    let place = small_base();
+    let command = |args: &[&str]| with_endpoint(place.command(args), &at(&server));
+    let index = ["index", "--kb", "kb", "--json"];
+    let search = ["search", "--kb", "kb", "--json", "gate"];
+    assert!(run(command(&index)).await.status.success());
+    dims.store(6, Ordering::Relaxed);
+    let found = run(command(&search)).await;
+    assert_eq!(json_lines(&found.stdout)[0]["source"], "gate.md");
+    let line = one_line(&found);
     assert!(
-        line.contains("3 numbers") && line.contains("vectors of 4"),
+        line.contains("6 numbers where the index holds vectors of 8"),
         "{line}"
     );
-    assert_eq!(one.status().pending, 1, "what was there is kept");
-    let hits = one.search(SearchMode::Hybrid, "locked door", 3).unwrap();
-    assert_eq!(hits[0].source, "b.md", "its words are found all the same");
-    assert!(one.search(SearchMode::Vector, "locked door", 3).is_err());
-    one.rebuild(&|_| (), &stop).unwrap();
-    assert!(one.search(SearchMode::Vector, "locked door", 3).is_ok());
+    assert!(
+        line.contains("`kb-agent index` embeds everything again"),
+        "{line}"
+    );
+    let ask = run(command(&["ask", "--kb", "kb", "When does the gate open?"])).await;
+    assert!(one_line(&ask).contains("`kb-agent index` embeds everything again"));
+    // Nothing is waiting for a vector, and all are made anew.
+    let report = run(command(&index)).await;
+    assert_eq!(json_lines(&report.stdout)[0]["embedded"], 2);
+    assert!(run(command(&search)).await.stderr.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r26_a_refused_text_is_listed_by_the_index_and_found_by_its_words() {
+    let server = server(|texts| {
+        if texts.iter().any(|text| text.contains("nine")) {
+            return refusal(400, "this text is not allowed");
+        }
+        embeddings(texts, 8)
+    })
+    .await;
+    let place = small_base();
+    let command = |args: &[&str]| with_endpoint(place.command(args), &at(&server));
+    let json = run(command(&["index", "--kb", "kb", "--json"])).await;
+    assert!(json.status.success(), "{}", text(&json.stderr));
+    let report = &json_lines(&json.stdout)[0];
+    assert_eq!(report["embedded"], 1);
+    assert_eq!(report["unembedded"][0]["path"], "door.md");
+    let plain = run(command(&["index", "--kb", "kb"])).await;
+    let said = text(&plain.stdout);
+    assert!(
+        said.contains("found by its words only: door.md:1: 127.0.0.1:"),
+        "{said}"
+    );
+    assert!(
+        said.contains("rejects the request (400): this text is not allowed"),
+        "{said}"
+    );
+    let found = run(command(&[
+        "search",
+        "--kb",
+        "kb",
+        "--json",
+        "locked at nine",
+    ]))
+    .await;
+    assert_eq!(json_lines(&found.stdout)[0]["source"], "door.md");
+
+    // A process that stays does not ask for it again and again.
+    let base = base(&place, &at(&server), "m");
+    let stop = AtomicBool::new(false);
+    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    let asked = sizes(&server).await.len();
+    assert_eq!((base.status().pending, base.status().words_only), (0, 1));
+    assert_eq!(base.update(&|_| (), &stop).unwrap().unembedded.len(), 1);
+    assert_eq!(sizes(&server).await.len(), asked);
+    place.file("kb/door.md", "# The door\n\nThe door is open.\n");
+    assert!(base.update(&|_| (), &stop).unwrap().unembedded.is_empty());
 }
 
 fn with_endpoint(mut command: Command, base_url: &str) -> Command {

@@ -774,7 +774,7 @@ fn a_server_that_is_not_there_is_named() {
     let output = place.ask("http://llm.example/v1", &proxy, "hello");
     let behind = case(
         "refused by a proxy",
-        "cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL",
+        "cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL, and HTTP_PROXY",
     );
     place.compare(&behind, &address, &output);
 }

@@ -46,6 +46,7 @@ pub fn settings(base_url: String) -> EndpointSettings {
         retries: 0,
         server: None,
         context_tokens: None,
+        authorities: Vec::new(),
         jobs: Jobs::default(),
         overrides: None,
         tools: &TOOLS,

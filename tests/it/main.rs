@@ -84,6 +84,7 @@ mod typos;
 mod upkeep_cost;
 mod waits;
 mod watch;
+mod ways_to_servers;
 mod what_if;
 mod workplace;
 mod xls;

@@ -680,3 +680,28 @@ fn trust_no_source_outside_the_folder_is_added_where_its_env_names_the_endpoint(
     );
     assert!(!listener.was_reached());
 }
+
+#[test]
+fn trust_an_authority_of_a_folder_vouches_for_no_server_that_gets_the_users_key() {
+    let clone = Clone::with("KB_AGENT_LLM_CA=theirs.pem\n");
+    let with_key = |args: &[&str]| {
+        let mut command = clone.command(args);
+        command
+            .env("KB_AGENT_LLM_BASE_URL", "https://127.0.0.1:1/v1")
+            .env("KB_AGENT_LLM_API_KEY", "sk-mine");
+        command.output().unwrap()
+    };
+    let ask = ["ask", "--kb", "docs", "hello"];
+    refused(&with_key(&ask), &["KB_AGENT_LLM_CA", "kb-agent trust"]);
+    assert!(clone.run(&["trust"]).status.success());
+    let parts = [
+        "KB_AGENT_LLM_API_KEY would be sent to theirs.pem",
+        "/clone/.env",
+    ];
+    refused(&with_key(&ask), &parts);
+    assert!(with_key(&["trust"]).status.success());
+    refused(
+        &with_key(&ask),
+        &["KB_AGENT_LLM_CA: theirs.pem: No such file"],
+    );
+}

@@ -1,12 +1,16 @@
 //! One server: requests, second attempts, and what it refuses.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder, StatusCode};
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::data::{EmbeddingData, InputType, RefusalKind, TextForm};
 use super::reply;
 use super::reply::Unusable;
 use crate::agent::ports::{CallWaits, EmbedError};
@@ -23,6 +27,29 @@ const REPLY_BYTES: usize = 64 << 20;
 /// A text that is still too long at this length is not what the server minds.
 const SHORTEST: usize = 200;
 const LISTING: Duration = Duration::from_secs(10);
+/// A text that every server takes.
+const PLAIN_TEXT: &str = "text";
+/// How often a part of a batch is asked for again that was refused whole.
+const TRIES_OF_A_PART: u32 = 2;
+
+/// Where the model is.
+#[derive(Debug, Clone)]
+pub struct EmbeddingEndpoint {
+    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`.
+    pub base_url: String,
+    /// Bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model; without one the first that the endpoint lists.
+    pub model: Option<String>,
+    /// Authorities that sign its certificate, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// What stands before a question, whatever is known of the model.
+    pub query_prefix: Option<String>,
+    /// What stands before a passage, whatever is known of the model.
+    pub passage_prefix: Option<String>,
+    /// What is known of models and of how servers refuse.
+    pub data: EmbeddingData,
+}
 
 /// How long a server is borne with.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +58,8 @@ pub struct Patience {
     request: Duration,
     /// Over all tries.
     total: Duration,
+    /// Whether a text that it refuses is left out and the others are asked for.
+    leaves_out: bool,
 }
 
 impl Patience {
@@ -39,19 +68,58 @@ impl Patience {
         tries: 2,
         request: Duration::from_secs(10),
         total: Duration::from_secs(10),
+        leaves_out: false,
     };
     /// An index is made.
     pub const BULK: Self = Self {
         tries: 5,
         request: Duration::from_mins(1),
         total: Duration::from_mins(1),
+        leaves_out: true,
     };
+}
+
+/// What the texts of a request are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    Query,
+    Passage,
+}
+
+/// A model and what it wants to be told.
+#[derive(Debug, Clone)]
+pub struct ModelInUse {
+    pub name: String,
+    pub form: TextForm,
+}
+
+/// How vectors are asked for.
+#[derive(Clone, Copy)]
+pub struct Demand<'a> {
+    pub model: &'a ModelInUse,
+    pub kind: TextKind,
+    pub patience: Patience,
+    pub waiting: &'a CallWaits,
 }
 
 /// An `/embeddings` server.
 pub struct EmbeddingServer {
     http: Client,
     site: Site,
+    data: EmbeddingData,
+    habits: Mutex<Habits>,
+}
+
+/// What is known of the server by what it refused.
+struct Habits {
+    takes_encoding: bool,
+    /// What it asked to be told.
+    input_type: Option<InputType>,
+    takes_input_type: bool,
+    /// Texts that it takes at a time.
+    most: usize,
+    /// Why it refused the last text that was left out.
+    refused: Option<Trouble>,
 }
 
 /// Why there are no vectors.
@@ -60,7 +128,24 @@ enum EmbeddingFailure {
     Passing(Trouble, Refusal),
     /// Less at a time may be accepted.
     TooLarge(Trouble),
+    /// One of the texts may be what it minds.
+    Refused(Trouble),
+    /// It may go better at once, with what has been learned.
+    Learned(Trouble),
     Final(Trouble),
+}
+
+#[derive(Serialize)]
+struct EmbeddingRequest<'a> {
+    model: &'a str,
+    input: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding_format: Option<&'static str>,
+    /// What it is told of the texts, by the field's name.
+    #[serde(flatten)]
+    told: BTreeMap<String, String>,
+    #[serde(skip)]
+    input_type: Option<InputType>,
 }
 
 /// What the server said of a refusal that may pass.
@@ -72,19 +157,24 @@ struct Refusal {
     after: Option<Duration>,
 }
 
-#[derive(Serialize)]
-struct EmbeddingRequest<'a> {
-    model: &'a str,
-    input: &'a [String],
-    encoding_format: &'static str,
-}
-
 impl EmbeddingServer {
     /// Checks the settings; sends nothing.
-    pub fn new(base_url: &str, api_key: Option<&SecretString>) -> Result<Self, EmbedError> {
-        let site = Site::new(base_url, api_key, &SETTINGS).map_err(EmbedError)?;
+    pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
+        let site = Site::new(&endpoint.base_url, endpoint.api_key.as_ref(), &SETTINGS);
+        let site = site.map_err(EmbedError)?.trusting(&endpoint.authorities);
         let http = site.client().map_err(EmbedError)?;
-        Ok(Self { http, site })
+        Ok(Self {
+            http,
+            site,
+            data: endpoint.data.clone(),
+            habits: Mutex::new(Habits {
+                takes_encoding: true,
+                input_type: None,
+                takes_input_type: true,
+                most: usize::MAX,
+                refused: None,
+            }),
+        })
     }
 
     /// The name of the first model that the server lists; `None` where there is no listing.
@@ -118,30 +208,69 @@ impl EmbeddingServer {
         }
     }
 
+    /// Why the last text that was left out is refused.
+    pub fn last_refusal(&self) -> Option<EmbedError> {
+        self.habits().refused.clone().map(EmbedError)
+    }
+
     /// One vector for each text. What is too large is asked for in parts, and of a single text
-    /// that is too long its beginning.
+    /// that is too long its beginning. Where texts may be left out, the vector of one that the server
+    /// refuses, while it takes another, is empty.
     pub async fn vectors(
         &self,
-        model: &str,
+        mut demand: Demand<'_>,
         texts: Vec<String>,
-        patience: (Patience, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let prefix = demand.prefix();
+        let texts: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let mut vectors = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
+        let mut takes_others = None;
         while let Some(mut batch) = waiting.pop() {
-            match self.patiently(model, &batch, patience).await {
-                Ok(found) => vectors.extend(found),
-                Err(EmbeddingFailure::TooLarge(_)) if batch.len() > 1 => {
-                    let rest = batch.split_off(batch.len() / 2);
-                    waiting.push(rest);
-                    waiting.push(batch);
+            let most = self.habits().most;
+            let failure = if batch.len() > most {
+                let rest = batch.split_off(most);
+                waiting.extend([rest, batch]);
+                continue;
+            } else {
+                match self.patiently(demand, &batch).await {
+                    Ok(found) => {
+                        vectors.extend(found);
+                        continue;
+                    }
+                    Err(failure) => failure,
                 }
-                Err(EmbeddingFailure::TooLarge(_)) if batch[0].len() > SHORTEST => {
-                    let half = batch[0].floor_char_boundary(batch[0].len() / 2);
-                    batch[0].truncate(half);
-                    waiting.push(batch);
+            };
+            let is_too_large = matches!(failure, EmbeddingFailure::TooLarge(_));
+            let is_of_a_text = is_too_large || matches!(failure, EmbeddingFailure::Refused(_));
+            if is_too_large && batch.len() == 1 && batch[0].len() > prefix.len() + SHORTEST {
+                let half = batch[0].floor_char_boundary(batch[0].len() / 2);
+                batch[0].truncate(half.max(prefix.len()));
+                waiting.push(batch);
+                continue;
+            }
+            let is_split = batch.len() > 1 && is_too_large;
+            if !is_split {
+                if !is_of_a_text || !demand.patience.leaves_out {
+                    return Err(EmbedError(failure.trouble()));
                 }
-                Err(failure) => return Err(EmbedError(failure.trouble())),
+                if takes_others.is_none() {
+                    let plain = [format!("{prefix}{PLAIN_TEXT}")];
+                    takes_others = Some(self.patiently(demand, &plain).await.is_ok());
+                }
+                if takes_others == Some(false) {
+                    return Err(EmbedError(failure.trouble()));
+                }
+                demand.patience.tries = TRIES_OF_A_PART;
+            }
+            if batch.len() > 1 {
+                let rest = batch.split_off(batch.len() / 2);
+                waiting.extend([rest, batch]);
+            } else {
+                let trouble = failure.trouble();
+                tracing::warn!(%trouble, "a text is left out");
+                self.habits().refused = Some(trouble);
+                vectors.push(Vec::new());
             }
         }
         Ok(vectors)
@@ -158,22 +287,30 @@ impl EmbeddingServer {
 
     async fn patiently(
         &self,
-        model: &str,
+        demand: Demand<'_>,
         texts: &[String],
-        (patience, waiting): (Patience, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
+        let Demand {
+            patience, waiting, ..
+        } = demand;
         let begun = Instant::now();
         let mut tried = 0;
         loop {
-            let once = self.once(model, texts, (patience.request, waiting));
-            let (line, refusal) = match once.await {
+            let (line, refusal) = match self.once(demand, texts).await {
                 Err(EmbeddingFailure::Passing(line, refusal)) => (line, refusal),
+                Err(EmbeddingFailure::Learned(line)) => {
+                    tracing::debug!(%line, "the embedding is asked for in another way");
+                    continue;
+                }
                 outcome => return outcome,
             };
             tried += 1;
             let pause = refusal.after.unwrap_or_else(|| backoff(tried));
             if tried >= patience.tries || begun.elapsed() + pause > patience.total {
-                return Err(EmbeddingFailure::Final(line));
+                return Err(match refusal.status {
+                    Some(500 | 502) => EmbeddingFailure::Refused(line),
+                    _ => EmbeddingFailure::Final(line),
+                });
             }
             waiting.retry(refusal.status, pause, tried + 1, patience.tries);
             tracing::debug!(%line, ?pause, "the embedding is asked for again");
@@ -183,31 +320,98 @@ impl EmbeddingServer {
 
     async fn once(
         &self,
-        model: &str,
+        demand: Demand<'_>,
         texts: &[String],
-        (timeout, waiting): (Duration, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
-        let body = EmbeddingRequest {
-            model,
-            input: texts,
-            encoding_format: "float",
-        };
-        let request = self.http.post(self.site.url(&["embeddings"])).json(&body);
-        let (status, after, body) = self.exchange(request, timeout, waiting).await?;
+        let request = self.http.post(self.site.url(&["embeddings"]));
+        let sent = self.body(demand, texts);
+        let request = request.json(&sent);
+        let (status, after, body) = self
+            .exchange(request, demand.patience.request, demand.waiting)
+            .await?;
         if !status.is_success() {
             let line = self.site.refusal(status, &body);
-            return Err(match status.as_u16() {
+            let code = status.as_u16();
+            if let 400 | 403 | 415 | 422 | 500 = code
+                && let Some(minded) = self.minded(&sent, &said(&body), &line)
+            {
+                return Err(minded);
+            }
+            return Err(match code {
                 413 => EmbeddingFailure::TooLarge(line),
-                400 | 422 | 500 if complains_of_size(&body) => EmbeddingFailure::TooLarge(line),
+                400 | 403 | 406 | 415 | 422 | 451 => EmbeddingFailure::Refused(line),
                 501 | 505 => EmbeddingFailure::Final(line),
                 408 | 409 | 425 | 429 | 500..=599 => {
-                    let status = Some(status.as_u16());
+                    let status = Some(code);
                     EmbeddingFailure::Passing(line, Refusal { status, after })
                 }
                 _ => EmbeddingFailure::Final(line),
             });
         }
-        reply::vectors(&body, texts.len()).map_err(|unusable| self.unusable(unusable, texts.len()))
+        reply::vectors(&body, texts.len())
+            .map_err(|unusable| self.unusable(unusable, &sent, texts.len()))
+    }
+
+    fn body<'a>(&self, demand: Demand<'a>, texts: &'a [String]) -> EmbeddingRequest<'a> {
+        let habits = self.habits();
+        let known = demand.model.form.input_type.as_ref();
+        let wanted = habits.input_type.as_ref().or(known);
+        let input_type = wanted.filter(|_| habits.takes_input_type).cloned();
+        let told = input_type.as_ref().map(|of| {
+            let value = match demand.kind {
+                TextKind::Query => &of.query,
+                TextKind::Passage => &of.passage,
+            };
+            (of.field.clone(), value.clone())
+        });
+        EmbeddingRequest {
+            model: &demand.model.name,
+            input: texts,
+            encoding_format: habits.takes_encoding.then_some("float"),
+            told: told.into_iter().collect(),
+            input_type,
+        }
+    }
+
+    /// What an error that says this makes of the request, if it is one that can be made otherwise.
+    fn minded(
+        &self,
+        sent: &EmbeddingRequest<'_>,
+        said: &str,
+        line: &Trouble,
+    ) -> Option<EmbeddingFailure> {
+        let line = line.clone();
+        let mut habits = self.habits();
+        Some(match self.data.refusal(said)? {
+            RefusalKind::TooLarge => EmbeddingFailure::TooLarge(line),
+            RefusalKind::TooMany => {
+                habits.most = (sent.input.len() / 2).clamp(1, habits.most);
+                EmbeddingFailure::TooLarge(line)
+            }
+            // What another request has learned meanwhile holds for this one too.
+            RefusalKind::Encoding if sent.encoding_format.is_some() => {
+                habits.takes_encoding = false;
+                EmbeddingFailure::Learned(line)
+            }
+            RefusalKind::InputType => {
+                let asked = InputType::asked_for(said);
+                let is_told = sent.input_type.is_some();
+                let is_of_no_use = sent.input_type == habits.input_type;
+                if is_told && is_of_no_use && habits.input_type.as_ref() == Some(&asked) {
+                    habits.takes_input_type = false;
+                } else if habits.takes_input_type {
+                    habits.input_type = Some(asked);
+                } else if !is_told {
+                    return None;
+                }
+                EmbeddingFailure::Learned(line)
+            }
+            RefusalKind::Encoding => return None,
+        })
+    }
+
+    fn habits(&self) -> MutexGuard<'_, Habits> {
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Status, `Retry-After` and body. Everything that happens on the way is worth another try,
@@ -251,50 +455,81 @@ impl EmbeddingServer {
         in_time.unwrap_or_else(|_| Err(late()))
     }
 
-    fn unusable(&self, unusable: Unusable, texts: usize) -> EmbeddingFailure {
+    fn unusable(
+        &self,
+        unusable: Unusable,
+        sent: &EmbeddingRequest<'_>,
+        texts: usize,
+    ) -> EmbeddingFailure {
         let host = self.site.host();
-        EmbeddingFailure::Final(match unusable {
-            Unusable::NotAReply(what) => self.site.not_a_reply(what, "vectors"),
-            Unusable::Error(error) => self.site.error_object(&error),
-            Unusable::Count(count) => Trouble::new(
-                format!("{host} gave {count} vectors for {texts} texts"),
-                format!("check {}", SETTINGS.model),
-            ),
-            Unusable::Mixed(expected, found) => self.mixed(expected, found).0,
-            Unusable::NotNumbers => Trouble::new(
-                format!("{host} gave a vector that holds no numbers"),
-                format!("check {}", SETTINGS.model),
-            ),
-        })
+        let check = format!("check {}", SETTINGS.model);
+        match unusable {
+            // What a number that is none makes of JSON.
+            Unusable::NotAReply(what @ "broken JSON") => {
+                EmbeddingFailure::Refused(self.site.not_a_reply(what, "vectors"))
+            }
+            Unusable::NotAReply(what) => {
+                EmbeddingFailure::Final(self.site.not_a_reply(what, "vectors"))
+            }
+            Unusable::Error(error) => {
+                let line = self.site.error_object(&error);
+                let said = error_message(&error).unwrap_or_default();
+                let minded = self.minded(sent, &said, &line);
+                minded.unwrap_or(EmbeddingFailure::Refused(line))
+            }
+            Unusable::Count(count) => {
+                let what = format!("{host} gave {count} vectors for {texts} texts");
+                let line = Trouble::new(what, check);
+                if count == 0 || count > texts {
+                    return EmbeddingFailure::Final(line);
+                }
+                // Some servers take several texts for one.
+                self.habits().most = count;
+                EmbeddingFailure::TooLarge(line)
+            }
+            Unusable::Mixed(expected, found) => {
+                EmbeddingFailure::Final(self.mixed(expected, found).0)
+            }
+            Unusable::NotNumbers => {
+                let what = format!("{host} gave a vector that holds no numbers");
+                EmbeddingFailure::Refused(Trouble::new(what, check))
+            }
+        }
+    }
+}
+
+impl<'a> Demand<'a> {
+    fn prefix(&self) -> &'a str {
+        let form = &self.model.form;
+        match self.kind {
+            TextKind::Query => &form.query,
+            TextKind::Passage => &form.passage,
+        }
     }
 }
 
 impl EmbeddingFailure {
     fn trouble(self) -> Trouble {
         match self {
-            Self::Passing(trouble, _) | Self::TooLarge(trouble) | Self::Final(trouble) => trouble,
+            Self::Passing(trouble, _)
+            | Self::TooLarge(trouble)
+            | Self::Refused(trouble)
+            | Self::Learned(trouble)
+            | Self::Final(trouble) => trouble,
         }
     }
 }
 
-/// Whether an error is about how much was sent. Servers have no common status for it: 400, 413,
-/// 422 and 500 all occur.
-fn complains_of_size(body: &[u8]) -> bool {
-    let said = serde_json::from_slice::<Value>(body)
-        .ok()
-        .and_then(|error| error_message(&error))
-        .unwrap_or_else(|| String::from_utf8_lossy(body).into_owned())
-        .to_lowercase();
-    [
-        "too large",
-        "too long",
-        "too many",
-        "context length",
-        "context size",
-        "batch size",
-        "maximum allowed",
-        "exceeds",
-    ]
-    .iter()
-    .any(|sign| said.contains(sign))
+/// The words of an error, and the field that it is about where that stands apart.
+fn said(body: &[u8]) -> String {
+    let Ok(error) = serde_json::from_slice::<Value>(body) else {
+        return String::from_utf8_lossy(body).into_owned();
+    };
+    let place = error.pointer("/detail/0/loc").map(Value::to_string);
+    let message = error_message(&error);
+    [message, place]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }

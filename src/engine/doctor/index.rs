@@ -224,7 +224,7 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
             AREA,
             NAME,
             format!("{model} gives vectors of {here} numbers where the index holds {there}"),
-            "kb-agent index --rebuild embeds everything again",
+            "kb-agent index embeds everything again",
         );
     }
     if let Some(why) = &seen.damaged_vectors

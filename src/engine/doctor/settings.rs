@@ -105,6 +105,10 @@ fn refusal(error: &SettingError) -> Check {
             let what = format!("{name} is '{value}': it must be {allowed}");
             ("value", what, format!("set {name} to {meant}"))
         }
+        SettingError::Certificates { why, .. } => {
+            let next = "give a certificate file in PEM form".to_owned();
+            ("value", format!("{name}: {why}"), next)
+        }
         SettingError::NotText { .. } => {
             let what = format!("{name} is not UTF-8 text");
             ("value", what, format!("give {name} in UTF-8"))

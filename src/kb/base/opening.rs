@@ -78,6 +78,7 @@ impl KnowledgeBase {
             roots,
             name,
             shared,
+            refused: Mutex::default(),
             last: Mutex::new(last),
             embedder: MonitoredEmbedder::new(embedder),
             store,

@@ -32,6 +32,12 @@ pub(in crate::kb) trait Store: Send + Sync {
     /// while there is another, this is [`KbError::Locked`], at once.
     fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError>;
 
+    /// How many numbers the vectors of the model have; `None` while there are none, and where others
+    /// keep vectors there too, perhaps by servers of their own.
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+        limits.check().map(|()| None)
+    }
+
     /// The leadership of that name for so long, renewed or not; `None` while another holds it.
     fn lease(
         &self,
@@ -51,9 +57,6 @@ pub trait Lease: Send {
 pub(in crate::kb) trait Administration {
     /// What is wrong with it; makes and mends nothing.
     fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError>;
-
-    /// How many numbers the vectors of this model have; `None` while there are none.
-    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError>;
 }
 
 /// What is wrong with an index, in a line each; the next update makes it anew.

@@ -2,10 +2,10 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::job::{Job, Phase};
+use super::job::{Job, Phase, Unembedded};
 use crate::kb::chunk::with_heading;
 use crate::kb::error::KbError;
-use crate::kb::index::{ChunkId, Reader, VectorBatch, Wanted};
+use crate::kb::index::{ChunkId, Passage, Reader, VectorBatch, Wanted};
 use crate::kb::index::{ChunkKey, KeyHash};
 
 /// Chunks embedded between two writes, at first …
@@ -18,12 +18,19 @@ const PAGE: usize = 4096;
 const SHORT: Duration = Duration::from_millis(100);
 
 /// Embeds what has no vector yet, kept batch by batch, and says how many that were. What is
-/// indexed meanwhile is embedded too, what vanishes is not.
+/// indexed meanwhile is embedded too, what vanishes is not. Where the model gives vectors of another
+/// length than the index holds, all are made anew.
 pub(super) fn embed(
     job: &Job<'_>,
     mut vectors: Box<dyn VectorBatch + '_>,
 ) -> Result<usize, KbError> {
+    if is_of_another_length(job)? {
+        tracing::warn!("the model gives vectors of another length: all are made anew");
+        vectors.clear(job.limits())?;
+    }
     let mut tried: HashSet<ChunkKey, KeyHash> = HashSet::default();
+    // What was refused once in this process is not asked for again at each change of a file.
+    tried.extend(job.refused().keys());
     let mut batch = BATCH.max(job.embedder.batch());
     let mut done = 0;
     loop {
@@ -32,8 +39,10 @@ pub(super) fn embed(
         let mut cursor = None;
         let mut is_moved_on = false;
         let mut found_new = false;
+        let mut still_pending: HashSet<ChunkKey, KeyHash> = HashSet::default();
         while !is_moved_on {
             let page = reader.pending(cursor, PAGE, job.limits())?;
+            still_pending.extend(page.chunks.iter().map(|(_, key)| *key));
             let chunks = page.chunks.into_iter();
             let chunks: Vec<_> = chunks.filter(|(_, key)| !tried.contains(key)).collect();
             let total = done + chunks.len().max(pending.saturating_sub(tried.len()));
@@ -51,9 +60,10 @@ pub(super) fn embed(
                 }
                 let begun = Instant::now();
                 let end = chunks.len().min(at + batch);
-                let Some(made) = embedded(job, reader.as_ref(), &chunks[at..end])? else {
+                let Some(mut made) = embedded(job, reader.as_ref(), &chunks[at..end])? else {
                     return Ok(done);
                 };
+                made.retain(|(_, vector)| !vector.is_empty());
                 vectors.put(&made, job.limits())?;
                 tried.extend(chunks[at..end].iter().map(|(_, key)| *key));
                 done += made.len();
@@ -74,6 +84,7 @@ pub(super) fn embed(
             vectors.complete(job.limits())?;
         }
         if !found_new {
+            job.refused().retain(|key, _| still_pending.contains(key));
             if done > 0 {
                 job.report(Phase::Embedding, done, done);
             }
@@ -96,15 +107,38 @@ fn embedded(
     let known = chunks
         .iter()
         .zip(fetched)
-        .filter_map(|((_, key), fetched)| {
-            let passage = fetched?.passage?;
-            Some((*key, with_heading(&passage.heading, &passage.text)))
-        });
-    let (keys, texts): (Vec<ChunkKey>, Vec<String>) = known.unzip();
+        .filter_map(|((_, key), fetched)| Some((*key, fetched?.passage?)));
+    let (keys, passages): (Vec<ChunkKey>, Vec<Passage>) = known.unzip();
+    let texts = passages
+        .iter()
+        .map(|passage| with_heading(&passage.heading, &passage.text));
+    let texts: Vec<String> = texts.collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     if texts.is_empty() {
         return Ok(Some(Vec::new()));
     }
     let made = job.embedder.embed_unless(&texts, job.priority, job.stop)?;
-    Ok(made.map(|made| keys.into_iter().zip(made).collect()))
+    let Some(made) = made else {
+        return Ok(None);
+    };
+    for ((key, passage), vector) in keys.iter().zip(passages).zip(&made) {
+        if vector.is_empty() {
+            let why = job.embedder.last_refusal();
+            let refused = Unembedded {
+                path: passage.source,
+                lines: passage.lines,
+                why: why.map_or_else(String::new, |why| why.0.what),
+            };
+            job.refused().insert(*key, refused);
+        }
+    }
+    Ok(Some(keys.into_iter().zip(made).collect()))
+}
+
+/// Whether the model has become another one behind its name.
+fn is_of_another_length(job: &Job<'_>) -> Result<bool, KbError> {
+    let Some(kept) = job.store.dimensions(job.limits())? else {
+        return Ok(false);
+    };
+    Ok(job.embedder.length_now().is_some_and(|now| now != kept))
 }

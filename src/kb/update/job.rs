@@ -1,12 +1,15 @@
 //! One update, and what comes of it.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::changes::PassedOver;
 use crate::agent::ports::{BulkPriority, Embedder};
+use crate::domain::LineRange;
 use crate::kb::budget::ByteBudget;
 use crate::kb::error::KbError;
-use crate::kb::index::{Limits, Store};
+use crate::kb::index::{ChunkKey, KeyHash, Limits, Store};
 use crate::kb::source::Roots;
 use crate::kb::source::Skipped;
 use crate::kb::source::TextCache;
@@ -62,6 +65,8 @@ pub struct UpdateReport {
     pub skipped: Vec<Skipped>,
     /// What documents hold and their texts do not, by their paths.
     pub gaps: Vec<Gap>,
+    /// Passages that the embedding refuses, and that are found by their words only.
+    pub unembedded: Vec<Unembedded>,
     /// Files that were looked at to find this out.
     pub looked_at: usize,
 }
@@ -75,6 +80,20 @@ pub struct Gap {
     pub missing: Vec<String>,
 }
 
+/// A passage that the embedding refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unembedded {
+    /// Its file, as evidence names it.
+    pub path: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// What the embedding says of it.
+    pub why: String,
+}
+
+/// Passages that the embedding refuses, by the keys of their chunks.
+pub(in crate::kb) type Refused = HashMap<ChunkKey, Unembedded, KeyHash>;
+
 /// One update.
 pub(in crate::kb) struct Job<'a> {
     pub roots: &'a Roots,
@@ -87,6 +106,8 @@ pub(in crate::kb) struct Job<'a> {
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Ends it as soon as can be.
     pub stop: &'a AtomicBool,
+    /// What this process has found to be refused.
+    pub refused: &'a Mutex<Refused>,
     /// How its embedding shares the cores.
     pub priority: BulkPriority,
     /// Ends an embedding as soon as something has been embedded.
@@ -97,6 +118,10 @@ impl Job<'_> {
     pub(super) fn is_to_pause(&self) -> bool {
         self.pause
             .is_some_and(|pause| pause.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn refused(&self) -> MutexGuard<'_, Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For a call to the index that begins now.

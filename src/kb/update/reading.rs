@@ -410,6 +410,7 @@ mod tests {
         store: EmbeddedStore,
         texts: TextCache,
         passed_over: PassedOver,
+        refused: std::sync::Mutex<super::super::job::Refused>,
         budget: ByteBudget,
         stop: AtomicBool,
     }
@@ -427,6 +428,7 @@ mod tests {
                 store: EmbeddedStore::open(home.path(), "absent").unwrap(),
                 texts: TextCache::open(home.path()),
                 passed_over: PassedOver::default(),
+                refused: std::sync::Mutex::default(),
                 budget: ByteBudget::new(LIMIT),
                 stop: AtomicBool::new(false),
                 docs,
@@ -441,6 +443,7 @@ mod tests {
                 texts: &self.texts,
                 embedder: &Absent,
                 passed_over: &self.passed_over,
+                refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
                 stop: &self.stop,

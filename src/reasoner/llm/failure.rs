@@ -122,7 +122,9 @@ impl ChatSite {
         let site = http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
             .map_err(ReasonerError::Refused)?;
         Ok(Self {
-            http: site.connecting_within(settings.timeout / 2),
+            http: site
+                .connecting_within(settings.timeout / 2)
+                .trusting(&settings.authorities),
             wordings: Arc::new(wordings),
         })
     }

@@ -54,6 +54,7 @@ pub fn stream(input: &[u8]) {
         retries: 0,
         server: None,
         context_tokens: None,
+        authorities: Vec::new(),
         jobs: Jobs::default(),
         overrides: None,
         tools: &[],

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
 use crate::agent::ports::ToolDescriptor;
@@ -24,6 +25,8 @@ pub struct EndpointSettings {
     pub server: Option<String>,
     /// How many tokens the model reads; `None` where that is unknown.
     pub context_tokens: Option<usize>,
+    /// Authorities that sign its certificate, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
     /// Model and limits of each job.
     pub jobs: Jobs,
     /// The folder with the user's own prompts, prices and servers.

@@ -74,6 +74,12 @@ impl Store for EmbeddedStore {
     }
 
     /// A lock that its process holds for as long as it lives.
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+        limits.check()?;
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(vectors.dimensions())
+    }
+
     fn lease(
         &self,
         name: &str,

@@ -225,12 +225,6 @@ impl Administration for EmbeddedStore {
             vectors: Vectors::damage(&self.home, model_id),
         })
     }
-
-    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
-        limits.check()?;
-        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(vectors.dimensions())
-    }
 }
 
 fn dir_in(home: &Path) -> PathBuf {

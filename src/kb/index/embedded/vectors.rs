@@ -130,7 +130,7 @@ impl Vectors {
                 vector.len(),
                 self.dims
             ),
-            "`kb-agent index --rebuild` embeds everything again",
+            "`kb-agent index` embeds everything again",
         ))))
     }
 

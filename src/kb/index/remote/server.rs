@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
@@ -24,6 +22,7 @@ use super::address::StoreAddress;
 use super::fault::{Fault, unreachable};
 use super::schema;
 use super::wait::wait_for;
+use crate::files::read_certificates;
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 use crate::text::Trouble;
@@ -383,15 +382,6 @@ fn tls(ca: Option<&Path>) -> Result<ClientConfig, KbError> {
         return Ok(verified.with_no_client_auth());
     };
     let mut roots = RootCertStore::empty();
-    let read = CertificateDer::pem_file_iter(path);
-    let read = read.and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let read = read.map_err(|error| unusable(format!("{}: {error}", path.display())))?;
-    for certificate in read {
-        let added = roots.add(certificate);
-        added.map_err(|error| unusable(format!("{}: {error}", path.display())))?;
-    }
-    if roots.is_empty() {
-        return Err(unusable(format!("{} holds no certificate", path.display())));
-    }
+    roots.add_parsable_certificates(read_certificates(path).map_err(unusable)?);
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
