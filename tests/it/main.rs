@@ -47,6 +47,7 @@ mod llm_server;
 mod llm_settings;
 mod llm_wire;
 mod model_calls;
+mod models;
 mod notes_and_folders;
 mod offline;
 mod own_base;

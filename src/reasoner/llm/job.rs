@@ -83,6 +83,16 @@ impl Jobs {
             ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
         }
     }
+
+    /// The same, to be changed.
+    pub fn of_mut(&mut self, job: ModelJob) -> &mut JobSettings {
+        match job {
+            ModelJob::Analyze => &mut self.analyze,
+            ModelJob::Plan => &mut self.plan,
+            ModelJob::Grade => &mut self.grade,
+            ModelJob::Synthesize | ModelJob::SmallTalk => &mut self.synthesize,
+        }
+    }
 }
 
 impl Jobs {

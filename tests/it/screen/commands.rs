@@ -109,7 +109,7 @@ fn windows_tell_which_engine_answers_and_what_to_try() {
     let mut screen = screen();
     play(&mut screen, runs::complex());
     play(&mut screen, runs::simple());
-    for (command, name) in [("/model", "model"), ("/try", "samples")] {
+    for (command, name) in [("/engine", "model"), ("/try", "samples")] {
         write(&mut screen, command);
         tap(&mut screen, KeyCode::Enter);
         pictures(name, &mut screen);
