@@ -204,10 +204,13 @@ fn models_note(list: &ModelList, width: usize) -> Option<Row> {
         }
     }
     let left_out = match listing.left_out {
-        0 => String::new(),
-        count => format!("{count} cannot chat "),
+        0 => Row::default(),
+        count => Row::of(Ink::Dim, format!("{count} cannot chat ")),
     };
-    Some(jobs.and_right(Row::of(Ink::Dim, left_out), width))
+    if jobs.width() + left_out.width() >= width {
+        return Some(jobs);
+    }
+    Some(jobs.and_right(left_out, width))
 }
 
 fn model_rows(

@@ -94,22 +94,6 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let knowledge = &model.knowledge;
     // Progress says more than the counts that it will change, and takes their room.
     let working = knowledge.indexing || knowledge.stopped || knowledge.pending > 0;
-    let mut right = Row::of(Ink::Text, " ");
-    match model.mode {
-        Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
-        Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
-        Mode::Llm => right.push(Ink::Text, models_in(&model.models, width / 3)),
-    }
-    if let Some((at, of)) = model.shown_among() {
-        let words = format!("run {at} of {of}");
-        if width >= if working { 130 } else { 90 } {
-            right.push(Ink::Border, " ── ");
-            right.push(Ink::Dim, words);
-        } else if of > 1 && !working && width >= 60 {
-            right.push(Ink::Dim, format!(" · {words}"));
-        }
-    }
-    right.push(Ink::Text, " ");
     let mut left = Row::of(Ink::Brand, " kb-agent ");
     if !knowledge.name.is_empty() {
         left.push(Ink::Border, "── ");
@@ -125,6 +109,28 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.join(pace::progress(knowledge, &model.pace, width));
         left.push(Ink::Text, " ");
     }
+    let mut run = Row::default();
+    if let Some((at, of)) = model.shown_among() {
+        let words = format!("run {at} of {of}");
+        if width >= if working { 130 } else { 90 } {
+            run.push(Ink::Border, " ── ");
+            run.push(Ink::Dim, words);
+        } else if of > 1 && !working && width >= 60 {
+            run.push(Ink::Dim, format!(" · {words}"));
+        }
+    }
+    let mut right = Row::of(Ink::Text, " ");
+    match model.mode {
+        Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
+        Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
+        Mode::Llm => {
+            // All that is left beside the ends, and a third of the line in any case.
+            let used = left.width() + run.width() + 8;
+            let room = width.saturating_sub(used).max(width / 3);
+            right.push(Ink::Text, models_in(&model.models, room));
+        }
+    }
+    let right = right.join(run).with(Ink::Text, " ");
     line_with_ends(places.screen, 0, left, right, theme, buffer);
 }
 

@@ -279,17 +279,16 @@ fn a_model_that_is_not_listed_is_reported_with_those_that_are_near() {
     let unknown = || error("404 Not Found", "", "model 'larger' not found");
     let server = serving(vec![unknown()], vec![says(ANSWER)]);
     let report = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "larger")]);
-    report.has(
-        "endpoint",
-        "jobs",
-        "note",
-        "larger does grade, and is none of the models listed (2)",
-        "set KB_AGENT_LLM_MODEL_GRADE to one that chats, such as large",
-    );
+    let jobs = report.of("endpoint", "jobs");
     assert_eq!(
-        report.of("endpoint", "jobs")[0]["detail"],
-        "large does analyze, plan, answer"
+        (&jobs[1]["status"], &jobs[1]["detail"], &jobs[1]["next"]),
+        (
+            &json!("note"),
+            &json!("larger does grade, and is none of the models listed (2)"),
+            &json!("set KB_AGENT_LLM_MODEL_GRADE to one that chats, such as large"),
+        )
     );
+    assert_eq!(jobs[0]["detail"], "large does analyze, plan, answer");
     // Whether it is there all the same, only asking it can tell.
     let structured = report.of("endpoint", "structured");
     assert_eq!(structured[0]["status"], "broken");
@@ -309,16 +308,19 @@ fn a_model_that_is_not_listed_is_reported_with_those_that_are_near() {
 fn a_model_that_cannot_chat_is_marked_with_its_job() {
     let server = FaultServer::start(&[
         ("", vec![listing(&["bge-m3", "large"])]),
+        ("plan", vec![says(SCORES)]),
         ("grade_evidence", vec![says(SCORES)]),
         ("synthesize", vec![says(ANSWER)]),
     ]);
     let report = examined(&server, &[("KB_AGENT_LLM_MODEL_PLAN", "bge-m3")]);
-    report.has(
-        "endpoint",
-        "jobs",
-        "note",
-        "bge-m3 does plan, and cannot chat by its name or kind",
-        "set KB_AGENT_LLM_MODEL_PLAN to one that chats, such as large",
+    let jobs = report.of("endpoint", "jobs");
+    assert_eq!(
+        (&jobs[1]["status"], &jobs[1]["detail"], &jobs[1]["next"]),
+        (
+            &json!("note"),
+            &json!("bge-m3 does plan, and cannot chat by its name or kind"),
+            &json!("set KB_AGENT_LLM_MODEL_PLAN to one that chats, such as large"),
+        )
     );
     report.has(
         "endpoint",

@@ -52,8 +52,8 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
     tap(&mut screen, KeyCode::Down);
     tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("Questions go by simple"));
-    write(&mut screen, "/mod");
-    click(&mut screen, "/model", (100, 30));
+    write(&mut screen, "/eng");
+    click(&mut screen, "/engine", (100, 30));
     let text = screen.text(100, 30);
     assert!(text.contains("offline, built in"), "{text}");
     tap(&mut screen, KeyCode::Esc);
