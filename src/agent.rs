@@ -8,6 +8,7 @@
 mod citation_marks;
 mod citations;
 mod context;
+mod current_reasoner;
 mod dialogue;
 mod events;
 mod nodes;
@@ -18,6 +19,7 @@ mod state;
 mod worker;
 
 pub use citations::without_marks;
+pub use current_reasoner::CurrentReasoner;
 pub use dialogue::{CurrentDialogue, Dialogue};
 pub use run::{Agent, RunRequest};
 pub use state::AgentState;

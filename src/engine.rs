@@ -15,6 +15,7 @@ mod index_status;
 mod indexing;
 mod kinds;
 mod knowledge;
+mod models;
 mod naming;
 mod opening;
 mod overview;
@@ -42,9 +43,10 @@ use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
 use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
-use crate::protocol::{Event, EventBody, RecordedSession, Update};
+use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
 
 use adding::{Adding, CurrentBase};
+use thinking::ThinkingEngine;
 
 pub use crate::agent::RunRequest;
 pub use conversation::{Conversation, EngineChannels, channels};
@@ -69,6 +71,7 @@ const EVENTS_IN_FLIGHT: usize = 256;
 /// Everything that answers questions over one knowledge base.
 pub struct Engine {
     agent: Agent,
+    thinking: ThinkingEngine,
     knowledge: CurrentBase,
     adding: Arc<Adding>,
     profile: Profile,
@@ -188,6 +191,11 @@ impl Engine {
         self.agent.ports.reasoner.identity()
     }
 
+    /// Which model does which job.
+    pub fn models(&self) -> JobModels {
+        self.thinking.models()
+    }
+
     /// What the person should know before the first question, one line each.
     pub fn notices(&self) -> &[String] {
         &self.notices
@@ -234,6 +242,7 @@ impl Running {
                 | Update::Knowledge(_)
                 | Update::Contents(_)
                 | Update::Document(_)
+                | Update::Model(_)
                 | Update::NotAsked { .. }
                 | Update::Session(_)
                 | Update::Paths { .. }

@@ -14,6 +14,7 @@ mod end;
 mod figures;
 mod gradings;
 mod history;
+mod models;
 mod packed;
 mod parts;
 mod record;
@@ -31,6 +32,10 @@ pub use end::RunEnd;
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{DayStatistics, RunHistory};
+pub use models::{
+    JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
+    ModelWish, OFFLINE_HAS_NO_MODELS, joined,
+};
 pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};

@@ -50,6 +50,8 @@ mod menu;
 mod message;
 mod mistake;
 mod model;
+mod model_list;
+mod models;
 mod mouse;
 mod notice;
 mod overlay;

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Complexity, without_mentions};
 use crate::protocol::{Command, Event, RunId};
 
+use super::current_reasoner::CurrentReasoner;
 use super::dialogue::{CurrentDialogue, Dialogue};
 use super::ports::{Narrowed, WaitSink};
 use super::run::{Agent, RunRequest};
@@ -37,6 +38,7 @@ pub struct Worker {
     events: mpsc::Sender<Event>,
     waits: WaitSink,
     dialogue: CurrentDialogue,
+    reasoner: CurrentReasoner,
 }
 
 impl Worker {
@@ -51,6 +53,7 @@ impl Worker {
         let dialogue = CurrentDialogue::default();
         dialogue.replace(Dialogue::of(&agent.session));
         Self {
+            reasoner: CurrentReasoner::new(agent.ports.reasoner.clone()),
             agent,
             commands,
             events,
@@ -62,6 +65,11 @@ impl Worker {
     /// The conversation in which it answers; another one holds from the next question on.
     pub fn dialogue(&self) -> CurrentDialogue {
         self.dialogue.clone()
+    }
+
+    /// What thinks; another holds from the next question on.
+    pub fn reasoner(&self) -> CurrentReasoner {
+        self.reasoner.clone()
     }
 
     /// Works until the sender of the commands is gone; a run that is still going on is cancelled
@@ -90,6 +98,7 @@ impl Worker {
                 | Command::ReadDocument { .. }
                 | Command::Session(_)
                 | Command::Index(_)
+                | Command::Model(_)
                 | Command::ReadStatistics
                 | Command::LeaveStatistics
                 | Command::AddSource(_)
@@ -125,6 +134,7 @@ impl Worker {
             .lock()
             .session()
             .clone_into(&mut self.agent.session);
+        self.agent.ports.reasoner = self.reasoner.get();
         let runs = prepared.into_iter().map(|Prepared { id, request }| {
             let asked = without_mentions(&request.query);
             let retry_of = request.retry_of.clone();
@@ -149,6 +159,7 @@ impl Worker {
                         | Command::ReadDocument { .. }
                         | Command::Session(_)
                         | Command::Index(_)
+                        | Command::Model(_)
                         | Command::ReadStatistics
                         | Command::LeaveStatistics
                         | Command::AddSource(_)

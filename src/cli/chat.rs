@@ -61,7 +61,7 @@ async fn converse(
         opening = Opening::begin(settings) => opening?,
         () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
     };
-    let identity = opening.identity();
+    let (identity, models) = (opening.identity(), opening.models());
     let profile = opening.profile().clone();
     let samples = if profile.is_demo { SAMPLES } else { &[] };
     let mut notices = opening.notices().to_vec();
@@ -91,7 +91,7 @@ async fn converse(
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
         mode: identity.mode,
-        model: identity.model,
+        models,
         endpoint: profile.endpoint,
         limits: settings.limits,
         samples: samples

@@ -12,7 +12,7 @@ use super::split_file;
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
 use crate::engine::channels;
-use crate::protocol::{Event, RunSummary};
+use crate::protocol::{Event, JobModels, RunSummary};
 use crate::report::markdown;
 use crate::tui::{Setup, ThemeName, replay};
 
@@ -104,7 +104,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
         mode: run.mode,
-        model: run.model.clone(),
+        models: JobModels::of(&run.model),
         endpoint: None,
         limits: settings.limits,
         samples: Vec::new(),

@@ -17,6 +17,7 @@ use crate::protocol::{Command, Timestamp, Update};
 
 use super::contents::Contents;
 use super::indexing::Indexing;
+use super::models::ModelChooser;
 use super::paths::PathLister;
 use super::reading::{self, Receivers};
 use super::samples::Samples;
@@ -85,6 +86,8 @@ impl Conversation {
         let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (index, asked_of_index) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let is_asked = CancellationToken::new();
+        let (sink, waits) = WaitSink::new();
+        let worker = Worker::new(engine.agent.clone(), asked, events, sink);
         let to = Receivers {
             agent: questions,
             is_asked: is_asked.clone(),
@@ -93,12 +96,15 @@ impl Conversation {
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
             paths: PathLister::new(updates.clone()),
             tools: engine.agent.ports.tools.clone(),
+            models: ModelChooser::new(
+                engine.thinking.endpoint.clone(),
+                worker.reasoner(),
+                updates.clone(),
+            ),
         };
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);
-        let (sink, waits) = WaitSink::new();
         let starting = tokio::spawn(forward_waits(waits, updates.clone()));
-        let worker = Worker::new(engine.agent.clone(), asked, events, sink);
         let dialogue = worker.dialogue();
         if let Some(said_before) = engine.said_before.take() {
             dialogue.replace(said_before);

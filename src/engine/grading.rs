@@ -48,7 +48,7 @@ impl Grader {
     fn remembering(settings: &Settings, embedder: CachedEmbedder) -> Result<Self, EngineError> {
         let embedder: Arc<dyn Embedder> = Arc::new(embedder);
         Ok(Self {
-            reasoner: thinking::reasoner(settings, Arc::clone(&embedder))?,
+            reasoner: thinking::thinking_engine(settings, Arc::clone(&embedder))?.reasoner,
             embedder,
             run: RunId::generate(),
         })

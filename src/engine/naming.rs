@@ -67,10 +67,11 @@ mod tests {
 
     use super::*;
     use crate::agent::ports::{Ports, WaitSink};
-    use crate::agent::{Agent, Worker};
+    use crate::agent::{Agent, CurrentReasoner, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
     use crate::embed::SentenceEmbedding;
     use crate::engine::adding::CurrentBase;
+    use crate::engine::models::ModelChooser;
     use crate::engine::paths::PathLister;
     use crate::engine::reading::{Receivers, dispatch};
     use crate::engine::statistics::StatisticsReader;
@@ -140,6 +141,7 @@ mod tests {
             statistics: StatisticsReader::new(home.path(), &updates),
             paths: PathLister::new(updates.clone()),
             tools: tools.clone(),
+            models: ModelChooser::new(None, offline(), updates.clone()),
         };
         let base = CurrentBase::new(Arc::new(base));
         tokio::spawn(dispatch(received, to, updates, base));
@@ -150,6 +152,11 @@ mod tests {
             _updates: received_updates,
             _home: home,
         }
+    }
+
+    fn offline() -> CurrentReasoner {
+        let embedding = Arc::new(SentenceEmbedding::new());
+        CurrentReasoner::new(Arc::new(OfflineReasoner::new(embedding)))
     }
 
     fn query() -> String {

@@ -6,12 +6,14 @@ use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};
 use super::profile::Profile;
-use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder, thinking};
+use super::thinking::{ThinkingEngine, thinking_engine};
+use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder};
 use crate::agent::Agent;
-use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
+use crate::agent::ports::{Embedder, Identity, Ports};
 use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::embed::SentenceEmbedding;
+use crate::protocol::JobModels;
 
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
@@ -26,7 +28,7 @@ pub struct Opening {
     settings: Settings,
     profile: Profile,
     built_in: Arc<dyn Embedder>,
-    reasoner: Arc<dyn Reasoner>,
+    thinking: ThinkingEngine,
     audit_log: Destination,
     mask: Mask,
     notices: Vec<String>,
@@ -60,12 +62,12 @@ impl Opening {
         let mut notices = settings.without_effect.clone();
         notices.extend(interruptions(&closed));
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
-        let reasoner = thinking::reasoner(settings, built_in.clone())?;
+        let thinking = thinking_engine(settings, built_in.clone())?;
         Ok(Self {
             settings: settings.clone(),
             profile: Profile::of(settings),
             built_in,
-            reasoner,
+            thinking,
             audit_log,
             mask,
             notices,
@@ -84,12 +86,13 @@ impl Opening {
         Ok(Engine {
             agent: Agent {
                 ports: Ports {
-                    reasoner: self.reasoner,
+                    reasoner: self.thinking.reasoner.clone(),
                     tools,
                 },
                 limits: settings.limits,
                 session: self.session.id().to_owned(),
             },
+            thinking: self.thinking,
             knowledge,
             adding,
             profile: self.profile,
@@ -111,7 +114,12 @@ impl Opening {
 
     /// Which engine thinks, with which model.
     pub fn identity(&self) -> Identity {
-        self.reasoner.identity()
+        self.thinking.reasoner.identity()
+    }
+
+    /// Which model does which job.
+    pub fn models(&self) -> JobModels {
+        self.thinking.models()
     }
 
     /// What the person should know before the first question, one line each.

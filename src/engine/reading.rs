@@ -22,6 +22,7 @@ use crate::text::{one_line, sanitize};
 use super::adding::CurrentBase;
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
+use super::models::ModelChooser;
 use super::naming::{Naming, named};
 use super::paths::PathLister;
 use super::sessions::Task;
@@ -36,6 +37,7 @@ pub(super) struct Receivers {
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
     pub(super) paths: PathLister,
+    pub(super) models: ModelChooser,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
 }
@@ -73,6 +75,7 @@ pub(super) async fn dispatch(
                 Some(Command::Index(asked)) => if to.index.send(IndexTask::Steer(asked)).await.is_err() {
                     break;
                 },
+                Some(Command::Model(asked)) => to.models.take(asked).await,
                 Some(Command::ListPaths(typed)) => to.paths.list(typed),
                 Some(Command::ReadStatistics) => to.statistics.read(),
                 Some(Command::LeaveStatistics) => to.statistics.stop(),
@@ -118,6 +121,7 @@ pub(super) async fn dispatch(
     }
     to.statistics.end().await;
     to.paths.end().await;
+    to.models.end().await;
 }
 
 /// Reads documents for a screen that nothing else goes on behind, until its commands end: those of

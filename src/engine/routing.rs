@@ -34,7 +34,7 @@ impl Router {
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         Ok(Self {
-            reasoner: thinking::reasoner(settings, built_in)?,
+            reasoner: thinking::thinking_engine(settings, built_in)?.reasoner,
             run: RunId::generate(),
         })
     }

@@ -6,26 +6,54 @@ use std::sync::Arc;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::embed::CachedEmbedder;
+use crate::protocol::JobModels;
 use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs, ModelJob};
 use crate::reasoner::offline::OfflineReasoner;
 
 use super::EngineError;
+use super::models::models_of;
 
 /// How often a request is made again where nothing is set: three pauses come to about four
 /// seconds, which outlasts a restart of a worker and not a person's patience.
 const RETRIES: u32 = 3;
 
+/// What thinks.
+#[derive(Clone)]
+pub(super) struct ThinkingEngine {
+    /// The engine itself.
+    pub(super) reasoner: Arc<dyn Reasoner>,
+    /// The same where it is a chat endpoint, whose models can be chosen.
+    pub(super) endpoint: Option<Arc<EndpointReasoner>>,
+}
+
+impl ThinkingEngine {
+    /// Who does which job.
+    pub(super) fn models(&self) -> JobModels {
+        match &self.endpoint {
+            Some(endpoint) => models_of(endpoint),
+            None => JobModels::of(self.reasoner.identity().model),
+        }
+    }
+}
+
 /// The chat endpoint if one is set, or else the offline engine, which compares by `built_in`.
-pub(super) fn reasoner(
+pub(super) fn thinking_engine(
     settings: &Settings,
     built_in: Arc<dyn Embedder>,
-) -> Result<Arc<dyn Reasoner>, EngineError> {
+) -> Result<ThinkingEngine, EngineError> {
     let Some(llm) = &settings.llm else {
         let embedder = Arc::new(CachedEmbedder::new(built_in));
-        return Ok(Arc::new(OfflineReasoner::new(embedder)));
+        return Ok(ThinkingEngine {
+            reasoner: Arc::new(OfflineReasoner::new(embedder)),
+            endpoint: None,
+        });
     };
-    let reasoner = endpoint_reasoner(settings, llm)?;
-    Ok(Arc::new(reasoner.with_embedder(built_in)))
+    let reasoner = endpoint_reasoner(settings, llm)?.with_embedder(built_in);
+    let endpoint = Arc::new(reasoner);
+    Ok(ThinkingEngine {
+        reasoner: endpoint.clone(),
+        endpoint: Some(endpoint),
+    })
 }
 
 /// The thinking engine behind that endpoint.

@@ -1,6 +1,6 @@
 use super::{
-    DocumentText, Event, KnowledgeContents, RunHistory, RunId, SessionCommand, SessionUpdate,
-    Timestamp,
+    DocumentText, Event, KnowledgeContents, ModelCommand, ModelUpdate, RunHistory, RunId,
+    SessionCommand, SessionUpdate, Timestamp,
 };
 use crate::domain::{Complexity, Wait};
 
@@ -38,6 +38,8 @@ pub enum Command {
     Session(SessionCommand),
     /// Something about the index.
     Index(IndexCommand),
+    /// Something about models.
+    Model(ModelCommand),
     /// Take up this folder or file, too, as long as the screen is open.
     AddSource(String),
     /// Tell what a path that begins so may be.
@@ -84,6 +86,8 @@ pub enum Update {
     },
     /// Recorded conversations.
     Session(SessionUpdate),
+    /// Models.
+    Model(ModelUpdate),
     /// What all recorded runs came to; or why that is not known, in one line.
     Statistics(Result<Box<RunHistory>, String>),
     /// Folders, with a `/` at their end, and files whose paths begin so.

@@ -39,6 +39,7 @@ mod think;
 mod tokens;
 mod wire;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -51,10 +52,10 @@ use crate::agent::ports::{
     Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
 };
 use crate::domain::{Complexity, Outcome, Question, Turn};
-use crate::http::ModelUse;
 use crate::protocol::Mode;
 use crate::reasoner::offline::{self, OfflineReasoner};
 
+pub use crate::http::{ListedModel, ModelUse};
 pub use checkup::{Answered, StructuredReply};
 pub use job::{JobSettings, Jobs, ModelJob};
 pub use server::Structured;
@@ -68,21 +69,24 @@ use reply_schema::ReplySchema;
 use room::Room;
 use wire::Message;
 
-/// The thinking engine behind a chat endpoint.
+/// The thinking engine behind a chat endpoint. A clone shares all but the jobs' settings.
+#[derive(Clone)]
 pub struct EndpointReasoner {
-    exchange: ChatExchange,
-    prompts: Prompts,
+    exchange: Arc<ChatExchange>,
+    prompts: Arc<Prompts>,
     jobs: Jobs,
     context_tokens: Option<usize>,
     /// What the server says that the main model reads.
-    listed_context: OnceLock<usize>,
+    listed_context: Arc<OnceLock<usize>>,
+    /// What it says that models read which were chosen from its list.
+    chosen_contexts: HashMap<String, usize>,
     /// The main model: as set, or as found out before the first question.
-    model: OnceCell<String>,
+    model: Arc<OnceCell<String>>,
     /// Whether the last attempt to find it out failed.
-    is_unreached: AtomicBool,
+    is_unreached: Arc<AtomicBool>,
     tools: &'static [ToolDescriptor],
     /// The second opinion on what a model takes for small talk.
-    offline: Option<OfflineReasoner>,
+    offline: Option<Arc<OfflineReasoner>>,
 }
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
@@ -99,22 +103,20 @@ impl EndpointReasoner {
             LlmOverrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let named = settings.model.as_deref().map(str::trim);
-        let named = named
-            .filter(|model| !model.is_empty())
-            .or_else(|| settings.jobs.answering_model())
-            .map(str::to_owned);
+        let named = named.filter(|model| !model.is_empty()).map(str::to_owned);
         Ok(Self {
-            exchange: ChatExchange {
+            exchange: Arc::new(ChatExchange {
                 endpoint,
                 retries: settings.retries,
                 prices: overrides.prices,
-            },
-            prompts: overrides.prompts,
+            }),
+            prompts: Arc::new(overrides.prompts),
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
-            listed_context: OnceLock::new(),
-            model: OnceCell::new_with(named),
-            is_unreached: AtomicBool::new(false),
+            listed_context: Arc::default(),
+            chosen_contexts: HashMap::new(),
+            model: Arc::new(OnceCell::new_with(named)),
+            is_unreached: Arc::default(),
             tools: settings.tools,
             offline: None,
         })
@@ -123,8 +125,29 @@ impl EndpointReasoner {
     /// The same with an embedding by which the offline engine reads what a model takes for small talk.
     #[must_use]
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.offline = Some(OfflineReasoner::new(embedder));
+        self.offline = Some(Arc::new(OfflineReasoner::new(embedder)));
         self
+    }
+
+    /// The same with another model for each of these jobs.
+    #[must_use]
+    pub fn with_models<'a>(
+        &self,
+        chosen: impl Iterator<Item = (ModelJob, &'a ListedModel)>,
+    ) -> Self {
+        let mut other = self.clone();
+        for (job, model) in chosen {
+            other.jobs.of_mut(job).model = Some(model.name.clone());
+            if let Some(context) = model.context {
+                other.chosen_contexts.insert(model.name.clone(), context);
+            }
+        }
+        other
+    }
+
+    /// The model that this job has for itself; `None` where the main one does it.
+    pub fn own_model(&self, job: ModelJob) -> Option<&str> {
+        self.jobs.of(job).model.as_deref()
     }
 
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&str, ReasonerError> {
@@ -132,17 +155,21 @@ impl EndpointReasoner {
             let Some(listed) = self.exchange.models(waits).await? else {
                 return Ok(UNNAMED_MODEL.to_owned());
             };
-            let mut listed = listed.into_iter();
-            let chats = listed.find(|model| model.purpose == ModelUse::Chat);
-            let model = chats.ok_or_else(|| self.exchange.endpoint.site.no_chat_model())?;
-            if let Some(context) = model.context {
-                let _ = self.listed_context.set(context);
-            }
-            Ok(model.name)
+            let model = listed.iter().find(|model| model.purpose == ModelUse::Chat);
+            let model = model.ok_or_else(|| self.exchange.endpoint.site.no_chat_model())?;
+            Ok(self.take_listed(model))
         });
         let found = found.await;
         self.is_unreached.store(found.is_err(), Ordering::Relaxed);
         found.map(String::as_str)
+    }
+
+    /// The name of a listed model that is the main one from now on; how much it reads is remembered.
+    fn take_listed(&self, model: &ListedModel) -> String {
+        if let Some(context) = model.context {
+            let _ = self.listed_context.set(context);
+        }
+        model.name.clone()
     }
 
     /// One call, from its prompt to the reply.
@@ -159,8 +186,10 @@ impl EndpointReasoner {
             Some(model) => model,
             None => self.main_model(origin.waits).await?,
         };
-        let listed = self.listed_context.get().copied();
-        let listed = listed.filter(|_| settings.model.is_none());
+        let listed = match &settings.model {
+            None => self.listed_context.get(),
+            Some(model) => self.chosen_contexts.get(model),
+        };
         let wanted = ReplyWanted {
             job,
             origin,
@@ -169,7 +198,7 @@ impl EndpointReasoner {
             schema,
             messages,
             out,
-            context: self.context_tokens.or(listed),
+            context: self.context_tokens.or(listed.copied()),
         };
         self.exchange.hold(wanted).await
     }
@@ -203,7 +232,8 @@ impl fmt::Debug for EndpointReasoner {
 #[async_trait]
 impl Reasoner for EndpointReasoner {
     fn identity(&self) -> Identity {
-        let model = match self.model.get() {
+        let found = self.model.get().map(String::as_str);
+        let model = match self.jobs.answering_model().or(found) {
             Some(model) => model,
             None if self.is_unreached.load(Ordering::Relaxed) => UNREACHED_MODEL,
             None => UNKNOWN_MODEL,
@@ -215,7 +245,10 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
-        self.main_model(waits).await.map(|_| ())
+        match self.jobs.answering_model() {
+            Some(_) => Ok(()),
+            None => self.main_model(waits).await.map(|_| ()),
+        }
     }
 
     fn read(&self, query: &str, history: &[Turn]) -> Question {

@@ -20,8 +20,8 @@ use super::pane_state::AnswerFocus;
 use super::panes::{detail, path};
 use super::slash::ROUTES;
 use super::{
-    ask, audit, compare, copy, everywhere, linked_rows, reading, recall, sessions, statistics,
-    what_if,
+    ask, audit, compare, copy, everywhere, linked_rows, models, reading, recall, sessions,
+    statistics, what_if,
 };
 
 /// An action while nothing lies above the panes.
@@ -82,7 +82,8 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Stats => return statistics::open(model),
         Action::ShowIndex => show_page(model, Page::Index),
         Action::ShowSources => show_page(model, Page::Sources),
-        Action::ShowModel => show_page(model, Page::Model),
+        Action::ShowEngine => show_page(model, Page::Engine),
+        Action::ChooseModel => return models::open(model, None),
         Action::Forget => return ask::forget(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
@@ -111,6 +112,8 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         | Action::Faster
         | Action::Slower
         | Action::Slow
+        | Action::NextJob
+        | Action::PreviousJob
         | Action::Rename
         | Action::Delete
         | Action::Less
@@ -289,11 +292,12 @@ fn show_run(model: &mut Model, by: isize) {
 }
 
 fn cancel(model: &mut Model) -> Vec<Effect> {
-    if model.is_busy() {
-        if ask::take_back(model) {
-            focus(model, Pane::Chat);
-            return Vec::new();
-        }
+    let is_busy = model.is_busy();
+    if (is_busy || model.choosing.is_some()) && ask::take_back(model) {
+        focus(model, Pane::Chat);
+        return Vec::new();
+    }
+    if is_busy {
         model.notify(NoticeLevel::Info, "Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }

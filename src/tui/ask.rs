@@ -46,7 +46,8 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
         model.notify(NoticeLevel::Warning, &message);
         return (false, Vec::new());
     }
-    if model.is_busy() && model.queue.len() >= MOST_QUEUED {
+    let must_wait = model.is_busy() || model.choosing.is_some();
+    if must_wait && model.queue.len() >= MOST_QUEUED {
         let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
         model.notify(NoticeLevel::Warning, &message);
         return (false, Vec::new());
@@ -55,7 +56,7 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
     model.chat.chosen = AnswerFocus::No;
     model.notice = None;
     model.chat.follow();
-    if model.is_busy() {
+    if must_wait {
         model.queue.push_back(question);
         return (true, Vec::new());
     }
@@ -65,7 +66,7 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
 
 /// Sends the question that waits longest, now that nothing goes on.
 pub fn next_queued(model: &mut Model) -> Vec<Effect> {
-    if model.is_busy() {
+    if model.is_busy() || model.choosing.is_some() {
         return Vec::new();
     }
     match model.queue.pop_front() {

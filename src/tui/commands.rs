@@ -12,7 +12,7 @@ use super::overlay::Palette;
 use super::palette::PaletteItem;
 use super::pane::Pane;
 use super::slash::{SlashAction, SlashCommand};
-use super::{act, ask, compare, indexing, menu, palette, reading, slash};
+use super::{act, ask, compare, indexing, menu, models, palette, reading, slash};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -66,6 +66,7 @@ fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect>
             return compare::race(model, question);
         }
         SlashAction::Add => return indexing::add(model, argument),
+        SlashAction::Model => return models::typed(model, argument),
     }
     Vec::new()
 }
@@ -117,6 +118,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
             SlashAction::Retry => return by_name(model, Action::Retry),
             SlashAction::Replay => return by_name(model, Action::Replay),
             SlashAction::Race => return compare::race(model, None),
+            SlashAction::Model => return by_name(model, Action::ChooseModel),
             SlashAction::Route | SlashAction::Theme | SlashAction::Add => None,
         },
         PaletteItem::Command(command) => {

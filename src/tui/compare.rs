@@ -83,6 +83,13 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
         model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
         return Vec::new();
     }
+    if model.choosing.is_some() {
+        model.notify(
+            NoticeLevel::Info,
+            "A model is still being checked; try again.",
+        );
+        return Vec::new();
+    }
     let shown = model.shown_run().map(|run| run.query.clone());
     let Some(query) = question.map(str::to_owned).or(shown) else {
         model.notify(NoticeLevel::Info, "/race needs a question.");

@@ -13,6 +13,7 @@ impl Model {
             Some(Overlay::Detail(_)) => return &[KeyContext::Detail, KeyContext::Overlay],
             Some(Overlay::Json { .. }) => return &[KeyContext::Event, KeyContext::Overlay],
             Some(Overlay::Sessions(_)) => return &[KeyContext::Sessions, KeyContext::Menu],
+            Some(Overlay::Models(_)) => return &[KeyContext::Models, KeyContext::Menu],
             Some(Overlay::Recall(_)) => return &[KeyContext::Recall, KeyContext::Menu],
             Some(Overlay::Palette(_)) => return &[KeyContext::Menu],
             Some(Overlay::WhatIf(_)) => return &[KeyContext::WhatIf, KeyContext::Overlay],

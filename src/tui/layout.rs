@@ -108,7 +108,7 @@ impl Arrangement {
         // Windows that are typed into say it themselves.
         let says_itself = matches!(
             model.overlay,
-            None | Some(Overlay::Sessions(_) | Overlay::Recall(_))
+            None | Some(Overlay::Sessions(_) | Overlay::Models(_) | Overlay::Recall(_))
         );
         if let Some(notice) = model.notice.as_ref().filter(|_| !says_itself) {
             let border = arrangement.notice_below_window();

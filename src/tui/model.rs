@@ -10,7 +10,8 @@ use ratatui::layout::Size;
 
 use crate::domain::{Complexity, RoutingLimits};
 use crate::protocol::{
-    KnowledgeContents, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp,
+    JobModels, KnowledgeContents, KnowledgeStatus, Mode, ModelWish, NoticeLevel, RunId, RunRecord,
+    Timestamp,
 };
 use crate::text::one_line;
 
@@ -53,8 +54,10 @@ pub struct Model {
     pub keymap: Keymap,
     /// Which engine thinks.
     pub mode: Mode,
-    /// Which model it asks.
-    pub engine: String,
+    /// Which model does which job from the next question on.
+    pub models: JobModels,
+    /// The choice that is being checked; questions wait for that.
+    pub choosing: Option<ModelWish>,
     /// Where it is asked; nothing where the embedded engine thinks.
     pub endpoint: Option<String>,
     /// The settings that route, until a run tells its own.
@@ -145,7 +148,8 @@ impl Model {
         Ok(Self {
             keymap: Keymap::load()?,
             mode: setup.mode,
-            engine: one_line(&setup.model, 60),
+            models: setup.models,
+            choosing: None,
             endpoint: setup.endpoint.map(|address| one_line(&address, 200)),
             limits: setup.limits,
             samples: setup.samples,

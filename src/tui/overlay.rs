@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::protocol::{RunHistory, RunId, Timestamp};
 
 use super::list::List;
+use super::model_list::ModelList;
 use super::path_line::PathItem;
 use super::question_search::QuestionSearch;
 use super::session_list::SessionList;
@@ -30,6 +31,8 @@ pub enum Overlay {
     Retry(List),
     /// Recorded conversations.
     Sessions(Box<SessionList>),
+    /// Models to choose from.
+    Models(Box<ModelList>),
     /// Earlier questions.
     Recall(Box<QuestionSearch>),
     /// Which sample question to ask.
@@ -96,7 +99,7 @@ pub enum Page {
     /// What the knowledge base is made of.
     Sources,
     /// Which engine answers.
-    Model,
+    Engine,
 }
 
 impl Overlay {
@@ -104,13 +107,14 @@ impl Overlay {
     pub fn is_choice(&self) -> bool {
         match self {
             Self::Retry(_) | Self::Samples(_) | Self::Palette(_) | Self::Detail(_) => true,
-            // The lists of sessions and of questions draw and settle themselves.
+            // The lists of sessions, of models and of questions draw and settle themselves.
             Self::Help(_)
             | Self::Json { .. }
             | Self::Page(..)
             | Self::Statistics(_)
             | Self::Compare(_)
             | Self::Sessions(_)
+            | Self::Models(_)
             | Self::Recall(_)
             | Self::WhatIf(_) => false,
         }
@@ -126,6 +130,7 @@ impl Overlay {
             | Self::Page(_, list) => list,
             Self::Palette(palette) => &palette.list,
             Self::Sessions(sessions) => &sessions.narrowed.list,
+            Self::Models(models) => &models.narrowed.list,
             Self::Recall(recalled) => &recalled.narrowed.list,
             Self::Detail(detail) => &detail.list,
             Self::Compare(comparison) => &comparison.list,
@@ -144,6 +149,7 @@ impl Overlay {
             | Self::Page(_, list) => list,
             Self::Palette(palette) => &mut palette.list,
             Self::Sessions(sessions) => &mut sessions.narrowed.list,
+            Self::Models(models) => &mut models.narrowed.list,
             Self::Recall(recalled) => &mut recalled.narrowed.list,
             Self::Detail(detail) => &mut detail.list,
             Self::Compare(comparison) => &mut comparison.list,

@@ -17,7 +17,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Help(_) => ("Help", help_rows(model, width)),
         Overlay::Json { about, lines, .. } => ("Event", event_rows(about, lines, width)),
         // They have windows of their own.
-        Overlay::Sessions(_) | Overlay::Recall(_) => ("", Vec::new()),
+        Overlay::Sessions(_) | Overlay::Models(_) | Overlay::Recall(_) => ("", Vec::new()),
         Overlay::Compare(shown) => ("Two runs", compare::rows(model, shown, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Samples(_) => ("Sample questions", welcome::sample_rows(model, width)),
@@ -41,6 +41,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
 fn beneath(model: &Model) -> &'static [KeyContext] {
     match &model.beneath {
         Some(Overlay::Sessions(_)) => &[KeyContext::Sessions, KeyContext::Menu],
+        Some(Overlay::Models(_)) => &[KeyContext::Models, KeyContext::Menu],
         Some(Overlay::Recall(_)) => &[KeyContext::Recall, KeyContext::Menu],
         _ => &[],
     }

@@ -1,6 +1,6 @@
 //! Windows that only show: what is indexed, which engine answers.
 
-use crate::protocol::Mode;
+use crate::protocol::{Mode, joined};
 use crate::text::one_line;
 
 use super::ink::{Ink, Row, counted, grouped, pad};
@@ -16,7 +16,7 @@ pub fn title(page: Page) -> &'static str {
     match page {
         Page::Index => "Index",
         Page::Sources => "Knowledge base",
-        Page::Model => "Engine",
+        Page::Engine => "Engine",
     }
 }
 
@@ -25,7 +25,7 @@ pub fn rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
     let rows = match page {
         Page::Index => [index(model), left_out(model)].concat(),
         Page::Sources => sources(model),
-        Page::Model => engine(model),
+        Page::Engine => engine(model),
     };
     let broken = |row: &Row| {
         let indent = Row::of(Ink::Text, " ".repeat(LABEL.min(width / 2)));
@@ -127,7 +127,19 @@ fn engine(model: &Model) -> Vec<Row> {
         ],
         Mode::Llm => vec![line("engine", "chat endpoint")],
     };
-    rows.push(line("model", model.engine.clone()));
+    let by_model = model.models.by_model();
+    let is_one = by_model.len() == 1;
+    for (name, jobs) in &by_model {
+        let label = if is_one {
+            "model".to_owned()
+        } else {
+            joined(jobs)
+        };
+        rows.push(line(&label, one_line(name, 200)));
+    }
+    if model.mode == Mode::Llm {
+        rows.push(line("", "/model chooses another one"));
+    }
     if let Some(endpoint) = &model.endpoint {
         rows.push(line("endpoint", endpoint.clone()));
     }

@@ -93,6 +93,10 @@ fn all(model: &Model) -> Vec<PaletteRow> {
                 SlashAction::Retry => model.keymap.name_of(Action::Retry).unwrap_or_default(),
                 SlashAction::Index => model.keymap.name_of(Action::ShowIndex).unwrap_or_default(),
                 SlashAction::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
+                SlashAction::Model => model
+                    .keymap
+                    .name_of(Action::ChooseModel)
+                    .unwrap_or_default(),
                 SlashAction::Route | SlashAction::Theme | SlashAction::Race | SlashAction::Add => {
                     String::new()
                 }
@@ -100,10 +104,12 @@ fn all(model: &Model) -> Vec<PaletteRow> {
         })
         .collect();
     let is_command = |action| {
-        matches!(action, Action::Replay | Action::Retry | Action::ShowIndex)
-            || COMMANDS
-                .iter()
-                .any(|known| known.does == SlashAction::Act(action))
+        matches!(
+            action,
+            Action::Replay | Action::Retry | Action::ShowIndex | Action::ChooseModel
+        ) || COMMANDS
+            .iter()
+            .any(|known| known.does == SlashAction::Act(action))
     };
     let mut places = vec![
         KeyContext::Prompt,

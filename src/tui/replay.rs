@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, JobModels, NoticeLevel, Timestamp, Update};
 
 use super::keymap::Action;
 use super::message::{Effect, Msg};
@@ -111,8 +111,13 @@ impl Replay {
         let counted = events.len() - events.iter().filter(is_piece).count();
         let recorded = Timeline::of(&events, false).recorded();
         let is_slow = recorded < TOO_FAST * counted as f64;
+        let models = match &events.first()?.body {
+            EventBody::RunStarted { model, .. } => JobModels::of(model),
+            _ => screen.models.clone(),
+        };
         let model = Model {
             turns: turns.into(),
+            models,
             pending: None,
             shown: None,
             overlay: None,
@@ -244,6 +249,7 @@ impl Replay {
                 Action::Retry
                 | Action::Replay
                 | Action::Sessions
+                | Action::ChooseModel
                 | Action::Recall
                 | Action::Export
                 | Action::Compare

@@ -39,9 +39,10 @@ pub fn settle(model: &mut Model) {
 }
 
 fn settle_window(model: &mut Model, places: &Arrangement) {
-    let height = sheet::height(places);
+    let height = sheet::height(model.overlay.as_ref(), places);
     match &mut model.overlay {
         Some(Overlay::Sessions(list)) => return list.narrowed.settle(height),
+        Some(Overlay::Models(models)) => return models.narrowed.settle(height),
         Some(Overlay::Recall(recalled)) => return recalled.narrowed.settle(height),
         _ => {}
     }

@@ -3,7 +3,7 @@
 use tokio::sync::watch;
 
 use crate::domain::RoutingLimits;
-use crate::protocol::{Mode, RecordedSession, RunRecord};
+use crate::protocol::{JobModels, Mode, RecordedSession, RunRecord};
 
 use super::split::Split;
 use super::theme::ThemeName;
@@ -19,8 +19,8 @@ pub struct Setup {
     pub no_color: bool,
     /// Which engine thinks.
     pub mode: Mode,
-    /// Its model.
-    pub model: String,
+    /// Which model does which job.
+    pub models: JobModels,
     /// Where it is asked, without what is secret; nothing where the embedded engine thinks.
     pub endpoint: Option<String>,
     /// The settings that route.
@@ -51,7 +51,7 @@ impl Default for Setup {
             own: OwnFiles::default(),
             no_color: false,
             mode: Mode::Offline,
-            model: String::new(),
+            models: JobModels::default(),
             endpoint: None,
             limits: RoutingLimits::default(),
             samples: Vec::new(),

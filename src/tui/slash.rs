@@ -40,6 +40,8 @@ pub enum SlashAction {
     Race,
     /// Takes up another folder or file.
     Add,
+    /// Lists models, or chooses one.
+    Model,
 }
 
 /// All of them, in the order of the menu.
@@ -100,9 +102,15 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "/model",
+        arguments: "[JOB] [MODEL]",
+        help: "which model does which job",
+        does: SlashAction::Model,
+    },
+    SlashCommand {
+        name: "/engine",
         arguments: "",
-        help: "which engine and model answer",
-        does: SlashAction::Act(Action::ShowModel),
+        help: "which engine answers, its settings",
+        does: SlashAction::Act(Action::ShowEngine),
     },
     SlashCommand {
         name: "/theme",

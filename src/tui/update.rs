@@ -21,7 +21,8 @@ use super::mouse::mouse;
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 use super::{
-    act, ask, commands, compare, indexing, menu, reading, recall, selection, sessions, statistics,
+    act, ask, commands, compare, indexing, menu, models, reading, recall, selection, sessions,
+    statistics,
 };
 
 /// Takes one message.
@@ -62,6 +63,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
+        Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
         Msg::Update(Update::SourceAdded(outcome)) => indexing::added(model, outcome),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
@@ -73,7 +75,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);
         }
-        Msg::Refused(command) => refused(model, command),
+        Msg::Refused(command) => return refused(model, command),
         Msg::NotSuspended => model.notify(
             NoticeLevel::Info,
             "This window has no shell to go back to; Ctrl+C twice leaves.",
@@ -84,6 +86,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             ask::abandon_queue(model);
             reading::abandon(model);
             statistics::abandon(model);
+            models::refused(model, "the engine stopped");
             let now = model.now;
             model.racing = None;
             for turn in model.turns.iter_mut() {
@@ -103,7 +106,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     if let Some(mut turn) = TurnView::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
             // Its name may be known only now.
-            model.engine = one_line(asked, 60);
+            model.models.set_main(asked);
         }
         (model.pending, model.starting) = (None, None);
         model.current = Some(event.run.clone());
@@ -136,8 +139,9 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     Vec::new()
 }
 
-fn refused(model: &mut Model, command: Command) {
+fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
     match command {
+        Command::Model(_) => return models::refused(model, "The engine is busy; try again."),
         Command::Ask { query, .. } | Command::Race { query } => {
             model.racing = None;
             ask::refused(model, &query);
@@ -151,6 +155,7 @@ fn refused(model: &mut Model, command: Command) {
             model.notify(NoticeLevel::Warning, "The engine is busy; try again.");
         }
     }
+    Vec::new()
 }
 
 fn paste(model: &mut Model, text: &str) {
@@ -163,7 +168,7 @@ fn paste(model: &mut Model, text: &str) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
     }
-    if sessions::paste(model, text) || recall::paste(model, text) {
+    if sessions::paste(model, text) || recall::paste(model, text) || models::paste(model, text) {
         return;
     }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
@@ -242,6 +247,9 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         return commands::choose_row(model, row);
     }
     if let Some(effects) = sessions::key(model, event, action) {
+        return effects;
+    }
+    if let Some(effects) = models::key(model, event, action) {
         return effects;
     }
     if recall::key(model, event, action) {

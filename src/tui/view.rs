@@ -4,13 +4,15 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
+use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::Mode;
+use crate::protocol::{JobModels, JobName, Mode};
+use crate::text::one_line;
 use crate::tui::panes::wording::route_ink;
 
 use super::borders::borders;
 use super::cells::put;
-use super::ink::{Ink, Row, counted, grouped};
+use super::ink::{Ink, Row, counted, cut, grouped};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
 use super::linked_rows::LinkedRows;
@@ -92,26 +94,10 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let knowledge = &model.knowledge;
     // Progress says more than the counts that it will change, and takes their room.
     let working = knowledge.indexing || knowledge.stopped || knowledge.pending > 0;
-    let mut right = Row::of(Ink::Text, " ");
-    match model.mode {
-        Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
-        Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
-        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 3)),
-    }
-    if let Some((at, of)) = model.shown_among() {
-        let words = format!("run {at} of {of}");
-        if width >= if working { 130 } else { 90 } {
-            right.push(Ink::Border, " ── ");
-            right.push(Ink::Dim, words);
-        } else if of > 1 && !working && width >= 60 {
-            right.push(Ink::Dim, format!(" · {words}"));
-        }
-    }
-    right.push(Ink::Text, " ");
     let mut left = Row::of(Ink::Brand, " kb-agent ");
     if !knowledge.name.is_empty() {
         left.push(Ink::Border, "── ");
-        left.push(Ink::Text, crate::text::one_line(&knowledge.name, 40));
+        left.push(Ink::Text, one_line(&knowledge.name, 40));
         if width >= if working { 110 } else { 60 } {
             let documents = counted(knowledge.documents as u64, "doc", "docs");
             left.push(Ink::Dim, format!(" · {documents}"));
@@ -123,7 +109,43 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.join(pace::progress(knowledge, &model.pace, width));
         left.push(Ink::Text, " ");
     }
+    let mut run = Row::default();
+    if let Some((at, of)) = model.shown_among() {
+        let words = format!("run {at} of {of}");
+        if width >= if working { 130 } else { 90 } {
+            run.push(Ink::Border, " ── ");
+            run.push(Ink::Dim, words);
+        } else if of > 1 && !working && width >= 60 {
+            run.push(Ink::Dim, format!(" · {words}"));
+        }
+    }
+    let mut right = Row::of(Ink::Text, " ");
+    match model.mode {
+        Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
+        Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
+        Mode::Llm => {
+            // All that is left beside the ends, and a third of the line in any case.
+            let used = left.width() + run.width() + 8;
+            let room = width.saturating_sub(used).max(width / 3);
+            right.push(Ink::Text, models_in(&model.models, room));
+        }
+    }
+    let right = right.join(run).with(Ink::Text, " ");
     line_with_ends(places.screen, 0, left, right, theme, buffer);
+}
+
+/// Which model does which job, as far as there is room: all of it, or who answers and how many others
+/// there are.
+fn models_in(models: &JobModels, room: usize) -> String {
+    let whole = models.in_words();
+    let by_model = models.by_model();
+    let others = by_model.len().saturating_sub(1);
+    if whole.width() <= room || others == 0 {
+        return cut(&whole, room);
+    }
+    let more = format!(" +{others}");
+    let answers = one_line(models.model(JobName::Answer), 60);
+    format!("{}{more}", cut(&answers, room.saturating_sub(more.len())))
 }
 
 fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {

@@ -152,7 +152,12 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
             "4 of 43 settings set; there is no .env here",
         ),
         ("endpoint", "reach", "answers; its kind of server: other"),
-        ("endpoint", "models", "2 models listed, large among them"),
+        ("endpoint", "models", "2 models listed"),
+        (
+            "endpoint",
+            "jobs",
+            "large does analyze, plan, grade, answer",
+        ),
         (
             "endpoint",
             "structured",
@@ -274,13 +279,16 @@ fn a_model_that_is_not_listed_is_reported_with_those_that_are_near() {
     let unknown = || error("404 Not Found", "", "model 'larger' not found");
     let server = serving(vec![unknown()], vec![says(ANSWER)]);
     let report = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "larger")]);
-    report.has(
-        "endpoint",
-        "models",
-        "note",
-        "'larger' is none of the models listed (2)",
-        "set KB_AGENT_LLM_MODEL_GRADE to one that is, such as large",
+    let jobs = report.of("endpoint", "jobs");
+    assert_eq!(
+        (&jobs[1]["status"], &jobs[1]["detail"], &jobs[1]["next"]),
+        (
+            &json!("note"),
+            &json!("larger does grade, and is none of the models listed (2)"),
+            &json!("set KB_AGENT_LLM_MODEL_GRADE to one that chats, such as large"),
+        )
     );
+    assert_eq!(jobs[0]["detail"], "large does analyze, plan, answer");
     // Whether it is there all the same, only asking it can tell.
     let structured = report.of("endpoint", "structured");
     assert_eq!(structured[0]["status"], "broken");
@@ -293,7 +301,44 @@ fn a_model_that_is_not_listed_is_reported_with_those_that_are_near() {
         ("grade_evidence", vec![says(SCORES)]),
         ("synthesize", vec![says(ANSWER)]),
     ]);
-    examined(&latest, &[]).has("endpoint", "models", "ok", "large among them", "");
+    examined(&latest, &[]).has("endpoint", "jobs", "ok", "large does analyze", "");
+}
+
+#[test]
+fn a_model_that_cannot_chat_is_marked_with_its_job() {
+    let server = FaultServer::start(&[
+        ("", vec![listing(&["bge-m3", "large"])]),
+        ("plan", vec![says(SCORES)]),
+        ("grade_evidence", vec![says(SCORES)]),
+        ("synthesize", vec![says(ANSWER)]),
+    ]);
+    let report = examined(&server, &[("KB_AGENT_LLM_MODEL_PLAN", "bge-m3")]);
+    let jobs = report.of("endpoint", "jobs");
+    assert_eq!(
+        (&jobs[1]["status"], &jobs[1]["detail"], &jobs[1]["next"]),
+        (
+            &json!("note"),
+            &json!("bge-m3 does plan, and cannot chat by its name or kind"),
+            &json!("set KB_AGENT_LLM_MODEL_PLAN to one that chats, such as large"),
+        )
+    );
+    report.has(
+        "endpoint",
+        "models",
+        "ok",
+        "2 models listed, 1 of them cannot chat",
+        "",
+    );
+    // What is found out where nothing is set is the first that chats.
+    let url = at(server.address());
+    let unset = doctor(&place(), &[("KB_AGENT_LLM_BASE_URL", url.as_str())]);
+    unset.has(
+        "endpoint",
+        "jobs",
+        "ok",
+        "large does analyze, plan, grade, answer",
+        "",
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use kb_agent::cli::install_panic_hook;
 use kb_agent::domain::RoutingLimits;
-use kb_agent::protocol::{Mode, NoticeLevel, Update};
+use kb_agent::protocol::{JobModels, Mode, NoticeLevel, Update};
 use kb_agent::tui::{Setup, ThemeName};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -560,7 +560,7 @@ fn screen_beside(meanwhile: impl Future<Output = ()>) {
         theme: ThemeName::default(),
         no_color: true,
         mode: Mode::Offline,
-        model: "none".to_owned(),
+        models: JobModels::of("none"),
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: Vec::new(),

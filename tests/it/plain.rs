@@ -101,9 +101,13 @@ fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
         stats.contains("1 run: 1 answered") && said.contains(&stats),
         "{said}"
     );
-    for name in ["/stats", "/kb", "/model", "/sessions", "/export"] {
-        assert!(said.contains(&format!("\n{name}: ")), "{name}: {said}");
+    for name in ["/stats:", "/kb:", "/model,", "/sessions:", "/export:"] {
+        assert!(said.contains(&format!("\n{name} ")), "{name} {said}");
     }
+    assert!(
+        said.contains("Offline there is no model to choose: set KB_AGENT_LLM_BASE_URL"),
+        "{said}"
+    );
     let exported = said
         .lines()
         .find_map(|line| line.strip_prefix("Exported to "));

@@ -10,6 +10,7 @@ mod details;
 mod evidence;
 mod looks;
 mod mention;
+mod models;
 mod notices;
 mod path;
 mod pointer;
@@ -30,8 +31,8 @@ mod what_if;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
 use kb_agent::protocol::{
-    Command, Event, EventBody, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp,
-    Update,
+    Command, Event, EventBody, JobModels, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord,
+    Timestamp, Update,
 };
 use kb_agent::tui::{Effect, Msg, Sample, Screen, Setup, ThemeName};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -59,7 +60,7 @@ fn setup(theme: ThemeName) -> Setup {
         theme,
         no_color: false,
         mode: Mode::Offline,
-        model: "extractive".to_owned(),
+        models: JobModels::of("extractive"),
         endpoint: None,
         limits: RoutingLimits::default(),
         samples: vec![
@@ -730,7 +731,7 @@ fn no_color_leaves_no_colour() {
         theme: ThemeName::Dark,
         no_color: true,
         mode: Mode::Offline,
-        model: String::new(),
+        models: JobModels::default(),
         endpoint: None,
         limits: RoutingLimits::default(),
         samples: Vec::new(),

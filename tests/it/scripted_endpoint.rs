@@ -140,6 +140,11 @@ pub async fn offer_models(server: &MockServer, models: &[&str]) {
 impl ScriptedEndpoint {
     /// Starts with nothing to say: a node without a script is answered with status 500.
     pub async fn start() -> Self {
+        Self::offering(&[MODEL]).await
+    }
+
+    /// The same with these models in its list.
+    pub async fn offering(models: &[&str]) -> Self {
         let server = MockServer::start().await;
         let script = Script::default();
         Mock::given(method("POST"))
@@ -147,7 +152,7 @@ impl ScriptedEndpoint {
             .respond_with(Speaker(Arc::clone(&script)))
             .mount(&server)
             .await;
-        offer_models(&server, &[MODEL]).await;
+        offer_models(&server, models).await;
         Self { server, script }
     }
 

@@ -1,7 +1,7 @@
 //! What is typed in plain mode.
 
 use crate::domain::Complexity;
-use crate::protocol::IndexCommand;
+use crate::protocol::{IndexCommand, ModelRequest};
 use crate::text::nearest;
 
 /// What a line asks for.
@@ -23,8 +23,8 @@ pub(super) enum PlainCommand {
     Stats,
     /// What the knowledge base holds.
     Base,
-    /// Which engine answers.
-    Model,
+    /// Which engine answers, and which models there are; or a model for the questions to come.
+    Model(ModelRequest),
     /// Recorded conversations.
     Sessions,
     /// This conversation as a file.
@@ -61,7 +61,11 @@ pub(super) const COMMANDS: [(&str, &str); 15] = [
     ),
     ("/kb", "what the knowledge base holds"),
     ("/add and a path", "a folder or file more, for this session"),
-    ("/model", "which engine and model answer"),
+    (
+        "/model, or /model and a name, or /model grade and a name",
+        "which engine and models answer, or another model from the next question on; \
+         the jobs are analyze, plan, grade and answer, and default is as the settings say",
+    ),
     (
         "/stats",
         "fast paths, what they saved, and times of all recorded runs",
@@ -88,6 +92,9 @@ impl PlainCommand {
         if let Some(path) = text.strip_prefix("/add ") {
             return Ok(Self::Add(path.trim().to_owned()));
         }
+        if let Some(wanted) = text.strip_prefix("/model ") {
+            return Ok(Self::Model(ModelRequest::parse(wanted)));
+        }
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         let argument = words.next();
@@ -105,7 +112,7 @@ impl PlainCommand {
             ("/runs", None) => Ok(Self::Runs),
             ("/stats", None) => Ok(Self::Stats),
             ("/kb", None) => Ok(Self::Base),
-            ("/model", None) => Ok(Self::Model),
+            ("/model", None) => Ok(Self::Model(ModelRequest::List(None))),
             ("/sessions", None) => Ok(Self::Sessions),
             ("/export", None) => Ok(Self::Export),
             ("/index", None) => Ok(Self::Index(IndexCommand::Resume)),

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::Complexity;
 use crate::protocol::{
-    Command, Event, EventBody, IndexCommand, NoticeLevel, RunId, RunRecord, SessionCommand,
-    SessionUpdate, Update,
+    Command, Event, EventBody, IndexCommand, ModelCommand, ModelRequest, ModelUpdate, NoticeLevel,
+    OFFLINE_HAS_NO_MODELS, RunId, RunRecord, SessionCommand, SessionUpdate, Update,
 };
 use crate::text::one_line;
 use crate::tui::WalkStep;
@@ -16,7 +16,7 @@ use super::super::stats::in_lines;
 use super::command::PlainCommand;
 use super::conversation_info::ConversationInfo;
 use super::input::{InputLine, StandardInput};
-use super::listing::{help, numbered, passage, runs, sessions, sources};
+use super::listing::{help, models, numbered, passage, runs, sessions, sources};
 use super::narrator::{Narrator, before_the_run, line};
 use super::pending_reply::{NextStep, PendingReply};
 use super::samples::NumberedSamples;
@@ -181,7 +181,18 @@ impl Plain {
                 let export = SessionCommand::Export(last.summary.session.clone());
                 return self.wait_for(PendingReply::Exporting, Command::Session(export));
             }
-            PlainCommand::Model => print_text(self.about.engine(self.route))?,
+            PlainCommand::Model(ModelRequest::List(_)) => {
+                print_text(self.about.engine(self.route))?;
+                if self.about.has_endpoint() {
+                    let list = Command::Model(ModelCommand::List);
+                    return self.wait_for(PendingReply::ListingModels, list);
+                }
+                print_text(format!("{OFFLINE_HAS_NO_MODELS}\n"))?;
+            }
+            PlainCommand::Model(ModelRequest::Choose(wish)) => {
+                let choose = Command::Model(ModelCommand::Choose(wish));
+                return self.wait_for(PendingReply::ChoosingModel, choose);
+            }
             PlainCommand::Sources(None) => print_text(sources(self.runs.last()))?,
             PlainCommand::Runs => print_text(runs(&self.runs))?,
             PlainCommand::Help => print_text(help())?,
@@ -312,6 +323,7 @@ impl Plain {
                     _ => {}
                 }
             }
+            Update::Model(update) => self.model_update(update)?,
             Update::Knowledge(status) => self.about.knowledge = status,
             Update::Statistics(read) => {
                 if matches!(self.doing, PendingReply::SummingUp) {
@@ -330,6 +342,30 @@ impl Plain {
                 }
             }
             Update::Paths { .. } | Update::Session(_) => {}
+        }
+        Ok(())
+    }
+
+    fn model_update(&mut self, update: ModelUpdate) -> Result<(), CommandFailure> {
+        match update {
+            ModelUpdate::Listed(Ok(listing)) => {
+                print_text(models(&listing))?;
+                self.about.models = listing.in_use;
+            }
+            ModelUpdate::Listed(Err(why)) | ModelUpdate::NotChosen(why) => print_notice(&why),
+            ModelUpdate::Chosen(models) => {
+                self.about.models = models;
+                print_text(format!(
+                    "From the next question on:\n{}",
+                    self.about.models()
+                ))?;
+            }
+        }
+        if matches!(
+            self.doing,
+            PendingReply::ListingModels | PendingReply::ChoosingModel
+        ) {
+            self.rest()?;
         }
         Ok(())
     }

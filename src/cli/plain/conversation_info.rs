@@ -2,7 +2,7 @@
 
 use crate::domain::{Complexity, RoutingLimits};
 use crate::engine::Engine;
-use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
+use crate::protocol::{JobModels, KnowledgeContents, KnowledgeStatus, Mode, joined};
 use crate::text::counted;
 
 use super::listing::made_of;
@@ -11,7 +11,8 @@ use super::narrator::line;
 /// What is asked, and what is searched.
 pub(super) struct ConversationInfo {
     mode: Mode,
-    model: String,
+    /// Which model does which job.
+    pub(super) models: JobModels,
     endpoint: Option<String>,
     limits: RoutingLimits,
     /// What the knowledge base holds now.
@@ -27,7 +28,7 @@ impl ConversationInfo {
         let identity = engine.identity();
         Self {
             mode: identity.mode,
-            model: identity.model,
+            models: engine.models(),
             endpoint: engine.profile().endpoint.clone(),
             limits,
             knowledge: KnowledgeStatus {
@@ -45,7 +46,7 @@ impl ConversationInfo {
     pub(super) fn of_nothing() -> Self {
         Self {
             mode: Mode::Offline,
-            model: String::new(),
+            models: JobModels::default(),
             endpoint: None,
             limits: RoutingLimits::default(),
             knowledge: KnowledgeStatus::default(),
@@ -85,6 +86,25 @@ impl ConversationInfo {
         Some(said)
     }
 
+    /// Which model does which job.
+    pub(super) fn models(&self) -> String {
+        let by_model = self.models.by_model();
+        match by_model.as_slice() {
+            [(only, _)] => format!("Model: {}.\n", line(only)),
+            several => {
+                let lines = several.iter();
+                let lines = lines
+                    .map(|(model, jobs)| format!("Model for {}: {}.\n", joined(jobs), line(model)));
+                lines.collect()
+            }
+        }
+    }
+
+    /// Whether there are models to choose from.
+    pub(super) fn has_endpoint(&self) -> bool {
+        self.mode == Mode::Llm
+    }
+
     /// Which engine answers, and by which settings it routes.
     pub(super) fn engine(&self, route: Option<Complexity>) -> String {
         let mut said = match self.mode {
@@ -92,7 +112,7 @@ impl ConversationInfo {
             Mode::Llm => "Engine: chat endpoint.\n",
         }
         .to_owned();
-        said.push_str(&format!("Model: {}.\n", line(&self.model)));
+        said.push_str(&self.models());
         if let Some(endpoint) = &self.endpoint {
             said.push_str(&format!("Endpoint: {}\n", line(endpoint)));
         }

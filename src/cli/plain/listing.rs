@@ -3,7 +3,8 @@
 use crate::domain::{Complexity, LineRange, Outcome};
 use crate::engine::Engine;
 use crate::protocol::{
-    DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, RunRecord, SessionSummary,
+    DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, ModelListing, RunRecord,
+    SessionSummary,
 };
 use crate::text::{counted, one_line};
 
@@ -22,7 +23,7 @@ pub(super) fn greeting(engine: &Engine) -> String {
     let identity = engine.identity();
     let mode = match identity.mode {
         Mode::Offline => "offline, extractive".to_owned(),
-        Mode::Llm => one_line(&identity.model, 60),
+        Mode::Llm => engine.models().in_words(),
     };
     format!(
         "kb-agent in plain mode over {}: {} in {}; {mode}.\n\
@@ -132,6 +133,31 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
     if let Some(more) = listed.len().checked_sub(MOST_SESSIONS).filter(|n| *n > 0) {
         said.push_str(&format!(
             "And {more} older; 'kb-agent runs' lists all runs.\n"
+        ));
+    }
+    said
+}
+
+/// The models that can be chosen.
+pub(super) fn models(listing: &ModelListing) -> String {
+    let mut said: String = listing
+        .models
+        .iter()
+        .map(|model| match model.context {
+            Some(context) => format!("{}, reads {context} tokens\n", line(&model.name)),
+            None => format!("{}\n", line(&model.name)),
+        })
+        .collect();
+    let host = one_line(&listing.host, 80);
+    if said.is_empty() {
+        said = format!("No model that {host} lists can chat.\n");
+    } else {
+        said = format!("{host} lists:\n{said}");
+    }
+    if listing.left_out > 0 {
+        said.push_str(&format!(
+            "Left out: {} that cannot chat.\n",
+            listing.left_out
         ));
     }
     said

@@ -20,6 +20,10 @@ pub(super) enum PendingReply {
     ListingSessions,
     /// This conversation is written to a file.
     Exporting,
+    /// The models were asked for.
+    ListingModels,
+    /// A model is being checked.
+    ChoosingModel,
     /// Another folder or file is read.
     Adding,
 }

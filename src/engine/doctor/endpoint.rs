@@ -2,15 +2,21 @@ use std::time::Instant;
 
 use super::check::{Check, not_tried};
 use super::examination::Examination;
-use crate::agent::ports::{Caveat, ReasonerError};
+use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
 use crate::config::{EndpointConfig, Settings};
+use crate::engine::models::{is_called, models_of};
 use crate::engine::thinking;
-use crate::reasoner::llm::{Answered, EndpointReasoner, ModelJob, Structured, StructuredReply};
-use crate::text::{counted, duration, nearest};
+use crate::protocol::{JobModels, JobName, joined};
+use crate::reasoner::llm::{
+    Answered, EndpointReasoner, ListedModel, ModelJob, ModelUse, Structured, StructuredReply,
+};
+use crate::text::{counted, duration, nearest, one_line};
 
 const AREA: &str = "endpoint";
 /// So many models are named where none is near.
 const NAMED: usize = 3;
+/// Columns of a model's name.
+const LONGEST_NAME: usize = 80;
 /// An answer of more tokens than this comes in pieces, from a server that streams.
 const ONE_PIECE: u64 = 16;
 
@@ -57,11 +63,20 @@ pub(super) async fn check(
         reasoner.server()
     );
     examination.found(Check::ok(AREA, "reach", reached).after(took));
-    let models = models(llm, listed);
-    let has_no_model = models.is_err();
-    examination.found(models.unwrap_or_else(|broken| broken));
-    if has_no_model {
+    let listed = match listing(llm, listed) {
+        Ok((check, listed)) => {
+            examination.found(check);
+            listed
+        }
+        Err(broken) => return examination.found(broken),
+    };
+    // A main model that is not set is found out.
+    if let Err(error) = reasoner.ready(None).await {
+        examination.found(Check::failed(AREA, "models", error.trouble()));
         return;
+    }
+    for check in jobs(llm, &models_of(&reasoner), &listed) {
+        examination.found(check);
     }
     if judging(&reasoner, examination).await {
         examination.trying("a streamed reply");
@@ -79,78 +94,91 @@ pub(super) async fn check(
     }
 }
 
-/// What is set, with the variable that says so.
-fn named(llm: &EndpointConfig) -> Vec<(&'static str, &str)> {
-    let all = [
-        ("KB_AGENT_LLM_MODEL", &llm.model),
-        ("KB_AGENT_LLM_MODEL_ANALYZE", &llm.analyze.model),
-        ("KB_AGENT_LLM_MODEL_PLAN", &llm.plan.model),
-        ("KB_AGENT_LLM_MODEL_GRADE", &llm.grade.model),
-        ("KB_AGENT_LLM_MODEL_SYNTHESIZE", &llm.synthesize.model),
-    ];
-    all.into_iter()
-        .filter_map(|(variable, model)| Some((variable, model.as_deref()?)))
-        .collect()
+/// The variable that sets a job's model, and its value; `None` where nothing does.
+fn setting_of(llm: &EndpointConfig, job: JobName) -> Option<(&'static str, &str)> {
+    let (variable, own) = match job {
+        JobName::Analyze => ("KB_AGENT_LLM_MODEL_ANALYZE", &llm.analyze.model),
+        JobName::Plan => ("KB_AGENT_LLM_MODEL_PLAN", &llm.plan.model),
+        JobName::Grade => ("KB_AGENT_LLM_MODEL_GRADE", &llm.grade.model),
+        JobName::Answer => ("KB_AGENT_LLM_MODEL_SYNTHESIZE", &llm.synthesize.model),
+    };
+    let main = ("KB_AGENT_LLM_MODEL", &llm.model);
+    let set = [(variable, own), main].into_iter();
+    let mut set = set.filter_map(|(variable, model)| Some((variable, model.as_deref()?)));
+    set.next()
 }
 
-/// The error is a check too: there is no model that could be asked.
-fn models(
+/// What the server lists; nothing where it lists none. The error is a check too: there is no model
+/// that could be asked.
+fn listing(
     llm: &EndpointConfig,
-    listed: Result<Option<Vec<String>>, ReasonerError>,
-) -> Result<Check, Check> {
+    listed: Result<Option<Vec<ListedModel>>, ReasonerError>,
+) -> Result<(Check, Vec<ListedModel>), Check> {
     const NAME: &str = "models";
-    let named = named(llm);
-    // As the program does: a main model, or one for every job.
-    let is_named = llm.model.is_some() || named.len() == 4;
-    let models = match listed {
-        Ok(Some(models)) => models,
+    let is_named = |job| setting_of(llm, job).is_some();
+    let listed = match listed {
+        Ok(Some(listed)) => listed,
         Ok(None) => {
             let line = "this server lists no models, which is fine";
-            return Ok(Check::ok(AREA, NAME, line));
+            return Ok((Check::ok(AREA, NAME, line), Vec::new()));
         }
-        Err(error) if is_named => {
+        Err(error) if JobName::ALL.into_iter().all(is_named) => {
             let failed = Check::failed(AREA, NAME, error.trouble());
             let next = failed.next.unwrap_or_default();
-            return Ok(Check::note(AREA, NAME, failed.detail, next));
+            return Ok((Check::note(AREA, NAME, failed.detail, next), Vec::new()));
         }
         Err(error) => return Err(Check::failed(AREA, NAME, error.trouble())),
     };
-    let is_listed = |model: &str| {
-        let latest = format!("{model}:latest");
-        models.iter().any(|one| one == model || *one == latest)
+    let others = listed.iter().filter(|model| !chats(model)).count();
+    let others = match others {
+        0 => String::new(),
+        others => format!(", {others} of them cannot chat"),
     };
-    let count = counted(models.len(), "model");
-    let missing = named.iter().find(|(_, model)| !is_listed(model));
-    if let Some((variable, model)) = missing {
-        let near = nearest(model, models.iter().map(String::as_str));
-        let offered: Vec<&str> = if near.is_empty() {
-            models.iter().map(String::as_str).take(NAMED).collect()
-        } else {
-            near
+    let line = format!("{} listed{others}", counted(listed.len(), "model"));
+    Ok((Check::ok(AREA, NAME, line), listed))
+}
+
+fn chats(model: &ListedModel) -> bool {
+    model.purpose == ModelUse::Chat
+}
+
+/// Each model with the jobs that it does, and whether the server lists it for that.
+fn jobs(llm: &EndpointConfig, models: &JobModels, listed: &[ListedModel]) -> Vec<Check> {
+    const NAME: &str = "jobs";
+    let check = |(model, jobs): (&str, Vec<JobName>)| {
+        let shown = one_line(model, LONGEST_NAME);
+        let does = format!("{shown} does {}", joined(&jobs));
+        let known = listed.iter().find(|one| is_called(&one.name, model));
+        let wrong = match known {
+            _ if listed.is_empty() => None,
+            Some(known) if chats(known) => None,
+            Some(_) => Some(format!("{does}, and cannot chat by its name or kind")),
+            None => Some(format!(
+                "{does}, and is none of the models listed ({})",
+                listed.len()
+            )),
         };
-        return Ok(Check::note(
-            AREA,
-            NAME,
-            format!("'{model}' is none of the models listed ({})", models.len()),
-            format!(
-                "set {variable} to one that is, such as {}",
+        let Some(wrong) = wrong else {
+            return Check::ok(AREA, NAME, does);
+        };
+        let names = listed.iter().filter(|one| chats(one));
+        let names: Vec<&str> = names.map(|one| one.name.as_str()).collect();
+        let near = nearest(model, names.iter().copied());
+        let offered = if near.is_empty() { names } else { near };
+        let offered = offered.into_iter().take(NAMED);
+        let offered: Vec<String> = offered.map(|name| one_line(name, LONGEST_NAME)).collect();
+        let variable = jobs.iter().find_map(|job| setting_of(llm, *job));
+        let variable = variable.map_or("KB_AGENT_LLM_MODEL", |(variable, _)| variable);
+        let next = match offered.as_slice() {
+            [] => format!("set {variable} to a model that chats"),
+            offered => format!(
+                "set {variable} to one that chats, such as {}",
                 offered.join(", ")
             ),
-        ));
-    }
-    let first = models.first().map(String::as_str).unwrap_or_default();
-    let mut used: Vec<&str> = Vec::new();
-    for (_, model) in &named {
-        if !used.contains(model) {
-            used.push(model);
-        }
-    }
-    let line = match used.len() {
-        0 => format!("{count} listed; the first, {first}, is used"),
-        1 => format!("{count} listed, {} among them", used[0]),
-        _ => format!("{count} listed, those set among them: {}", used.join(", ")),
+        };
+        Check::note(AREA, NAME, wrong, next)
     };
-    Ok(Check::ok(AREA, NAME, line))
+    models.by_model().into_iter().map(check).collect()
 }
 
 /// A structured reply of each model that judges; whether the server may be asked on.

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::EndpointReasoner;
 use super::job::ModelJob;
 use super::server::Structured;
+use super::{EndpointReasoner, ListedModel, ModelUse};
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, GradeJob, Grades, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    AnswerSink, CallOrigin, CallWaits, GradeJob, Grades, Reasoner, ReasonerError, Synthesis,
+    SynthesizeJob,
 };
 use crate::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Topic,
@@ -66,9 +67,22 @@ impl EndpointReasoner {
     }
 
     /// The models that the endpoint lists; `None` where it lists none at all.
-    pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
-        let listed = self.exchange.models(None).await?;
-        Ok(listed.map(|listed| listed.into_iter().map(|model| model.name).collect()))
+    pub async fn models(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
+        self.exchange.models(None).await
+    }
+
+    /// The same for a person who waits for it: a server that fails is not asked again. A main model
+    /// that is not known yet is known then.
+    pub async fn models_now(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
+        let waits = CallWaits::for_bytes(None);
+        let listed = self.exchange.endpoint.models(&waits).await;
+        let listed = listed.map_err(|failure| failure.after(1))?;
+        let mut known = listed.iter().flatten();
+        let main = known.find(|model| model.purpose == ModelUse::Chat);
+        if let Some(model) = main.filter(|_| !self.model.initialized()) {
+            let _ = self.model.set(self.take_listed(model));
+        }
+        Ok(listed)
     }
 
     /// The model of a job. Where none is named the endpoint is asked.

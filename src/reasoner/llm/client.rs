@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use crate::agent::ports::{CallOrigin, CallWaits, ReasonerError};
-use crate::http::{ListedModel, models};
+use crate::http::{self, ListedModel, models};
 
 use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
@@ -44,6 +44,8 @@ pub struct Endpoint {
     pub dialects: Dialects,
     /// What stands in replies beside their text.
     pub marks: Arc<ReplyMarks>,
+    /// The same host with the key where its listing of models wants it.
+    listing: http::Site,
     /// Whether what is asked is below `/v1` of an address that names a host alone.
     is_below_v1: AtomicBool,
 }
@@ -122,12 +124,12 @@ impl Endpoint {
             .find(settings.server.as_deref(), site.http.base())
             .map_err(|line| ReasonerError::Refused(line.into()))?
             .clone();
-        if let Some(header) = server.key_header() {
-            site.http = site
-                .http
-                .with_key_in(header)
-                .map_err(ReasonerError::Refused)?;
-        }
+        let key_in = |site: http::Site, header: Option<HeaderName>| match header {
+            Some(header) => site.with_key_in(header).map_err(ReasonerError::Refused),
+            None => Ok(site),
+        };
+        site.http = key_in(site.http, server.key_header.clone())?;
+        let listing = key_in(site.http.clone(), server.listing_key_header.clone())?;
         Ok(Self {
             http: site
                 .http
@@ -136,6 +138,7 @@ impl Endpoint {
             timeout: settings.timeout,
             dialects: Dialects::of(&server),
             marks: Arc::clone(&overrides.marks),
+            listing,
             site,
             server,
             is_below_v1: AtomicBool::new(false),
@@ -151,8 +154,9 @@ impl Endpoint {
         };
         let body = request.body();
         let post = |url| {
-            self.http
-                .post(url)
+            self.site
+                .http
+                .authorized(self.http.post(url))
                 .header(RUN, &*request.origin.run.0)
                 .header(NODE, request.origin.node.as_str())
                 // A gateway that compresses a stream holds its pieces back; one that does so all the
@@ -181,8 +185,8 @@ impl Endpoint {
     /// The models that the endpoint lists, at least one; `None` where there is no
     /// listing, which is what servers of a single model do.
     pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<ListedModel>>, Failure> {
-        let listing = |url| self.http.get(url);
-        let response = self.reach_below_root(&["models"], listing, waiting).await?;
+        let get = |url| self.listing.authorized(self.http.get(url));
+        let response = self.reach_below_root(&["models"], get, waiting).await?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
         | StatusCode::NOT_IMPLEMENTED = response.status()
@@ -245,7 +249,7 @@ impl Endpoint {
         request: RequestBuilder,
         waiting: &CallWaits,
     ) -> Result<Response, Failure> {
-        let request = self.site.http.authorized(request);
+        let request = request.headers(self.server.headers.clone());
         let again = request.try_clone();
         match (self.once(request, waiting).await?, again) {
             (Ok(response), _) => Ok(response),

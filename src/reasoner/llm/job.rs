@@ -90,6 +90,16 @@ impl Jobs {
         }
     }
 
+    /// The same, to be changed.
+    pub fn of_mut(&mut self, job: ModelJob) -> &mut JobSettings {
+        match job {
+            ModelJob::Analyze => &mut self.analyze,
+            ModelJob::Plan => &mut self.plan,
+            ModelJob::Grade => &mut self.grade,
+            ModelJob::Synthesize | ModelJob::SmallTalk => &mut self.synthesize,
+        }
+    }
+
     /// The model that answers, when every job has one of its own: the endpoint need not be asked for a main
     /// one then.
     pub fn answering_model(&self) -> Option<&str> {

@@ -4,9 +4,12 @@
 //! what a server then refuses is given up by [`super::dialect`], so that a wrong row costs one
 //! request and never an answer.
 
+use std::collections::HashMap;
+
 use reqwest::Url;
-use reqwest::header::HeaderName;
-use serde::Deserialize;
+use reqwest::header::{HeaderMap, HeaderName};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 const BUILT_IN: &str = include_str!("../../../assets/llm/servers.toml");
 
@@ -17,8 +20,15 @@ pub struct Server {
     /// What the setting calls it.
     pub name: String,
     at: Vec<String>,
-    #[serde(default = "bearer")]
-    auth: String,
+    /// The header that takes the bare key; none where it is a bearer token.
+    #[serde(default, rename = "auth", deserialize_with = "key_header")]
+    pub key_header: Option<HeaderName>,
+    /// The same for the listing of models, where it is another.
+    #[serde(default, rename = "listing_auth", deserialize_with = "key_header")]
+    pub listing_key_header: Option<HeaderName>,
+    /// What every request says beside the protocol's own headers.
+    #[serde(default, deserialize_with = "headers")]
+    pub headers: HeaderMap,
     #[serde(default = "chat_completions")]
     path: String,
     /// Where the token limit goes.
@@ -131,13 +141,6 @@ impl Server {
             .collect()
     }
 
-    /// The header that takes the bare key; none where it is a bearer token.
-    pub fn key_header(&self) -> Option<HeaderName> {
-        (self.auth != "bearer")
-            .then(|| HeaderName::from_bytes(self.auth.as_bytes()).ok())
-            .flatten()
-    }
-
     fn fits(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let port = url.port();
@@ -193,14 +196,6 @@ impl Servers {
 fn parse(text: &str) -> Result<Vec<Server>, String> {
     let file: ServerFile =
         toml::from_str(text).map_err(|error| crate::text::one_line(&error.to_string(), 300))?;
-    for row in &file.server {
-        if row.auth != "bearer" && row.key_header().is_none() {
-            return Err(format!(
-                "server '{}' has auth '{}', no header's name",
-                row.name, row.auth
-            ));
-        }
-    }
     Ok(file.server)
 }
 
@@ -212,8 +207,21 @@ fn is_named(pattern: &str, host: &str) -> bool {
     }
 }
 
-fn bearer() -> String {
-    "bearer".to_owned()
+/// A header's name, or `bearer` for none of its own.
+fn key_header<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HeaderName>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name == "bearer" {
+        return Ok(None);
+    }
+    let header = HeaderName::from_bytes(name.as_bytes());
+    header
+        .map(Some)
+        .map_err(|_| D::Error::custom(format!("auth '{name}' is no header's name")))
+}
+
+fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HeaderMap, D::Error> {
+    let named = HashMap::<String, String>::deserialize(deserializer)?;
+    HeaderMap::try_from(&named).map_err(D::Error::custom)
 }
 
 fn chat_completions() -> String {
@@ -262,7 +270,7 @@ mod tests {
     #[test]
     fn the_differences_are_in_the_table() {
         let azure = found(None, "https://mine.openai.azure.com/openai/v1");
-        assert_eq!(azure.key_header().unwrap(), "api-key");
+        assert_eq!(azure.key_header.as_ref().unwrap(), "api-key");
         assert_eq!(azure.limit, LimitField::MaxCompletionTokens);
         assert_eq!(
             found(None, "https://api.deepseek.com").structured,
@@ -281,7 +289,7 @@ mod tests {
         );
         let other = found(None, "https://llm.example/v1");
         assert_eq!(
-            (other.key_header(), other.limit),
+            (other.key_header, other.limit),
             (None, LimitField::MaxTokens)
         );
         assert_eq!(other.path(), ["chat", "completions"]);

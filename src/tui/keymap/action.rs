@@ -95,7 +95,13 @@ pub enum Action {
     /// What the knowledge base is made of.
     ShowSources,
     /// Which engine answers.
-    ShowModel,
+    ShowEngine,
+    /// Which model does which job, to choose from.
+    ChooseModel,
+    /// In the list of models: for the next job.
+    NextJob,
+    /// For the job before.
+    PreviousJob,
     /// Forget the conversation.
     Forget,
     /// Leave at once.

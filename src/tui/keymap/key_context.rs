@@ -36,6 +36,8 @@ pub enum KeyContext {
     Replay,
     /// The list of recorded conversations.
     Sessions,
+    /// The list of models.
+    Models,
     /// The search in earlier questions.
     Recall,
     /// A list to choose from that is typed into.
@@ -67,6 +69,7 @@ impl KeyContext {
             Self::Replay => "In a replay",
             Self::WhatIf => "What if",
             Self::Sessions => "In the list of sessions",
+            Self::Models => "In the list of models",
             Self::Recall => "In the search of earlier questions",
             Self::Menu => "In a list while something is typed",
             Self::Detail | Self::Overlay => "In a window like this",

@@ -52,8 +52,8 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
     tap(&mut screen, KeyCode::Down);
     tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("Questions go by simple"));
-    write(&mut screen, "/mod");
-    click(&mut screen, "/model", (100, 30));
+    write(&mut screen, "/eng");
+    click(&mut screen, "/engine", (100, 30));
     let text = screen.text(100, 30);
     assert!(text.contains("offline, built in"), "{text}");
     tap(&mut screen, KeyCode::Esc);
@@ -109,7 +109,7 @@ fn windows_tell_which_engine_answers_and_what_to_try() {
     let mut screen = screen();
     play(&mut screen, runs::complex());
     play(&mut screen, runs::simple());
-    for (command, name) in [("/model", "model"), ("/try", "samples")] {
+    for (command, name) in [("/engine", "model"), ("/try", "samples")] {
         write(&mut screen, command);
         tap(&mut screen, KeyCode::Enter);
         pictures(name, &mut screen);

@@ -1,7 +1,9 @@
 //! Numbers, numbering, notices and progress: what must not mislead.
 
 use kb_agent::domain::{Complexity, GradedBy, GraderAction, Outcome, Score, ToolName};
-use kb_agent::protocol::{EventBody, ItemScore, KnowledgeStatus, Mode, NoticeLevel, Update};
+use kb_agent::protocol::{
+    EventBody, ItemScore, JobModels, KnowledgeStatus, Mode, NoticeLevel, Update,
+};
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
@@ -21,7 +23,7 @@ fn opened(samples: &[(&'static str, &str)], notices: &[&str]) -> Screen {
         theme: ThemeName::Dark,
         no_color: false,
         mode: Mode::Offline,
-        model: String::new(),
+        models: JobModels::default(),
         limits: kb_agent::domain::RoutingLimits::default(),
         samples: samples
             .iter()
@@ -292,7 +294,7 @@ fn a_model_name_and_a_notice_bring_no_escape_sequence() {
         theme: ThemeName::Dark,
         no_color: false,
         mode: Mode::Llm,
-        model: evil.to_owned(),
+        models: JobModels::of(evil),
         limits: kb_agent::domain::RoutingLimits::default(),
         samples: vec![Sample {
             route: "simple",

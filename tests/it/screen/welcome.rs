@@ -3,7 +3,8 @@
 use crossterm::event::KeyCode;
 use kb_agent::domain::Complexity;
 use kb_agent::protocol::{
-    KnowledgeContents, KnowledgeStatus, LeftOut, SampleQuestion, SourceContents, Timestamp, Update,
+    JobModels, KnowledgeContents, KnowledgeStatus, LeftOut, SampleQuestion, SourceContents,
+    Timestamp, Update,
 };
 use kb_agent::tui::{Msg, Screen, Setup};
 
@@ -11,7 +12,7 @@ use super::{ask, pictures, tap, write};
 
 fn over(contents: KnowledgeContents) -> Screen {
     let mut screen = Screen::new(Setup {
-        model: "extractive".to_owned(),
+        models: JobModels::of("extractive"),
         ..Setup::default()
     })
     .unwrap();

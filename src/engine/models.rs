@@ -1,0 +1,229 @@
+//! Models for the person in front of the screen: which there are, and which does which job.
+//!
+//! A server may take its time, so it is asked beside everything else and not for long. What is chosen
+//! holds from the next question on and as long as the screen is open; the settings stay as they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::agent::CurrentReasoner;
+use crate::agent::ports::Reasoner;
+use crate::protocol::{
+    JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelUpdate, ModelWish,
+    OFFLINE_HAS_NO_MODELS, Update,
+};
+use crate::reasoner::llm::{EndpointReasoner, ListedModel, ModelJob, ModelUse};
+use crate::text::{nearest, one_line};
+
+/// How long a person waits for a list.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Commands that may wait.
+const IN_FLIGHT: usize = 16;
+/// Columns of a name in a line.
+const LONGEST_NAME: usize = 60;
+
+/// Who does which job, as far as that is known.
+pub(super) fn models_of(endpoint: &EndpointReasoner) -> JobModels {
+    let mut models = JobModels::of(endpoint.identity().model);
+    for job in JobName::ALL {
+        models.set(job, endpoint.own_model(model_job(job)));
+    }
+    models
+}
+
+pub(super) fn model_job(job: JobName) -> ModelJob {
+    match job {
+        JobName::Analyze => ModelJob::Analyze,
+        JobName::Plan => ModelJob::Plan,
+        JobName::Grade => ModelJob::Grade,
+        JobName::Answer => ModelJob::Synthesize,
+    }
+}
+
+/// Whether a server that lists the one takes the other: what is behind the last colon may be left out.
+pub(super) fn is_called(listed: &str, name: &str) -> bool {
+    listed == name || listed.strip_suffix(":latest") == Some(name)
+}
+
+/// Answers what is asked about models, one after the other.
+pub(super) struct ModelChooser {
+    asked: mpsc::Sender<ModelCommand>,
+    updates: mpsc::Sender<Update>,
+    task: JoinHandle<()>,
+}
+
+impl ModelChooser {
+    /// For this endpoint, if there is one; what is chosen thinks in the place of `current`.
+    pub(super) fn new(
+        endpoint: Option<Arc<EndpointReasoner>>,
+        current: CurrentReasoner,
+        updates: mpsc::Sender<Update>,
+    ) -> Self {
+        let (asked, commands) = mpsc::channel(IN_FLIGHT);
+        let task = tokio::spawn(answer(commands, endpoint, current, updates.clone()));
+        Self {
+            asked,
+            updates,
+            task,
+        }
+    }
+
+    /// Takes one command.
+    pub(super) async fn take(&self, command: ModelCommand) {
+        if self.asked.try_send(command).is_err() {
+            let busy = "the server is still being asked for its models; try again".to_owned();
+            let update = Update::Model(ModelUpdate::NotChosen(busy));
+            let _ = self.updates.send(update).await;
+        }
+    }
+
+    /// Ends what was begun: nobody waits for it any more.
+    pub(super) async fn end(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+async fn answer(
+    mut commands: mpsc::Receiver<ModelCommand>,
+    endpoint: Option<Arc<EndpointReasoner>>,
+    current: CurrentReasoner,
+    updates: mpsc::Sender<Update>,
+) {
+    let mut chosen = endpoint.map(|endpoint| ChosenModels {
+        endpoint,
+        current,
+        of_jobs: [const { None }; 4],
+        listed: Vec::new(),
+    });
+    while let Some(command) = commands.recv().await {
+        let offline = || OFFLINE_HAS_NO_MODELS.to_owned();
+        let update = match (&mut chosen, command) {
+            (Some(chosen), ModelCommand::List) => ModelUpdate::Listed(chosen.list().await),
+            (Some(chosen), ModelCommand::Choose(wish)) => match chosen.choose(wish).await {
+                Ok(models) => ModelUpdate::Chosen(models),
+                Err(why) => ModelUpdate::NotChosen(why),
+            },
+            (None, ModelCommand::List) => ModelUpdate::Listed(Err(offline())),
+            (None, ModelCommand::Choose(_)) => ModelUpdate::NotChosen(offline()),
+        };
+        if updates.send(Update::Model(update)).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// What was chosen so far.
+struct ChosenModels {
+    /// As the settings say.
+    endpoint: Arc<EndpointReasoner>,
+    current: CurrentReasoner,
+    of_jobs: [Option<ListedModel>; 4],
+    /// What the server listed last.
+    listed: Vec<ListedModel>,
+}
+
+impl ChosenModels {
+    async fn list(&mut self) -> Result<ModelListing, String> {
+        let host = self.endpoint.host().to_owned();
+        let Some(listed) = self.ask().await? else {
+            return Err(format!(
+                "{host} has no list of models; /model NAME takes one by its name"
+            ));
+        };
+        let chats = |model: &&ListedModel| model.purpose == ModelUse::Chat;
+        let offer = |model: &ListedModel| ModelOffer {
+            name: model.name.clone(),
+            context: model.context,
+        };
+        let models: Vec<ModelOffer> = listed.iter().filter(chats).map(offer).collect();
+        let left_out = listed.len() - models.len();
+        Ok(ModelListing {
+            host,
+            in_use: models_of(&self.reasoner()),
+            left_out,
+            models,
+        })
+    }
+
+    /// The models that the server lists now; `None` where it has no list.
+    async fn ask(&mut self) -> Result<Option<&[ListedModel]>, String> {
+        let host = self.endpoint.host();
+        let asked = timeout(PATIENCE, self.endpoint.models_now()).await;
+        let asked = asked.map_err(|_| {
+            let waited = PATIENCE.as_secs();
+            format!("{host} did not list its models within {waited} s; try again")
+        })?;
+        let listed = asked.map_err(|error| one_line(&error.to_string(), 400))?;
+        self.listed = listed.clone().unwrap_or_default();
+        Ok(listed.is_some().then_some(self.listed.as_slice()))
+    }
+
+    async fn choose(&mut self, wish: ModelWish) -> Result<JobModels, String> {
+        let model = match wish.model {
+            Some(name) => Some(self.find(&name).await?),
+            None => None,
+        };
+        for job in JobName::ALL {
+            if wish.job.is_none_or(|only| only == job) {
+                self.of_jobs[job as usize].clone_from(&model);
+            }
+        }
+        let reasoner = self.reasoner();
+        let models = models_of(&reasoner);
+        self.current.replace(Arc::new(reasoner));
+        Ok(models)
+    }
+
+    /// The endpoint with what was chosen.
+    fn reasoner(&self) -> EndpointReasoner {
+        let chosen = JobName::ALL.into_iter().zip(&self.of_jobs);
+        let chosen = chosen.filter_map(|(job, model)| Some((model_job(job), model.as_ref()?)));
+        self.endpoint.with_models(chosen)
+    }
+
+    /// The model of that name; the error says in one line why it is not taken.
+    async fn find(&mut self, name: &str) -> Result<ListedModel, String> {
+        let chats = |model: &&ListedModel| model.purpose == ModelUse::Chat;
+        let known = self.listed.iter().filter(chats);
+        if let Some(model) = known.into_iter().find(|model| model.name == name) {
+            return Ok(model.clone());
+        }
+        let called_so = |model: &ListedModel| ListedModel {
+            name: name.to_owned(),
+            ..model.clone()
+        };
+        let host = self.endpoint.host().to_owned();
+        let shown = one_line(name, LONGEST_NAME);
+        let Some(listed) = self.ask().await? else {
+            return Ok(ListedModel {
+                name: name.to_owned(),
+                purpose: ModelUse::Chat,
+                context: None,
+            });
+        };
+        match listed.iter().find(|model| is_called(&model.name, name)) {
+            Some(model) if model.purpose == ModelUse::Chat => Ok(called_so(model)),
+            Some(_) => Err(format!(
+                "'{shown}' cannot chat; /model lists those that can"
+            )),
+            None => {
+                let names = listed.iter().filter(chats).map(|model| model.name.as_str());
+                let near: Vec<String> = nearest(name, names)
+                    .into_iter()
+                    .map(|near| one_line(near, LONGEST_NAME))
+                    .collect();
+                let next = if near.is_empty() {
+                    "/model shows its list".to_owned()
+                } else {
+                    format!("near is {}", near.join(", "))
+                };
+                Err(format!("{host} lists no model '{shown}'; {next}"))
+            }
+        }
+    }
+}
