@@ -661,12 +661,13 @@ const WORDS: &str = "a word and another word, none like it and none of them twic
 
 #[test]
 fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
-    let thought = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm, one and two and three and so on, which is long \"}}]}\n\n";
+    let thought = json!({"choices": [{"delta": {"reasoning_content": WORDS}}]});
+    let thought = format!("data: {thought}\n\n");
     let place = place();
     let cases = [
         answered(
             "thoughts",
-            vec![Act::Flood(stream_head(), thought.as_bytes().to_vec())],
+            vec![Act::Flood(stream_head(), thought.into_bytes())],
             "",
             "HOST spent all of its 16 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
         ),
