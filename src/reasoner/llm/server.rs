@@ -289,7 +289,7 @@ mod tests {
         );
         let other = found(None, "https://llm.example/v1");
         assert_eq!(
-            (other.key_header, other.limit),
+            (other.key_header.as_ref(), other.limit),
             (None, LimitField::MaxTokens)
         );
         assert_eq!(other.path(), ["chat", "completions"]);
