@@ -44,7 +44,7 @@ pub(super) fn model_job(job: JobName) -> ModelJob {
     }
 }
 
-/// Whether a server that lists the one takes the other: what is behind the last colon may be left out.
+/// Whether a server that lists the one takes the other: `:latest` may be left out.
 pub(super) fn is_called(listed: &str, name: &str) -> bool {
     listed == name || listed.strip_suffix(":latest") == Some(name)
 }
@@ -74,9 +74,14 @@ impl ModelChooser {
 
     /// Takes one command.
     pub(super) async fn take(&self, command: ModelCommand) {
+        let is_list = matches!(command, ModelCommand::List);
         if self.asked.try_send(command).is_err() {
             let busy = "the server is still being asked for its models; try again".to_owned();
-            let update = Update::Model(ModelUpdate::NotChosen(busy));
+            let update = Update::Model(if is_list {
+                ModelUpdate::Listed(Err(busy))
+            } else {
+                ModelUpdate::NotChosen(busy)
+            });
             let _ = self.updates.send(update).await;
         }
     }

@@ -121,9 +121,9 @@ pub enum ModelCommand {
 /// A model for a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModelWish {
-    /// For which; `None`: for all.
+    /// The job; `None` for all of them.
     pub job: Option<JobName>,
-    /// Which; `None`: as the settings say.
+    /// The model's name; `None` for the one that the settings name.
     pub model: Option<String>,
 }
 

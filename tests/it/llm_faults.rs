@@ -794,7 +794,7 @@ fn turned_away_once(place: &Place, address: &str) -> std::process::Child {
     let is_reported = || {
         let files = std::fs::read_dir(&logs).into_iter().flatten().flatten();
         let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-        texts.any(|text| text.contains("cure=Reconnect"))
+        texts.any(|text| text.contains("may_pass=true"))
     };
     while !is_reported() {
         assert!(child.try_wait().unwrap().is_none(), "it gave up");

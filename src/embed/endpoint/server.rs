@@ -17,6 +17,8 @@ use crate::agent::ports::{CallWaits, EmbedError};
 use crate::http::{ModelUse, Site, Variables, backoff, error_message, models, retry_after};
 use crate::text::Trouble;
 
+/// A request is changed so often at most, by what the server refuses.
+const MOST_LESSONS: u32 = 4;
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_EMBEDDING_BASE_URL",
     api_key: "KB_AGENT_EMBEDDING_API_KEY",
@@ -295,10 +297,15 @@ impl EmbeddingServer {
         } = demand;
         let begun = Instant::now();
         let mut tried = 0;
+        let mut learned = 0;
         loop {
             let (line, refusal) = match self.once(demand, texts).await {
                 Err(EmbeddingFailure::Passing(line, refusal)) => (line, refusal),
+                Err(EmbeddingFailure::Learned(line)) if learned == MOST_LESSONS => {
+                    return Err(EmbeddingFailure::Refused(line));
+                }
                 Err(EmbeddingFailure::Learned(line)) => {
+                    learned += 1;
                     tracing::debug!(%line, "the embedding is asked for in another way");
                     continue;
                 }
@@ -384,6 +391,7 @@ impl EmbeddingServer {
         let mut habits = self.habits();
         Some(match self.data.refusal(said)? {
             RefusalKind::TooLarge => EmbeddingFailure::TooLarge(line),
+            RefusalKind::TooMany if sent.input.len() == 1 => EmbeddingFailure::Refused(line),
             RefusalKind::TooMany => {
                 habits.most = (sent.input.len() / 2).clamp(1, habits.most);
                 EmbeddingFailure::TooLarge(line)

@@ -140,5 +140,13 @@ fn is_of_another_length(job: &Job<'_>) -> Result<bool, KbError> {
     let Some(kept) = job.store.dimensions(job.limits())? else {
         return Ok(false);
     };
-    Ok(job.embedder.length_now().is_some_and(|now| now != kept))
+    if job.embedder.length_now().is_none_or(|now| now == kept) {
+        return Ok(false);
+    }
+    // One odd reply throws nothing away: the model is asked once more.
+    let again = job
+        .embedder
+        .embed_unless(&["text"], job.priority, job.stop)?;
+    let vector = again.and_then(|vectors| vectors.into_iter().next());
+    Ok(vector.is_some_and(|vector| !vector.is_empty() && vector.len() != kept))
 }

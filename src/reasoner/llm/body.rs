@@ -136,9 +136,10 @@ pub async fn words_of_error(mut response: Response, silence: Duration) -> Vec<u8
 /// A body line by line.
 pub struct Lines {
     body: Body,
-    /// What came of the next line and after it.
+    /// What came and is no line yet, from `start` on.
     begun: Vec<u8>,
-    /// How much of that holds no end of a line.
+    start: usize,
+    /// Up to here it holds no end of a line.
     searched: usize,
     /// Whether the last line ended with a carriage return.
     is_after_return: bool,
@@ -150,6 +151,7 @@ impl Lines {
         Self {
             body,
             begun: Vec::new(),
+            start: 0,
             searched: 0,
             is_after_return: false,
         }
@@ -162,7 +164,7 @@ impl Lines {
 
     /// Whether some of the next line has come.
     pub fn is_within_line(&self) -> bool {
-        !self.begun.is_empty()
+        self.start < self.begun.len()
     }
 
     /// The next line without the white space around it; `None` at the end. A byte that is no UTF-8
@@ -171,27 +173,33 @@ impl Lines {
         let line = loop {
             let end = memchr::memchr2(b'\n', b'\r', &self.begun[self.searched..]);
             if let Some(end) = end {
-                let line: Vec<u8> = self.begun.drain(..=self.searched + end).collect();
-                self.searched = 0;
+                let end = self.searched + end;
+                let line = &self.begun[self.start..end];
                 // The second half of CR LF ends no line of its own.
-                if line != b"\n" || !self.is_after_return {
-                    self.is_after_return = line.ends_with(b"\r");
-                    break line;
+                let is_second_half =
+                    line.is_empty() && self.is_after_return && self.begun[end] == b'\n';
+                self.is_after_return = self.begun[end] == b'\r';
+                self.start = end + 1;
+                self.searched = self.start;
+                if is_second_half {
+                    continue;
                 }
-                self.is_after_return = false;
-                continue;
+                break line;
             }
+            self.begun.drain(..self.start);
+            self.start = 0;
             self.searched = self.begun.len();
             match self.body.next().await {
                 Some(piece) => self.begun.extend(piece?),
                 None if self.begun.is_empty() => return Ok(None),
                 None => {
-                    self.searched = 0;
-                    break std::mem::take(&mut self.begun);
+                    self.start = self.begun.len();
+                    self.searched = self.start;
+                    break &self.begun[..];
                 }
             }
         };
-        let line = String::from_utf8_lossy(&line);
+        let line = String::from_utf8_lossy(line);
         let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         Ok(Some(line.to_owned()))
     }

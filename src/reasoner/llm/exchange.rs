@@ -30,9 +30,9 @@ use super::think::{Thinking, judgement_in};
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
-/// More objections than there are things to do without.
+/// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;
-/// After so many, nothing is left that could go.
+/// A prompt is shortened so often at most.
 const MOST_SHORTENINGS: u32 = 8;
 /// A prompt of fewer tokens fits into any context.
 const SMALL_PROMPT: usize = 1_500;
@@ -157,12 +157,21 @@ impl ChatExchange {
             },
         };
         let held = self.ask(&wanted, &mut attempt).await;
-        if let Ok(reply) = &held {
-            let call = &mut attempt.note.call;
-            call.prompt_tokens = reply.usage.prompt_tokens;
-            call.completion_tokens = reply.usage.completion_tokens;
-            call.reply = Some(reply.text.clone());
+        let call = &mut attempt.note.call;
+        let mut spent = attempt.lost;
+        match &held {
+            Ok(reply) => {
+                spent = reply.usage;
+                call.reply = Some(reply.text.clone());
+            }
+            Err(_) => spent.add(Usage {
+                prompt_tokens: call.prompt_tokens,
+                completion_tokens: call.completion_tokens,
+                ..Usage::default()
+            }),
         }
+        call.prompt_tokens = spent.prompt_tokens;
+        call.completion_tokens = spent.completion_tokens;
         held
     }
 
@@ -203,7 +212,8 @@ impl ChatExchange {
                     return Err(failure.within_an_answer());
                 }
                 Err(failure) => {
-                    tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
+                    let may_pass = failure.cure.pause(1).is_some();
+                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
                     let is_too_long = matches!(failure.cure, Cure::Shorter(_));
                     let cured = self.cure(failure, &request, attempt).await;
                     if is_too_long && wanted.out.is_none() && cured.is_err() {
@@ -301,9 +311,9 @@ impl ChatExchange {
         let read = (count.prompt? + count.cached.unwrap_or_default()) as usize;
         let sent = tokens_of(request.messages);
         let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
-        let is_cutting = self.endpoint.server.name == "ollama" || is_at_end;
+        let is_cutting = self.endpoint.server.cuts_prompts || is_at_end;
         let is_far_below = (read as f64) < sent as f64 * FAR_BELOW;
-        if sent < SMALL_PROMPT || !is_cutting || !is_far_below {
+        if read < CONTEXT_STEP || sent < SMALL_PROMPT || !is_cutting || !is_far_below {
             return None;
         }
         let host = self.endpoint.site.host();
@@ -458,7 +468,9 @@ impl ChatExchange {
                 reply.stop(Ended::Complete);
             }
         }
-        let is_thought = reply.end == Ended::Limit && partial.filter.thought().is_some();
+        // What was thought until something ended the reply is no answer.
+        let is_over = matches!(reply.end, Ended::Complete | Ended::Unsaid);
+        let is_thought = !is_over && partial.filter.thought().is_some();
         if partial.out.is_none() {
             let is_broken = matches!(reply.end, Ended::BrokeOff | Ended::Damaged);
             return if is_broken {

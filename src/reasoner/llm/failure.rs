@@ -29,7 +29,7 @@ const SETTINGS: Variables = Variables {
 const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
 /// What to do about a model that cannot be used.
 const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
-/// Longer than a person waits before a screen.
+/// A server's `Retry-After` is heeded up to this.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Errors without a status that pass.
 const PASSING: [&str; 5] = [
@@ -89,13 +89,13 @@ impl Failure {
         }
     }
 
-    /// The same after tokens have been shown: nothing is asked again, and what came is kept.
+    /// The error to report after tokens have been shown: nothing is asked again, and what came is kept.
     pub fn within_an_answer(self) -> ReasonerError {
         let next = "what came is kept, ask again for the whole answer";
         self.error.map(|trouble| Trouble::new(trouble.what, next))
     }
 
-    /// The same after `asked` requests.
+    /// The error to report once nothing is left to try, after `asked` requests.
     pub fn after(self, asked: u32) -> ReasonerError {
         // Where no connection was made, nothing was asked.
         if asked < 2 || self.cure == Cure::Reconnect {
@@ -250,7 +250,10 @@ impl ChatSite {
             let line = self.http.redirect(status, location);
             return Failure::lasting(ReasonerError::Refused(line));
         }
-        let words = String::from_utf8_lossy(body);
+        let words = match serde_json::from_slice(body) {
+            Ok(error) => without_echo(error).to_string(),
+            Err(_) => String::from_utf8_lossy(body).into_owned(),
+        };
         let said = self.http.said(body);
         let code = status.as_u16();
         self.sorted(Some(code), &words, said.as_deref(), retry_after(headers))
@@ -263,7 +266,7 @@ impl ChatSite {
 
     /// It answered with an error object where a reply should be.
     pub fn error_object(&self, error: &Value) -> Failure {
-        let words = error.to_string();
+        let words = without_echo(error.clone()).to_string();
         let said = http::error_message(error).map(|said| self.http.quote(&said));
         let inner = error.get("error").unwrap_or(error);
         let code = ["code", "status", "status_code"]
@@ -334,6 +337,30 @@ impl ChatSite {
             }
             _ => Err(Cure::None),
         }
+    }
+}
+
+/// Fields in which servers repeat what they were sent.
+const ECHOES: [&str; 6] = [
+    "input",
+    "messages",
+    "prompt",
+    "body",
+    "ctx",
+    "failed_generation",
+];
+
+/// An error without what was sent: words of a question say nothing about what went wrong.
+fn without_echo(error: Value) -> Value {
+    match error {
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let said = fields.filter(|(name, _)| !ECHOES.contains(&name.as_str()));
+            said.map(|(name, value)| (name, without_echo(value)))
+                .collect()
+        }
+        Value::Array(items) => items.into_iter().map(without_echo).collect(),
+        other => other,
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Server {
     /// How far a schema may bound a reply.
     #[serde(default)]
     pub bounds: SchemaBounds,
+    /// Whether it drops the beginning of a long prompt without saying so.
+    #[serde(default)]
+    pub cuts_prompts: bool,
     /// Where all this is from.
     #[serde(default, rename = "docs")]
     _docs: Option<String>,

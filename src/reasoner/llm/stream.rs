@@ -23,6 +23,8 @@ use super::wire::{Choice, TokenCount};
 
 /// What comes so long after the mark of the end still belongs to the reply.
 const AFTER_END: Duration = Duration::from_millis(300);
+/// Token counts may come so long after the reason of the end.
+const AFTER_REASON: Duration = Duration::from_secs(2);
 
 /// A reply that is being read.
 pub struct ChatReply {
@@ -133,6 +135,7 @@ impl ChatReply {
         };
         if let Some(reason) = choice.finish_reason() {
             self.end = self.marks.ended(reason);
+            self.closes_at = Some(Instant::now() + AFTER_REASON);
         } else if self.is_json && self.end == Ended::Unsaid && choice.is_whole() {
             // An object that could be read is complete.
             self.end = Ended::Complete;

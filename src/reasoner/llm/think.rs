@@ -5,8 +5,8 @@
 //! Where a mark closes what nothing opened, the chat template opened it: all before it is thought, and
 //! is taken back where it was shown. A mark in code or within a sentence is spoken of, and is text.
 //!
-//! Each piece of a reply is read together with all that came before it, so there is one reading of a
-//! reply, however it was cut.
+//! What can be told apart only with more text waits for it, so there is one reading of a reply,
+//! however it was cut.
 
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ use crate::text::is_blank;
 const MODELS: &str = include_str!("../../../assets/llm/thinking_models.txt");
 /// The first sentence of an answer is held back up to so many bytes, as it may be a thought.
 const FIRST_WORDS: usize = 80;
+/// No mark of the table is longer.
+const LONGEST_MARK: usize = 64;
 /// So much may be said after the end before it is not read any more.
 const AFTERWORD: usize = 400;
 
@@ -29,7 +31,7 @@ pub enum Thinking {
     Unknown,
     /// Before it replies.
     First,
-    /// And its template opens the thought, which the reply then only closes.
+    /// It thinks first, and its template opens the thought, which the reply then only closes.
     Unopened,
 }
 
@@ -93,7 +95,7 @@ impl ThinkFilter {
     /// What of the text so far can be shown now.
     pub fn push(&mut self, piece: &str) -> Shown {
         self.reply.push_str(piece);
-        self.reading = Reading::of_answer(&self.marks, &self.reply, false);
+        self.reading.read(&self.marks, &self.reply, false, true);
         let text = &self.reading.text;
         let may_be_thought = match self.thinking {
             Thinking::Unopened => true,
@@ -109,11 +111,12 @@ impl ThinkFilter {
 
     /// What came so far of a thought that opens the reply and goes on, as far as is known.
     pub fn thought(&self) -> Option<&str> {
-        match &self.reading.thought {
+        match self.reading.thought_at {
+            Some(at) => Some(&self.reply[at..]),
             None if self.thinking == Thinking::Unopened && self.shown.is_empty() => {
                 Some(&self.reading.text)
             }
-            thought => thought.as_deref(),
+            None => None,
         }
     }
 
@@ -124,7 +127,7 @@ impl ThinkFilter {
 
     /// What is left at the end.
     pub fn finish(&mut self) -> Shown {
-        self.reading = Reading::of_answer(&self.marks, &self.reply, true);
+        self.reading.read(&self.marks, &self.reply, true, true);
         self.show()
     }
 
@@ -135,18 +138,14 @@ impl ThinkFilter {
         if self.shown.is_empty() && is_blank(text) {
             return Shown::default();
         }
-        let shown = match text.strip_prefix(&*self.shown) {
-            Some(more) => Shown {
-                text: more.to_owned(),
-                takes_back: false,
-            },
-            None => Shown {
-                text: text.clone(),
-                takes_back: true,
-            },
-        };
-        self.shown.clone_from(text);
-        shown
+        let more = text.strip_prefix(&*self.shown);
+        let takes_back = more.is_none();
+        if takes_back {
+            self.shown.clear();
+        }
+        let text = more.unwrap_or(text).to_owned();
+        self.shown.push_str(&text);
+        Shown { text, takes_back }
     }
 }
 
@@ -155,8 +154,14 @@ impl ThinkFilter {
 pub struct Reading {
     /// The answer.
     pub text: String,
-    /// The thought that opens the reply and goes on.
-    pub thought: Option<String>,
+    /// Where the thought begins that opens the reply and goes on.
+    thought_at: Option<usize>,
+    /// Up to here the reply is read.
+    read_to: usize,
+    /// Up to here the thought that goes on has no end.
+    searched_to: usize,
+    /// What closed a thought that nothing opened, and no text came since.
+    closed_by: Option<String>,
     /// How the reply has begun.
     pub began: Thinking,
     /// Whether a thought has ended, so that what follows is certainly answer.
@@ -167,23 +172,15 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads an answer; `is_all` when no more of it comes.
-    fn of_answer(marks: &ReplyMarks, reply: &str, is_all: bool) -> Self {
-        let mut reading = Self::default();
-        reading.read(marks, reply, is_all, true);
-        reading
-    }
-
     /// Whether the answer is over, and what follows goes on and on.
     pub fn is_over(&self) -> bool {
         self.afterword.is_some_and(|length| length > AFTERWORD)
     }
 
+    /// Reads on in a reply that begins as it did before; `is_all` when no more of it comes.
     fn read(&mut self, marks: &ReplyMarks, reply: &str, is_all: bool, is_answer: bool) {
-        let mut rest = reply;
-        // What closed a thought that nothing opened, and no text came since.
-        let mut closed_by = None;
-        while !rest.is_empty() {
+        while self.read_to < reply.len() {
+            let rest = &reply[self.read_to..];
             let plain = marks.next_sign(rest).unwrap_or(rest.len());
             let (mark, length) = if plain > 0 {
                 (None, plain)
@@ -202,49 +199,54 @@ impl Reading {
             if mark.is_some() && !is_known {
                 break;
             }
-            rest = after;
+            let after_at = self.read_to + length;
             match mark.filter(|mark| !self.is_spoken_of(*mark, after)) {
-                None => self.add(read, &mut closed_by),
+                None => self.add(read),
                 Some(Mark::Open(row)) if self.afterword.is_none() => {
                     let opens_reply = self.text.is_empty();
                     if opens_reply {
                         self.began = self.began.max(Thinking::First);
                     }
-                    match marks.end_of_thought(row, after) {
+                    let from = reply.floor_char_boundary(self.searched_to.max(after_at));
+                    match marks.end_of_thought(row, &reply[from..]) {
                         Some(end) => {
                             self.is_answering |= opens_reply;
-                            rest = &after[end..];
+                            self.thought_at = None;
+                            self.read_to = from + end;
+                            continue;
                         }
-                        None if opens_reply => {
-                            self.thought = Some(after.to_owned());
-                            break;
+                        None if opens_reply || !is_all => {
+                            self.thought_at = opens_reply.then_some(after_at);
+                            self.searched_to = reply.len().saturating_sub(LONGEST_MARK);
+                            return;
                         }
-                        None if !is_all => break,
                         None => {
-                            self.add(read, &mut closed_by);
-                            self.add(after, &mut closed_by);
+                            self.add(read);
+                            self.add(after);
+                            self.read_to = reply.len();
                             break;
                         }
                     }
                 }
                 Some(Mark::Close) => {
-                    closed_by = (!self.text.is_empty()).then_some(read);
+                    self.closed_by = (!self.text.is_empty()).then(|| read.to_owned());
                     self.afterword = None;
                     self.code = CodeState::default();
                 }
                 Some(Mark::End { .. })
-                    if is_answer && !self.text.is_empty() && closed_by.is_none() =>
+                    if is_answer && !self.text.is_empty() && self.closed_by.is_none() =>
                 {
                     self.afterword.get_or_insert(0);
                 }
                 Some(_) => {}
             }
+            self.read_to = after_at;
         }
-        if let Some(mark) = closed_by
-            && is_all
+        if is_all
             && is_within_sentence(&self.text, "")
+            && let Some(mark) = self.closed_by.take()
         {
-            self.text.push_str(mark);
+            self.text.push_str(&mark);
         }
     }
 
@@ -264,17 +266,17 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, text: &str, closed_by: &mut Option<&str>) {
+    fn add(&mut self, text: &str) {
         if let Some(length) = &mut self.afterword {
             *length += text.len();
             return;
         }
-        let begins = self.text.is_empty() || closed_by.is_some();
+        let begins = self.text.is_empty() || self.closed_by.is_some();
         let text = if begins { text.trim_start() } else { text };
         if text.is_empty() {
             return;
         }
-        if closed_by.take().is_some() {
+        if self.closed_by.take().is_some() {
             self.text.clear();
             self.began = Thinking::Unopened;
             self.is_answering = true;
@@ -325,7 +327,9 @@ pub fn without_thoughts(reply: &str) -> String {
 
 #[cfg(test)]
 pub fn answer_of(reply: &str) -> String {
-    Reading::of_answer(&ReplyMarks::built_in(), reply, true).text
+    let mut reading = Reading::default();
+    reading.read(&ReplyMarks::built_in(), reply, true, true);
+    reading.text
 }
 
 #[cfg(test)]

@@ -73,13 +73,13 @@ impl Store for EmbeddedStore {
         Ok(Box::new(EmbeddingBatch::new(self, held)))
     }
 
-    /// A lock that its process holds for as long as it lives.
     fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
         limits.check()?;
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         Ok(vectors.dimensions())
     }
 
+    /// A lock that its process holds for as long as it lives.
     fn lease(
         &self,
         name: &str,

@@ -18,9 +18,9 @@ const TAGS: &str = "conversation|turn|user|assistant|question|parts|part|evidenc
 static ANY_TAG: LazyLock<Regex> = LazyLock::new(|| tag_pattern(r"^<\s*/*\s*(?:TAGS)(?-u:\b)"));
 /// A tag as [`super::PromptFence`] writes it, and the beginning of one once its name is known.
 static OWN_TAG: LazyLock<Regex> =
-    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-[0-9a-fA-F]{8}[^>]*>"));
+    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-[0-9a-fA-F]{8}[^>]{0,2000}>"));
 static OWN_TAG_BEGUN: LazyLock<Regex> =
-    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-(?:[0-9a-fA-F]{0,7}|[0-9a-fA-F]{8}[^>]*)$"));
+    LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-(?:[0-9a-fA-F]{0,7}|[0-9a-fA-F]{8}[^>]{0,2000})$"));
 
 /// A line each: the mark, and who uses it.
 const TABLE: &str = include_str!("../../../../assets/llm/template_tokens.txt");

@@ -71,9 +71,12 @@ fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
                 .or((!calls.is_empty() || items.is_empty()).then_some(calls))
         }
         Value::Object(fields) => {
-            let listed = LISTS.into_iter().filter_map(|key| fields.get(key));
-            let only = fields.values().take(usize::from(fields.len() == 1));
-            listed.chain(only).find_map(list_of_calls)
+            let mut listed = LISTS.into_iter().filter_map(|key| fields.get(key));
+            match fields.values().next() {
+                // Looked into once: twice at each level would never come to an end.
+                Some(only) if fields.len() == 1 => list_of_calls(only),
+                _ => listed.find_map(list_of_calls),
+            }
         }
         other => list_of_calls(&unquoted(other)?),
     }
