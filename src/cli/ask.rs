@@ -80,6 +80,8 @@ async fn answer(
             print_notice(&wait.line_of(None, 0.0));
         }
     }
+    // A program gets the answer whole: what a model thinks aloud may be taken back until then.
+    let is_watched = std::io::stdout().is_terminal();
     let mut end = None;
     let mut shown = String::new();
     let mut mode = None;
@@ -92,8 +94,12 @@ async fn answer(
         let printed = match (&event.body, json) {
             _ if written.is_err() => Ok(()),
             (_, true) => print_json(&event),
-            (EventBody::AnswerDelta { text }, _) => {
+            (EventBody::AnswerDelta { text }, _) if is_watched => {
                 shown.push_str(text);
+                print_text(text)
+            }
+            (EventBody::AnswerFinished { text, .. }, _) if !is_watched => {
+                shown.clone_from(text);
                 print_text(text)
             }
             // Some of what was shown turned out to be no answer.

@@ -49,7 +49,8 @@ use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, Embedder, GradeJob, Grades, Identity, PlanJob,
-    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
+    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, UnreadableGrades,
+    WaitSink,
 };
 use crate::domain::{Complexity, Outcome, Question, Turn};
 use crate::protocol::Mode;
@@ -209,7 +210,11 @@ impl EndpointReasoner {
         let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
         let schema = Some(reply_schema::grades(job.context.len()));
         let reply = self.ask(model, job.origin, schema, &messages, None).await?;
-        let mut scores = read::grades(&reply.text, job.context.len());
+        let mut scores = if reply.is_unasked {
+            Err(UnreadableGrades("the model could not be asked".to_owned()))
+        } else {
+            read::grades(&reply.text, job.context.len())
+        };
         let mut warnings = reply.warnings;
         warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
         Ok(Grades {
@@ -262,6 +267,9 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut analysis = read::analysis(&reply.text);
+        if reply.is_unasked {
+            analysis.warnings.clear();
+        }
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let second = match &self.offline {
                 Some(offline) if offline::is_known_script(job.query) => {
@@ -283,6 +291,9 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut planned = read::plan(&reply.text);
+        if reply.is_unasked {
+            planned.warnings.clear();
+        }
         planned.usage = reply.usage;
         planned.warnings.splice(0..0, reply.warnings);
         Ok(planned)

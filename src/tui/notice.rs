@@ -35,13 +35,16 @@ pub fn notice(model: &Model, place: NoticeLine, theme: &Theme, buffer: &mut Buff
             ..border
         };
         let row = row.clone().with(ink, " ");
-        // The look of what lies below must not shine through.
-        let width = if is_above {
-            line.width
+        // The look of what lies below must not shine through, nor its letters between the notice and
+        // the frame.
+        let cleared = if is_above {
+            let (x, width) = (line.x.saturating_sub(1), line.width + 2);
+            Rect { x, width, ..line }
         } else {
-            line.width.min(row.width() as u16)
+            let width = line.width.min(row.width() as u16);
+            Rect { width, ..line }
         };
-        clear(Rect { width, ..line }, buffer);
+        clear(cleared, buffer);
         put(buffer, theme, line, &row);
     }
 }

@@ -1273,7 +1273,7 @@ fn prompt(body: &Value) -> &str {
 
 #[test]
 fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
-    use std::io::Read;
+    use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
     let begun = [stream_head(), piece("At seven. Th").into_bytes()].concat();
     let server = FaultServer::start(&[
@@ -1281,16 +1281,18 @@ fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
         (SYNTHESIZE, vec![Act::Hang(begun)]),
     ]);
     let place = place();
-    let mut command = place.0.command(&["ask", "--kb", "kb", "hello"]);
+    let mut command = place.0.command(&["ask", "--json", "--kb", "kb", "hello"]);
     let base_url = format!("http://{}/v1", server.address());
     command
         .env("KB_AGENT_LLM_BASE_URL", base_url)
         .env("KB_AGENT_LLM_MODEL", "m");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut shown = [0; 9];
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut shown).unwrap();
-    assert_eq!(&shown, b"At seven.");
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("At seven. Th") {
+        line.clear();
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it gave up");
+    }
     let pid = child.id().to_string();
     let mut kill = std::process::Command::new("kill");
     assert!(kill.args(["-s", "INT", &pid]).status().unwrap().success());

@@ -25,7 +25,7 @@ const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to r
 
 /// What is said of an answer over evidence that cites none of it.
 const UNCITED: &str = "the answer cites none of the evidence, so nothing shows that it comes from \
-                       the knowledge base; check it against the evidence listed";
+                       the knowledge base; read it with care, or ask again";
 
 /// So many reasons for failed searches are named.
 const REASONS: usize = 2;

@@ -47,7 +47,8 @@ pub fn settings(survey: &Survey) -> Vec<Setting> {
 fn unset(name: &str) -> Option<&'static str> {
     Some(match name {
         "KB_AGENT_LLM_BASE_URL" => "offline",
-        "KB_AGENT_LLM_MODEL" | "KB_AGENT_EMBEDDING_MODEL" => "the first listed",
+        "KB_AGENT_LLM_MODEL" => "the first listed that chats",
+        "KB_AGENT_EMBEDDING_MODEL" => "the first listed that embeds",
         "KB_AGENT_LLM_SERVER" => "by its address",
         "KB_AGENT_LLM_CONTEXT_TOKENS" => "not known",
         "KB_AGENT_EMBEDDING_BASE_URL" => "the built-in model",

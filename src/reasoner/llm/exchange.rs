@@ -80,6 +80,8 @@ pub struct ModelReply {
     pub text: String,
     /// Whether a person has seen what turned out to be thought.
     pub is_taken_back: bool,
+    /// Whether the model could not be asked, because nothing would have fitted.
+    pub is_unasked: bool,
     /// What it cost.
     pub usage: Usage,
     /// What went on meanwhile, one warning each.
@@ -293,6 +295,7 @@ impl ChatExchange {
         Some(ModelReply {
             text,
             is_taken_back: partial.is_taken_back,
+            is_unasked: false,
             usage: Usage {
                 calls: usage.calls,
                 priced_calls: usage.priced_calls,
@@ -559,6 +562,7 @@ fn unasked(attempt: &mut Attempt<'_>) -> ModelReply {
     ModelReply {
         text: String::new(),
         is_taken_back: false,
+        is_unasked: true,
         usage: attempt.lost,
         warnings,
         end: Ended::Unsaid,

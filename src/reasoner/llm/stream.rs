@@ -203,7 +203,9 @@ impl ChatReply {
                 &format!("did not stop at the limit of {tokens} tokens; the answer was ended there")
             }
             Ended::Repeating => "said the same again and again; the answer was ended there",
-            Ended::Damaged => "sent something unreadable in the middle; some of the answer is lost",
+            Ended::Damaged => {
+                "sent something unreadable in the middle; some of the answer may be lost"
+            }
             Ended::Unsaid => {
                 "ended the reply without saying that it was complete; the answer may be incomplete"
             }
