@@ -6,7 +6,7 @@ use kb_agent::domain::{Complexity, Evidence};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use serde_json::{Value, json};
 
-use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream};
+use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream, stream_head};
 use crate::llm_faults::{ANALYZE, SYNTHESIZE, answered, judged, place, run, well};
 use crate::llm_jobs::{answer, given, item, settings};
 use crate::workplace::{events, text};
@@ -383,5 +383,27 @@ fn r23_what_is_unreadable_in_the_middle_of_an_answer_costs_only_itself() {
         answered("a piece after the end", vec![stream(late)], "One. Two.", "").fine("One. Two."),
     ] {
         place().check(&case);
+    }
+}
+
+#[tokio::test]
+async fn r23_a_reply_with_its_reason_is_whole_however_the_connection_ends() {
+    let reason = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let said = piece("Seven.") + &format!("data: {reason}\n\n");
+    let idle = Act::Hang([stream_head(), said.into_bytes()].concat());
+    // A reason with every piece says nothing: the rest is waited for.
+    let each = |text: &str| {
+        let chunk = json!({"choices": [{"delta": {"content": text}, "finish_reason": "null"}]});
+        format!("data: {chunk}\n\n")
+    };
+    let each = stream(each("At ") + &each("seven.") + "data: [DONE]\n\n");
+    for (act, text) in [(idle, "Seven."), (each, "At seven.")] {
+        let server = FaultServer::start(&[("synthesize", vec![act])]);
+        let base_url = format!("http://{}/v1", server.address());
+        let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
+        let given = given("hi");
+        let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Chitchat)).await;
+        assert_eq!(pieces.concat(), text);
+        assert_eq!(result.unwrap().warnings, []);
     }
 }

@@ -47,8 +47,10 @@ pub struct ChatReply {
     pub count: Option<TokenCount>,
     /// When something was said last.
     last_word_at: Instant,
-    /// When reading ends, once the end was marked.
+    /// When reading ends, once there was a reason or a mark of the end.
     closes_at: Option<Instant>,
+    /// Whether the end was marked.
+    is_done: bool,
     /// Text so far.
     said: String,
     /// Thoughts of a field of their own.
@@ -91,6 +93,7 @@ impl ChatReply {
             count: None,
             last_word_at: Instant::now(),
             closes_at: None,
+            is_done: false,
             said: String::new(),
             thoughts: String::new(),
             thought_watch: RepetitionWatch::default(),
@@ -135,7 +138,6 @@ impl ChatReply {
         };
         if let Some(reason) = choice.finish_reason() {
             self.end = self.marks.ended(reason);
-            self.closes_at = Some(Instant::now() + AFTER_REASON);
         } else if self.is_json && self.end == Ended::Unsaid && choice.is_whole() {
             // An object that could be read is complete.
             self.end = Ended::Complete;
@@ -150,6 +152,12 @@ impl ChatReply {
         }
         let text = choice.text(&self.said);
         self.said.push_str(&text);
+        // Some servers give a reason with every piece.
+        self.closes_at = match choice.finish_reason() {
+            Some(_) if text.is_empty() => Some(Instant::now() + AFTER_REASON),
+            _ if text.is_empty() || self.is_done => self.closes_at,
+            _ => None,
+        };
         self.call_bytes += choice.add_calls(&mut self.calls);
         let said = self.said.len() + self.call_bytes + self.thoughts.len();
         if said > self.bounds.text_bytes() {
@@ -282,6 +290,7 @@ impl ChatReply {
             self.end = Ended::Complete;
         }
         if is_done {
+            self.is_done = true;
             self.closes_at = Some(Instant::now() + AFTER_END);
         }
         // Signs of life of gateways.
