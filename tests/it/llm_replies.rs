@@ -266,10 +266,7 @@ fn ends_an_answer_that_repeats_itself() {
         (ANALYZE, vec![well()]),
         (
             SYNTHESIZE,
-            vec![Act::Flood(
-                crate::fault_server::stream_head(),
-                piece(sentence).into_bytes(),
-            )],
+            vec![Act::Flood(stream_head(), piece(sentence).into_bytes())],
         ),
     ]);
     let place = place();
