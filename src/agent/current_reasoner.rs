@@ -1,23 +1,25 @@
+//! The reasoner that a run takes when it starts, which may be replaced between two runs.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ports::Reasoner;
 
-/// What thinks from the next question on, shared with who may put another in its place.
+/// A reasoner shared by the worker, which reads it, and the engine, which replaces it.
 #[derive(Clone)]
 pub struct CurrentReasoner(Arc<Mutex<Arc<dyn Reasoner>>>);
 
 impl CurrentReasoner {
-    /// This one.
+    /// Starts with this reasoner.
     pub fn new(reasoner: Arc<dyn Reasoner>) -> Self {
         Self(Arc::new(Mutex::new(reasoner)))
     }
 
-    /// From now on this one; a run that goes on keeps its own.
+    /// Replaces the reasoner for the runs that start from now on; a run in progress keeps its own.
     pub fn replace(&self, reasoner: Arc<dyn Reasoner>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reasoner;
     }
 
-    /// What it is now.
+    /// Returns the reasoner that the next run uses.
     pub fn get(&self) -> Arc<dyn Reasoner> {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current)

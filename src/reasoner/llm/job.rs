@@ -90,7 +90,7 @@ impl Jobs {
         }
     }
 
-    /// The same, to be changed.
+    /// Settings of one job, for changing them.
     pub fn of_mut(&mut self, job: ModelJob) -> &mut JobSettings {
         match job {
             ModelJob::Analyze => &mut self.analyze,
