@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use corpus::{Seeded, Vocabulary};
 use kb_agent::agent::ports::{EmbedError, Embedder};
-use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
+use kb_agent::embed::{DIMENSIONS, SentenceEmbedding};
 use kb_agent::kb::{KnowledgeBase, SearchMode, Sources, StoreAccess, StoreAdministration};
 use secrecy::ExposeSecret;
 

@@ -8,6 +8,7 @@
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
 //! worker with a pool of one thread.
 
+mod by_language;
 mod endpoint;
 mod gloss;
 mod multilingual;
@@ -29,6 +30,7 @@ use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVecto
 use crate::threads;
 use crate::threads::InBulk;
 
+pub use by_language::EmbedderByLanguage;
 pub use endpoint::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
 pub use precomputed::Precomputed;
 pub use remembering::CachedEmbedder;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::embed::{
-    BuiltInModel, EmbeddingData, EmbeddingEndpoint, EndpointEmbedder, Precomputed,
-    SentenceEmbedding,
+    BuiltInModel, EmbedderByLanguage, EmbeddingData, EmbeddingEndpoint, EndpointEmbedder,
+    Precomputed, SentenceEmbedding,
 };
 use crate::files::{read_text_bounded, wait_for};
 use crate::kb::{
@@ -103,7 +103,9 @@ pub(super) fn embedder(
     built_in: Arc<dyn Embedder>,
 ) -> Result<Arc<dyn Embedder>, EngineError> {
     let Some(endpoint) = &settings.embedding else {
-        return Ok(built_in);
+        let all = Arc::new(SentenceEmbedding::new(BuiltInModel::Multilingual));
+        let set = settings.embedding_languages;
+        return Ok(Arc::new(EmbedderByLanguage::new(built_in, all, set)));
     };
     let embedder = EndpointEmbedder::new(&EmbeddingEndpoint {
         base_url: endpoint.base_url.clone(),
