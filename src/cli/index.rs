@@ -12,6 +12,7 @@ use super::catch_up::{LAST_STEP, UpdateStep, update};
 use super::interruption::interruptible;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
+use crate::domain::Languages;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
@@ -106,8 +107,16 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         Ok((report, trouble))
     })?;
     let name = knowledge.name();
+    if let Some(choice) = knowledge.language_choice()
+        && choice.languages == Languages::All
+    {
+        let (model, why) = (knowledge.model_id(), choice.reason());
+        print_notice(&format!("the embedding is {model}: {why}"));
+    }
     if index.json {
-        print_json(&as_json(name, &report, started.elapsed()))?;
+        let mut report = as_json(name, &report, started.elapsed());
+        report["embedding"] = knowledge.model_id().into();
+        print_json(&report)?;
     } else {
         let left_out: Vec<&Skipped> = report.skipped.iter().collect();
         print_text(as_text(name, &report, &left_out, started.elapsed()))?;

@@ -11,8 +11,8 @@ use crate::embed::{
 };
 use crate::files::{read_text_bounded, wait_for};
 use crate::kb::{
-    Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, StoreAccess,
-    StoreAdministration, TextRecognition, UpdateReport,
+    Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
+    StoreAccess, StoreAdministration, TextRecognition, UpdateReport,
 };
 
 use super::{EngineError, demo};
@@ -117,6 +117,22 @@ pub(super) fn embedder(
         data: embedding_data(settings.config_dir.as_deref())?,
     });
     Ok(Arc::new(embedder.map_err(KbError::from)?))
+}
+
+/// What embeds the base that the settings name, and why that does where there is a choice. Opens no index.
+pub(super) fn embedder_of_base(
+    settings: &Settings,
+) -> Result<(Arc<dyn Embedder>, Option<LanguageChoice>), EngineError> {
+    let english = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+    let embedder = embedder(settings, english)?;
+    let Some(choice) = embedder.choice().filter(|_| !is_demo(settings)) else {
+        return Ok((embedder, None));
+    };
+    let made = LanguageChoice::of_base(sources(settings)?, &settings.index_dir());
+    if let Some(made) = made {
+        choice.choose(made.languages);
+    }
+    Ok((embedder, made))
 }
 
 /// What is known of embedding models, with the user's own file before it.

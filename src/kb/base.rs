@@ -19,6 +19,7 @@ use super::source::TextCache;
 use super::status::KbStatus;
 use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
+use crate::domain::Languages;
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -202,7 +203,7 @@ impl KnowledgeBase {
             ..*job
         }
         .meaning()?;
-        if store.reader().pending_count(job.limits())? == 0 {
+        if store.reader().pending_count(call())? == 0 {
             choice.choose(wanted.languages);
             wanted.write(&self.home);
             self.refresh()?;
@@ -303,7 +304,8 @@ impl KnowledgeBase {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn model_id(&self) -> &str {
+    /// Which model makes the vectors.
+    pub fn model_id(&self) -> &str {
         self.embedder.model_id()
     }
 
@@ -367,6 +369,10 @@ impl KnowledgeBase {
                 chunks: counts.chunks,
                 words_only: counts.words_only + refused,
                 pending: pending - refused,
+                is_multilingual: self
+                    .embedder
+                    .choice()
+                    .is_some_and(|choice| choice.chosen() == Languages::All),
             })
         };
         let now = now();

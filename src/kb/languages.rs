@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use whatlang::Lang;
 
 use super::error::KbError;
-use super::index::{Limits, Reader};
+use super::index::{EmbeddedStore, Limits, Reader};
+use super::source::{Roots, Sources};
 use crate::domain::Languages;
 use crate::files::{read_text_bounded, write_atomic};
 use crate::text::is_cjk;
@@ -47,6 +48,23 @@ pub struct LanguageChoice {
 }
 
 impl LanguageChoice {
+    /// What was chosen for the base over these folders and files, if anything was. Opens no index.
+    pub fn of_base(sources: impl Into<Sources>, index_home: &Path) -> Option<Self> {
+        let roots = Roots::open(sources).ok()?;
+        Self::read(&EmbeddedStore::home_of(&roots, index_home).ok()?)
+    }
+
+    /// Why it was chosen, as the end of a sentence about the embedding.
+    pub fn reason(&self) -> String {
+        match self.others {
+            Some(others) => format!(
+                "{:.0} % of the text is in other languages than English",
+                100.0 * others
+            ),
+            None => "KB_AGENT_EMBEDDING says so".to_owned(),
+        }
+    }
+
     /// What was chosen for the base with its index in `home`.
     pub(super) fn read(home: &Path) -> Option<Self> {
         let text = read_text_bounded(&home.join(FILE), LARGEST).ok()?;

@@ -13,6 +13,8 @@ pub struct KbStatus {
     pub words_only: usize,
     /// Chunks that still wait for their embedding.
     pub pending: usize,
+    /// Whether its embedding is the built-in one for all languages.
+    pub is_multilingual: bool,
 }
 
 impl KbStatus {

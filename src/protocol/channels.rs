@@ -128,6 +128,8 @@ pub struct KnowledgeStatus {
     pub chunks: usize,
     /// Chunks that still wait for their embedding; 0 when all is ready.
     pub pending: usize,
+    /// Whether the built-in embedding for all languages makes its vectors.
+    pub is_multilingual: bool,
     /// Whether the index is being brought up to date: folders read, chunks embedded.
     pub indexing: bool,
     /// How far that is, where it can be counted.

@@ -106,6 +106,9 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
+        if knowledge.is_multilingual && width >= if working { 150 } else { 100 } {
+            left.push(Ink::Dim, " · multilingual");
+        }
         left = left.join(pace::progress(knowledge, &model.pace, width));
         left.push(Ink::Text, " ");
     }

@@ -1,9 +1,17 @@
 //! The embedding for languages other than English, against vectors of the package that its weights come from.
 
-use kb_agent::agent::ports::{BulkPriority, Embedder};
-use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
+use kb_agent::domain::Languages;
+use kb_agent::embed::{BuiltInModel, EmbedderByLanguage, SentenceEmbedding};
+use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde::Deserialize;
-use std::sync::atomic::AtomicBool;
+use serde_json::Value;
+
+use crate::workplace::{Workplace, text};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -60,4 +68,119 @@ fn r14_a_question_is_near_its_answer_in_its_own_language() {
             .max_by(|a, b| cosine(asked, &passages[*a]).total_cmp(&cosine(asked, &passages[*b])));
         assert_eq!(nearest, Some(answer), "{question}");
     }
+}
+
+const CHINESE: &str = "# 大门\n\n大门早上七点开，最后一位客人离开后关闭。门卫每天晚上检查一次。\n";
+const ENGLISH: &str =
+    "# Gate\n\nThe gate opens at seven in the morning and closes when the last guest has left.\n";
+const GERMAN: &str = "# Tor\n\nDas Tor öffnet morgens um sieben und schließt, wenn der letzte Gast \
+     das Haus verlassen hat. Der Wächter prüft es jeden Abend noch einmal.\n";
+
+fn index(place: &Workplace, set: Option<&str>) -> Output {
+    let mut command = place.command(&["index", "--json", "--kb", "kb"]);
+    if let Some(set) = set {
+        command.env("KB_AGENT_EMBEDDING", set);
+    }
+    command.output().unwrap()
+}
+
+fn report(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn r14_the_embedding_is_that_for_the_languages_of_the_base() {
+    for (document, model) in [
+        (ENGLISH, BuiltInModel::English),
+        (CHINESE, BuiltInModel::Multilingual),
+        (GERMAN, BuiltInModel::Multilingual),
+    ] {
+        let place = Workplace::empty();
+        place.file("kb/gate.md", document);
+        let indexed = index(&place, None);
+        assert_eq!(report(&indexed)["embedding"], model.id(), "{document}");
+        let is_said = text(&indexed.stderr).contains("is in other languages than English");
+        assert_eq!(is_said, model == BuiltInModel::Multilingual, "{document}");
+        let mut doctor = place.command(&["doctor", "--kb", "kb"]);
+        let found = text(&doctor.output().unwrap().stdout);
+        assert!(found.contains(model.id()), "{found}");
+    }
+}
+
+#[test]
+fn r14_a_setting_wins_and_the_base_turns_to_it() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", ENGLISH);
+    assert_eq!(report(&index(&place, None))["embedded"], 1);
+    let turned = report(&index(&place, Some("multilingual")));
+    assert_eq!(turned["embedding"], BuiltInModel::Multilingual.id());
+    assert_eq!(
+        (&turned["embedded"], &turned["unchanged"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(report(&index(&place, Some("multilingual")))["embedded"], 0);
+    let wrong = index(&place, Some("klingon"));
+    let line = "KB_AGENT_EMBEDDING is 'klingon': it must be auto, english or multilingual";
+    assert!(
+        text(&wrong.stderr).contains(line),
+        "{}",
+        text(&wrong.stderr)
+    );
+}
+
+/// Gives one vector for everything and raises a flag when it has done so.
+struct Flag(&'static str, AtomicBool);
+
+impl Flag {
+    fn named(name: &'static str) -> Arc<Self> {
+        Arc::new(Self(name, AtomicBool::new(false)))
+    }
+}
+
+impl Embedder for Flag {
+    fn model_id(&self) -> &str {
+        self.0
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.1.store(true, Ordering::Relaxed);
+        Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+    }
+}
+
+#[test]
+fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_complete() {
+    const DOCUMENTS: usize = 100;
+    let place = Workplace::empty();
+    for at in 0..DOCUMENTS {
+        place.file(&format!("kb/{at}.md"), &format!("# Gate {at}\n\n{ENGLISH}"));
+    }
+    let (old, new) = (Flag::named("old"), Flag::named("new"));
+    let open = |set| {
+        let embedder = EmbedderByLanguage::new(old.clone(), new.clone(), set);
+        let roots = [place.path().join("kb")];
+        KnowledgeBase::open(&roots[..], &place.path().join("index"), Arc::new(embedder)).unwrap()
+    };
+    let never = AtomicBool::new(false);
+    let first = open(None);
+    first.update(&|_| {}, &never).unwrap();
+    assert_eq!(first.model_id(), "old");
+    drop(first);
+
+    let base = open(Some(Languages::All));
+    // The flag of the new one stops the update after its first batch.
+    let begun = base.embed_pending(&|_| {}, &new.1).unwrap().embedded;
+    assert!((1..DOCUMENTS).contains(&begun), "{begun}");
+    assert_eq!((base.model_id(), base.status().pending), ("old", 0));
+    assert_eq!(base.search(SearchMode::Vector, "gate", 5).unwrap().len(), 5);
+
+    let rest = base.embed_pending(&|_| {}, &never).unwrap().embedded;
+    assert_eq!(
+        (base.model_id(), begun + rest),
+        ("new", base.status().chunks)
+    );
+    assert_eq!(base.search(SearchMode::Vector, "gate", 5).unwrap().len(), 5);
+    drop(base);
+    assert_eq!(open(Some(Languages::All)).model_id(), "new");
 }

@@ -1,10 +1,8 @@
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
-use crate::embed::{BuiltInModel, SentenceEmbedding};
 use crate::engine::knowledge;
 
 const AREA: &str = "embedding";
@@ -23,11 +21,8 @@ pub(super) async fn check(
     settings: &Settings,
     examination: &mut Examination<'_>,
 ) -> Option<Embedding> {
-    let embedder = match knowledge::embedder(
-        settings,
-        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
-    ) {
-        Ok(embedder) => embedder,
+    let (embedder, choice) = match knowledge::embedder_of_base(settings) {
+        Ok(found) => found,
         Err(error) => {
             examination.found(Check::failed(AREA, "set-up", error.trouble()));
             return None;
@@ -51,7 +46,10 @@ pub(super) async fn check(
     let name = model.strip_prefix("endpoint:").unwrap_or(&model);
     let who = match &settings.embedding {
         Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
-        None => format!("{name}, built in"),
+        None => match choice {
+            Some(choice) => format!("{name}, built in, as {}", choice.reason()),
+            None => format!("{name}, built in"),
+        },
     };
     examination.found(match (&vectors, dimensions) {
         (Ok(_), Some(length)) => {
