@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 
 use super::prompt::{OwnTag, own_tag};
-use crate::text::one_line;
+use crate::files::read_tables;
 
 const TABLE: &str = include_str!("../../../assets/llm/replies.toml");
 
@@ -107,14 +107,7 @@ impl ReplyMarks {
 
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut table = Self::default();
-        for text in own.into_iter().chain([TABLE]) {
-            let rows: Self =
-                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-            table.thought.extend(rows.thought);
-            table.token.extend(rows.token);
-            table.ending.extend(rows.ending);
-        }
+        let mut table: Self = read_tables(own, TABLE)?;
         let firsts: Option<Vec<char>> =
             table.marks().map(|(mark, _)| mark.chars().next()).collect();
         let firsts = firsts.ok_or("a mark is empty")?.into_iter().chain(['<']);

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use crate::domain::Usage;
+use crate::files::read_tables;
 use crate::text::one_line;
 
 use super::wire::TokenCount;
@@ -15,8 +16,12 @@ const BUILT_IN: &str = include_str!("../../../assets/llm/prices.toml");
 const NANO_PER_TOKEN: f64 = 1_000.0;
 
 /// The price list, the user's own entries first.
-#[derive(Debug, Clone)]
-pub struct Prices(Vec<Price>);
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    #[serde(default)]
+    price: Vec<Price>,
+}
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,28 +34,16 @@ struct Price {
     output: f64,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceFile {
-    #[serde(default)]
-    price: Vec<Price>,
-}
-
 impl Prices {
     /// The built-in list behind the entries of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut prices = Vec::new();
-        for text in own.into_iter().chain([BUILT_IN]) {
-            let file: PriceFile =
-                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-            prices.extend(file.price);
-        }
-        match prices.iter().find(|price: &&Price| !price.is_money()) {
+        let prices: Self = read_tables(own, BUILT_IN)?;
+        match prices.price.iter().find(|price| !price.is_money()) {
             Some(Price { model, .. }) => Err(format!(
                 "the price of '{}' is no amount of money",
                 one_line(model, 60)
             )),
-            None => Ok(Self(prices)),
+            None => Ok(prices),
         }
     }
 
@@ -72,7 +65,7 @@ impl Prices {
     }
 
     fn find(&self, server: &str, model: &str) -> Option<&Price> {
-        self.0.iter().find(|price| {
+        self.price.iter().find(|price| {
             (price.server == "*" || price.server == server) && fits(&price.model, model)
         })
     }

@@ -3,6 +3,7 @@
 use regex::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
+use crate::files::read_tables;
 use crate::text::one_line;
 
 const BUILT_IN: &str = include_str!("../../../../assets/llm/errors.toml");
@@ -76,12 +77,9 @@ pub struct Sizes {
 }
 
 /// The table, the user's own rows first.
-#[derive(Debug, Clone)]
-pub struct Wordings(Vec<Wording>);
-
-#[derive(Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WordingFile {
+pub struct Wordings {
     #[serde(default)]
     error: Vec<Wording>,
 }
@@ -89,14 +87,11 @@ struct WordingFile {
 impl Wordings {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let read = |text| toml::from_str::<WordingFile>(text).map_err(|why| line_of(&why));
-        let own = own.map(read).transpose()?;
-        let mut rows = own.map(|own| own.error).unwrap_or_default();
-        for says in rows.iter().flat_map(|row| &row.says) {
-            pattern(says).map_err(|why| line_of(&why))?;
+        let own_rows: Self = read_tables(own, "")?;
+        for says in own_rows.error.iter().flat_map(|row| &row.says) {
+            pattern(says).map_err(|why| one_line(&why.to_string(), 300))?;
         }
-        rows.extend(read(BUILT_IN)?.error);
-        Ok(Self(rows))
+        read_tables(own, BUILT_IN)
     }
 
     /// Whether an error in these words is of that kind. Errors are rare, so patterns are compiled when
@@ -124,7 +119,7 @@ impl Wordings {
         kind: ErrorKind,
         words: &'a str,
     ) -> impl Iterator<Item = Captures<'a>> {
-        let rows = self.0.iter().filter(move |row| row.kind == kind);
+        let rows = self.error.iter().filter(move |row| row.kind == kind);
         let patterns = rows.flat_map(|row| &row.says);
         patterns.filter_map(|says| pattern(says).ok()?.captures(words))
     }
@@ -138,10 +133,6 @@ fn pattern(says: &str) -> Result<Regex, regex::Error> {
         .build()
 }
 
-fn line_of(why: &impl ToString) -> String {
-    one_line(&why.to_string(), 300)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::overflow::{Shorter, shorter};
@@ -150,7 +141,7 @@ mod tests {
     #[test]
     fn every_example_is_understood_as_its_row_says() {
         let table = Wordings::with(None).unwrap();
-        for row in &table.0 {
+        for row in &table.error {
             let words = &row.example;
             let is_said = |says| pattern(says).unwrap().is_match(words);
             assert!(row.says.iter().any(|says| is_said(says)), "{row:?}");
