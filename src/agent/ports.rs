@@ -256,6 +256,14 @@ pub struct Caveat {
     pub message: String,
 }
 
+impl Caveat {
+    /// A warning of that code.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
+}
+
 /// Where an answer's pieces go. The agent reads the other end, so a slow screen slows the engine.
 #[derive(Debug, Clone)]
 pub struct AnswerSink(pub mpsc::Sender<String>);

@@ -20,7 +20,6 @@ mod exchange;
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod halves;
 mod job;
 mod marks;
 mod overflow;
@@ -31,10 +30,12 @@ mod prompt;
 mod read;
 mod repetition;
 mod reply_schema;
+mod request;
 mod room;
 mod server;
 mod settings;
 mod stream;
+mod surrogates;
 mod think;
 mod tokens;
 mod wire;
@@ -63,10 +64,11 @@ pub use server::Structured;
 pub use settings::EndpointSettings;
 
 use client::Endpoint;
-use exchange::{ChatExchange, ModelReply, ReplyWanted};
+use exchange::{ChatExchange, ModelReply};
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
+use request::ReplyWanted;
 use room::Room;
 use wire::Message;
 
@@ -106,11 +108,11 @@ impl EndpointReasoner {
         let named = settings.model.as_deref().map(str::trim);
         let named = named.filter(|model| !model.is_empty()).map(str::to_owned);
         Ok(Self {
-            exchange: Arc::new(ChatExchange {
+            exchange: Arc::new(ChatExchange::new(
                 endpoint,
-                retries: settings.retries,
-                prices: overrides.prices,
-            }),
+                settings.retries,
+                overrides.prices,
+            )),
             prompts: Arc::new(overrides.prompts),
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
@@ -201,7 +203,7 @@ impl EndpointReasoner {
             out,
             context: self.context_tokens.or(listed.copied()),
         };
-        self.exchange.hold(wanted).await
+        self.exchange.reply_to(wanted).await
     }
 
     /// Grades by the model of that job, within the job's limits.
@@ -210,7 +212,7 @@ impl EndpointReasoner {
         let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
         let schema = Some(reply_schema::grades(job.context.len()));
         let reply = self.ask(model, job.origin, schema, &messages, None).await?;
-        let mut scores = if reply.is_unasked {
+        let mut scores = if reply.is_skipped {
             Err(UnreadableGrades("the model could not be asked".to_owned()))
         } else {
             read::grades(&reply.text, job.context.len())
@@ -267,7 +269,7 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut analysis = read::analysis(&reply.text);
-        if reply.is_unasked {
+        if reply.is_skipped {
             analysis.warnings.clear();
         }
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
@@ -277,7 +279,7 @@ impl Reasoner for EndpointReasoner {
                 }
                 _ => None,
             };
-            read::settle_small_talk(&mut analysis, second);
+            read::check_small_talk(&mut analysis, second);
         }
         analysis.usage = reply.usage;
         analysis.warnings.splice(0..0, reply.warnings);
@@ -291,7 +293,7 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut planned = read::plan(&reply.text);
-        if reply.is_unasked {
+        if reply.is_skipped {
             planned.warnings.clear();
         }
         planned.usage = reply.usage;

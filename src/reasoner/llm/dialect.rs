@@ -66,6 +66,10 @@ impl Dialect {
         structured: bool,
     ) -> Option<(Self, &'static str)> {
         let tells = |kind| wordings.tell(kind, said);
+        if tells(ErrorKind::NoSystem) {
+            let is_sent = std::mem::replace(&mut self.system, false);
+            return is_sent.then_some((self, "a system message"));
+        }
         if self.limit != LimitField::None && tells(ErrorKind::LimitName) {
             self.limit = match self.limit {
                 _ if tells(ErrorKind::LimitSize) => LimitField::None,

@@ -78,7 +78,7 @@ pub fn stream(input: &[u8]) {
         while let Ok(Some(text)) = reply.next_text().await {
             said += text.len();
         }
-        let _ = (reply.cut_short(), reply.thoughts().len(), reply.empty());
+        let _ = (reply.cut_short(None), reply.thoughts().len(), reply.empty());
         // An escape is never shorter than what it stands for by more than this.
         assert!(said <= input.len() * 3 + 16, "{said} of {}", input.len());
     });

@@ -8,9 +8,9 @@ use super::failure::Sizes;
 /// A reply for which so little is left would not be worth it.
 const SHORTEST_REPLY: u32 = 64;
 
-/// What to ask for next.
+/// How large the next request may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shorter {
+pub struct FittingSize {
     /// The share of the prompt that would fit; `None` where the server does not say.
     pub share: Option<f64>,
     /// Where the reply is to end.
@@ -19,20 +19,16 @@ pub struct Shorter {
 
 /// What would fit; `max_tokens` is what was asked for, and `estimated` about what was sent, where the
 /// server does not say.
-pub fn shorter(sizes: Sizes, max_tokens: u32, estimated: u32) -> Shorter {
-    let Some(context) = sizes.context else {
-        return Shorter {
-            share: None,
-            max_tokens,
-        };
-    };
-    let reply = sizes
-        .reply
-        .map(|_| max_tokens.min((context / 4).max(SHORTEST_REPLY)));
-    let room = context.saturating_sub(reply.unwrap_or_default());
-    let sent = sizes.sent.unwrap_or(estimated).max(1);
-    Shorter {
-        share: Some(f64::from(room) / f64::from(sent)),
+pub fn size_that_fits(sizes: Sizes, max_tokens: u32, estimated: usize) -> FittingSize {
+    let counted_reply = sizes.context.zip(sizes.reply);
+    let reply = counted_reply.map(|(context, _)| max_tokens.min((context / 4).max(SHORTEST_REPLY)));
+    let sent = sizes.sent.map_or(estimated as f64, f64::from).max(1.0);
+    let share = sizes.context.map(|context| {
+        let room = context.saturating_sub(reply.unwrap_or_default());
+        f64::from(room) / sent
+    });
+    FittingSize {
+        share,
         max_tokens: reply.unwrap_or(max_tokens),
     }
 }
@@ -71,8 +67,8 @@ mod tests {
             ("the prompt is too long", None, 2_000),
         ] {
             assert_eq!(
-                shorter(wordings.sizes(said), 2_000, 40_000),
-                Shorter { share, max_tokens },
+                size_that_fits(wordings.sizes(said), 2_000, 40_000),
+                FittingSize { share, max_tokens },
                 "{said}"
             );
         }

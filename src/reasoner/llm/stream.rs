@@ -15,9 +15,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{Bounds, Broken, Lines, guarded};
 use super::failure::{ChatSite, Failure};
-use super::halves::mended;
 use super::marks::{Ended, ReplyMarks};
 use super::repetition::RepetitionWatch;
+use super::surrogates::join_surrogates;
 use super::tokens::estimate;
 use super::wire::{Choice, TokenCount};
 
@@ -199,11 +199,16 @@ impl ChatReply {
         }
     }
 
-    /// One line when the reply stopped before the model had finished, or was stopped.
-    pub fn cut_short(&self) -> Option<String> {
+    /// One line when the reply stopped before the model had finished, or was stopped; the context may have
+    /// been full after some tokens.
+    pub fn cut_short(&self, full_after: Option<u64>) -> Option<String> {
         let tokens = self.bounds.tokens;
         let what = match self.end {
             Ended::Complete => return None,
+            Ended::Limit if let Some(tokens) = full_after => &format!(
+                "stopped at its token limit after {tokens} tokens, because the model's context is \
+                 full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
+            ),
             Ended::Limit => "stopped at its token limit; the answer may be incomplete",
             Ended::Withheld => "withheld part of the answer (content filter)",
             Ended::BrokeOff => "broke the reply off; the answer may be incomplete",
@@ -301,7 +306,7 @@ impl ChatReply {
             let error = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
             return Err(self.site.error_object(&error));
         }
-        let data = mended(data, &mut self.half);
+        let data = join_surrogates(data, &mut self.half);
         // A line within JSON that goes over several may look like a value of its own.
         let is_alone = |chunk: &Value| self.begun.is_empty() || chunk.get("choices").is_some();
         match chunks_in(&data) {

@@ -31,13 +31,6 @@ impl Message {
     }
 }
 
-/// All messages as one of the user's: some models' templates know no system role, or refuse two
-/// messages of one role in a row.
-pub fn without_system(messages: &[Message]) -> Vec<Message> {
-    let texts: Vec<&str> = messages.iter().map(|it| it.content.as_str()).collect();
-    vec![Message::user(texts.join("\n\n"))]
-}
-
 /// One answer of a completion, whole or in pieces: the two differ in where the text is.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'a>(&'a Value);

@@ -2,6 +2,7 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::files::read_tables;
 use crate::text::one_line;
@@ -38,6 +39,8 @@ pub enum ErrorKind {
     Bounds,
     /// The reply cannot be held to a form.
     Form,
+    /// It may go better at another time.
+    Passing,
 }
 
 /// How some servers say one thing.
@@ -82,6 +85,9 @@ pub struct Sizes {
 pub struct Wordings {
     #[serde(default)]
     error: Vec<Wording>,
+    /// Fields in which servers repeat what they were sent.
+    #[serde(default)]
+    echoes: Vec<String>,
 }
 
 impl Wordings {
@@ -114,6 +120,20 @@ impl Wordings {
         sizes
     }
 
+    /// An error without what was sent: words of a question say nothing about what went wrong.
+    pub fn without_echo(&self, error: Value) -> Value {
+        match error {
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                let said = fields.filter(|(name, _)| !self.echoes.contains(name));
+                said.map(|(name, value)| (name, self.without_echo(value)))
+                    .collect()
+            }
+            Value::Array(items) => items.into_iter().map(|it| self.without_echo(it)).collect(),
+            other => other,
+        }
+    }
+
     fn captures<'a>(
         &'a self,
         kind: ErrorKind,
@@ -135,7 +155,7 @@ fn pattern(says: &str) -> Result<Regex, regex::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::overflow::{Shorter, shorter};
+    use super::super::super::overflow::{FittingSize, size_that_fits};
     use super::*;
 
     #[test]
@@ -155,7 +175,8 @@ mod tests {
             }
             if let Some(Example { context, sent }) = row.reads {
                 let sent = if sent == 0 { 99_999 } else { sent };
-                let Shorter { share, max_tokens } = shorter(table.sizes(words), 2_000, 99_999);
+                let FittingSize { share, max_tokens } =
+                    size_that_fits(table.sizes(words), 2_000, 99_999);
                 let reply = if max_tokens < 2_000 { max_tokens } else { 0 };
                 let expected = f64::from(context - reply) / f64::from(sent);
                 assert!(
