@@ -240,7 +240,7 @@ pub struct Synthesis {
     /// The lines that the answer quotes, where the engine quotes.
     pub quoted: Vec<Quotation>,
     /// The whole answer, where some of what went through the sink turned out to be none.
-    pub instead: Option<String>,
+    pub replacement: Option<String>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.

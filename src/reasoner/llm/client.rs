@@ -3,22 +3,22 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 
 use crate::agent::ports::{CallWaits, ReasonerError};
 use crate::http::{self, ListedModel, models};
+use crate::text::one_line;
 
 use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
 use super::dialect::Dialects;
-use super::failure::{ChatSite, Failure};
+use super::failure::{ChatSite, Failure, NAME_MODEL};
 use super::marks::ReplyMarks;
 use super::overrides::LlmOverrides;
 use super::request::ModelRequest;
@@ -107,15 +107,12 @@ impl Endpoint {
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
         {
-            let what = format!(
-                "bytes packed as {}",
-                String::from_utf8_lossy(encoding.as_bytes())
-            );
-            return Err(self.site.not_a_reply(&crate::text::one_line(&what, 40)));
+            let encoding = String::from_utf8_lossy(encoding.as_bytes());
+            let what = one_line(&format!("bytes packed as {encoding}"), 40);
+            return Err(self.site.not_a_reply(&what));
         }
+        let (site, marks) = (self.site.clone(), Arc::clone(&self.marks));
         let thoughts = self.server.thoughts.clone();
-        let marks = Arc::clone(&self.marks);
-        let site = self.site.clone();
         Ok(ChatReply::new(response, site, bounds, thoughts, marks))
     }
 
@@ -124,10 +121,7 @@ impl Endpoint {
     pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<ListedModel>>, Failure> {
         let get = |url| self.listing.authorized(self.http.get(url));
         let response = self.reach_below_root(&["models"], get, waiting).await?;
-        if let StatusCode::NOT_FOUND
-        | StatusCode::METHOD_NOT_ALLOWED
-        | StatusCode::NOT_IMPLEMENTED = response.status()
-        {
+        if matches!(response.status().as_u16(), 404 | 405 | 501) {
             return Ok(None);
         }
         let response = self.accepted(response).await?;
@@ -141,7 +135,7 @@ impl Endpoint {
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
         let listed = models(&listing);
         if listed.is_empty() {
-            return Err(self.site.no_model());
+            return Err(self.site.unusable("lists no model", NAME_MODEL));
         }
         Ok(Some(listed))
     }
@@ -162,21 +156,16 @@ impl Endpoint {
             return reach(&below_v1).await;
         }
         let response = reach(path).await?;
-        let is_unknown = |status| {
-            matches!(
-                status,
-                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-            )
-        };
-        if self.site.http.base().path() != "/" || !is_unknown(response.status()) {
+        let is_known = |response: &Response| !matches!(response.status().as_u16(), 404 | 405);
+        if self.site.http.base().path() != "/" || is_known(&response) {
             return Ok(response);
         }
         let again = reach(&below_v1).await?;
-        if is_unknown(again.status()) {
-            return Ok(response);
+        if is_known(&again) {
+            self.is_below_v1.store(true, Ordering::Relaxed);
+            return Ok(again);
         }
-        self.is_below_v1.store(true, Ordering::Relaxed);
-        Ok(again)
+        Ok(response)
     }
 
     async fn reach(
@@ -208,16 +197,6 @@ impl Endpoint {
         let headers = response.headers().clone();
         let body = words_of_error(response, self.timeout).await;
         Err(self.site.refusal(status, &headers, &body))
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("site", &self.site)
-            .field("server", &self.server.name)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
     }
 }
 

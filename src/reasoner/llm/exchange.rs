@@ -27,7 +27,6 @@ use super::room::Room;
 use super::stream::ChatReply;
 use super::think::{Thinking, judgement_in};
 use super::tokens::estimate;
-use super::wire::TokenCount;
 
 /// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;
@@ -58,7 +57,6 @@ pub struct ModelReply {
 }
 
 /// Speaks with one endpoint.
-#[derive(Debug)]
 pub struct ChatExchange {
     /// Who is asked.
     pub endpoint: Endpoint,
@@ -78,21 +76,22 @@ struct Attempt<'a> {
     warnings: Vec<Caveat>,
     /// What was paid so far, also for replies that could not be used.
     spent: Usage,
+    /// About how many tokens the request takes that is on its way or failed.
+    pending: Usage,
     retried: u32,
     adapted: u32,
     shortened: u32,
-    note: CallNote<'a>,
-}
-
-/// What is noted of a call when it ends, also where it is dropped because the run was cancelled.
-struct CallNote<'a> {
     log: Option<&'a CallLog>,
     begun: Instant,
     call: ModelCall,
 }
 
-impl Drop for CallNote<'_> {
+impl Drop for Attempt<'_> {
+    /// Notes the call, also where it is dropped because the run was cancelled.
     fn drop(&mut self) {
+        self.spent.add(self.pending);
+        self.call.prompt_tokens = self.spent.prompt_tokens;
+        self.call.completion_tokens = self.spent.completion_tokens;
         self.call.ms = self.begun.elapsed().as_micros() as f64 / 1000.0;
         if let Some(log) = self.log {
             log.note(std::mem::take(&mut self.call));
@@ -128,70 +127,52 @@ impl ChatExchange {
             fixed,
             warnings: Vec::new(),
             spent: Usage::default(),
+            pending: Usage::default(),
             retried: 0,
             adapted: 0,
             shortened: 0,
-            note: CallNote {
-                log: wanted.origin.calls,
-                begun: Instant::now(),
-                call: ModelCall {
-                    model: wanted.model.to_owned(),
-                    ..ModelCall::default()
-                },
+            log: wanted.origin.calls,
+            begun: Instant::now(),
+            call: ModelCall {
+                model: wanted.model.to_owned(),
+                ..ModelCall::default()
             },
         };
-        let asked = self.ask_until_reply(&wanted, &mut attempt).await;
-        let Attempt { spent, note, .. } = &mut attempt;
-        match &asked {
-            Ok(reply) => note.call.reply = Some(reply.text.clone()),
-            Err(_) => spent.add(Usage {
-                prompt_tokens: note.call.prompt_tokens,
-                completion_tokens: note.call.completion_tokens,
-                ..Usage::default()
-            }),
-        }
-        note.call.prompt_tokens = spent.prompt_tokens;
-        note.call.completion_tokens = spent.completion_tokens;
-        asked
-    }
-
-    async fn ask_until_reply(
-        &self,
-        wanted: &ReplyWanted<'_>,
-        attempt: &mut Attempt<'_>,
-    ) -> Result<ModelReply, ReasonerError> {
         let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
-            let request = ModelRequest::new(wanted, attempt.dialect, &attempt.room, &waiting);
-            attempt.note.call.prompt = request.prompt();
+            let request = ModelRequest::new(&wanted, attempt.dialect, &attempt.room, &waiting);
+            attempt.call.prompt = request.prompt();
             let marks = Arc::clone(&self.endpoint.marks);
             let thinking = request.dialect.thinking;
             let mut partial = PartialReply::new(wanted.out, &waiting, marks, thinking);
-            match self.send_and_read(&request, &mut partial, attempt).await {
+            let read = self
+                .send_and_read(&request, &mut partial, &mut attempt)
+                .await;
+            match read {
                 Ok(reply) => {
-                    if let Some(reply) = self.accept(attempt, &request, &reply, partial) {
+                    if let Some(reply) = self.accept(&mut attempt, &request, &reply, partial) {
                         return Ok(reply);
                     }
                 }
                 Err(failure) if partial.is_shown() => {
                     let shown = partial.filter.shown;
-                    attempt.note.call.completion_tokens = Some(estimate(&shown) as u64);
-                    attempt.note.call.reply = Some(shown);
+                    attempt.pending.completion_tokens = Some(estimate(&shown) as u64);
+                    attempt.call.reply = Some(shown);
                     return Err(failure.within_an_answer());
                 }
                 Err(failure) => {
                     let may_pass = failure.retry.pause(1).is_some();
                     tracing::debug!(line = %failure.error, may_pass, "a request failed");
                     let is_too_long = matches!(failure.retry, Retry::WithLess(_));
-                    match self.prepare_retry(failure, &request, attempt).await {
+                    match self.prepare_retry(failure, &request, &mut attempt).await {
                         Err(_) if is_too_long && wanted.is_judgement() => {
-                            return Ok(self.skip(wanted, attempt));
+                            return Ok(self.skip(&wanted, &mut attempt));
                         }
                         prepared => prepared?,
                     }
                 }
             }
-            attempt.note.call.retries += 1;
+            attempt.call.retries += 1;
         }
     }
 
@@ -204,7 +185,7 @@ impl ChatExchange {
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
         // From now on it is paid for.
-        attempt.note.call.prompt_tokens = Some(request.sent as u64);
+        attempt.pending.prompt_tokens = Some(request.sent as u64);
         loop {
             match reply.next_text().await {
                 Ok(Some(piece)) => partial.push(&piece, &mut reply).await,
@@ -257,6 +238,7 @@ impl ChatExchange {
         };
         let usage = self.usage_of(request, reply, &text);
         attempt.spent.add(usage);
+        attempt.pending = Usage::default();
         let thinking = partial.filter.reading.thinking;
         let full_after = tokens_until_full(request, reply);
         if is_judgement {
@@ -297,6 +279,7 @@ impl ChatExchange {
                            is its answer";
             warnings.push(Caveat::new("thought_shown", message));
         }
+        attempt.call.reply = Some(text.clone());
         Some(ModelReply {
             text,
             is_taken_back: partial.is_taken_back,
@@ -317,9 +300,9 @@ impl ChatExchange {
         request: &ModelRequest<'_>,
         reply: &ChatReply,
     ) -> Option<(usize, Caveat)> {
-        let count = reply.count?;
+        let counted = reply.counted?;
         // Some servers count apart what was cached.
-        let read = (count.prompt? + count.cached.unwrap_or_default()) as usize;
+        let read = (counted.prompt_tokens? + counted.cached_tokens.unwrap_or_default()) as usize;
         let sent = request.sent;
         let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
         let is_cutting = self.endpoint.server.cuts_prompts || is_at_end;
@@ -398,17 +381,15 @@ impl ChatExchange {
 
     /// What the server counted; where it has not, an estimate that says so.
     fn usage_of(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
-        let count = reply.count.unwrap_or_default();
-        let estimated = count.prompt.is_none() || count.completion.is_none();
+        let mut usage = reply.counted.unwrap_or(Usage::ONE_CALL);
+        usage.estimated = usage.prompt_tokens.is_none() || usage.completion_tokens.is_none();
         let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
-        let counted = TokenCount {
-            prompt: count.prompt.or(Some(request.sent as u64)),
-            completion: count.completion.or_else(|| Some(got())),
-            ..count
-        };
+        usage.prompt_tokens.get_or_insert(request.sent as u64);
+        usage.completion_tokens.get_or_insert_with(got);
         let server = &self.endpoint.server.name;
-        let model = request.wanted.model;
-        self.prices.usage(server, model, counted, estimated)
+        self.prices
+            .set_cost(&mut usage, server, request.wanted.model);
+        usage
     }
 
     /// The reply where a judgement cannot be asked for: none, so that the rules decide.
@@ -450,7 +431,7 @@ impl ChatExchange {
 /// After how many tokens the context was full: a reply has reached its end where it stops far below its
 /// own limit.
 fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u64> {
-    let tokens = reply.count?.completion?;
+    let tokens = reply.counted?.completion_tokens?;
     let has_limit = request.dialect.limit.as_str().is_some();
     let is_full = tokens * 2 < u64::from(request.max_tokens);
     (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)

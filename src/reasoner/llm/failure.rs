@@ -27,8 +27,10 @@ const SETTINGS: Variables = Variables {
 };
 /// What to do about silence.
 const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
+/// What to do where no model is found.
+pub const NAME_MODEL: &str = "set KB_AGENT_LLM_MODEL";
 /// What to do about a model that cannot be used.
-const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
+pub const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
 /// A server's `Retry-After` is heeded up to this.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// What went wrong, and whether another request may go better.
@@ -183,28 +185,14 @@ impl ChatSite {
         Failure::lasting(ReasonerError::Protocol(line))
     }
 
-    /// It answered, and said nothing.
-    pub fn empty(&self) -> Failure {
-        let next = format!("ask again, or {OTHER_MODEL}");
-        self.lasting(ReasonerError::Protocol, "sent an empty answer", &next)
-    }
-
-    /// It answered, and thought until its limit.
-    pub fn only_thoughts(&self, limit: u32) -> Failure {
-        let what = format!("spent all of its {limit} tokens on thinking");
-        let next = "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE";
-        self.lasting(ReasonerError::Protocol, &what, next)
+    /// What it answered cannot be used.
+    pub fn unusable(&self, what: &str, next: &str) -> Failure {
+        self.lasting(ReasonerError::Protocol, what, next)
     }
 
     /// It sent more than any reply is, before one could be read.
     pub fn too_much(&self) -> Failure {
-        self.lasting(ReasonerError::Protocol, "did not stop sending", OTHER_MODEL)
-    }
-
-    /// It said, or thought, the same again and again before there was an answer.
-    pub fn repeating(&self) -> Failure {
-        let what = "said the same again and again";
-        self.lasting(ReasonerError::Protocol, what, OTHER_MODEL)
+        self.unusable("did not stop sending", OTHER_MODEL)
     }
 
     /// It answered that it will not answer.
@@ -213,18 +201,6 @@ impl ChatSite {
         let what = format!("withheld the answer (content filter){said}");
         let next = "put the question in other words";
         self.lasting(ReasonerError::Refused, &what, next)
-    }
-
-    /// It lists no model that could be used.
-    pub fn no_model(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(self.http.no_model()))
-    }
-
-    /// It lists models, and none that chats.
-    pub fn no_chat_model(&self) -> ReasonerError {
-        let next = format!("set {}", SETTINGS.model);
-        let what = "lists no model that chats";
-        self.lasting(ReasonerError::Protocol, what, &next).error
     }
 
     fn lasting(&self, kind: fn(Trouble) -> ReasonerError, what: &str, next: &str) -> Failure {

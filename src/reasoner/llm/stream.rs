@@ -13,13 +13,14 @@ use reqwest::Response;
 use serde_json::{Deserializer, Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{Bounds, Broken, Lines, guarded};
-use super::failure::{ChatSite, Failure};
+use super::body::{Body, Bounds, Broken};
+use super::failure::{ChatSite, Failure, OTHER_MODEL};
 use super::marks::{Ended, ReplyMarks};
 use super::repetition::RepetitionWatch;
 use super::surrogates::join_surrogates;
 use super::tokens::estimate;
-use super::wire::{Choice, TokenCount};
+use super::wire::{Choice, usage_in};
+use crate::domain::Usage;
 
 /// What comes so long after the mark of the end still belongs to the reply.
 const AFTER_END: Duration = Duration::from_millis(300);
@@ -28,7 +29,7 @@ const AFTER_REASON: Duration = Duration::from_secs(2);
 
 /// A reply that is being read.
 pub struct ChatReply {
-    lines: Lines,
+    body: Body,
     site: ChatSite,
     bounds: Bounds,
     thought_fields: Vec<String>,
@@ -44,7 +45,7 @@ pub struct ChatReply {
     /// The number of the answer that came first.
     choice: Option<u64>,
     /// What the server counted, once it has.
-    pub count: Option<TokenCount>,
+    pub counted: Option<Usage>,
     /// When something was said last.
     last_word_at: Instant,
     /// When reading ends, once there was a reason or a mark of the end.
@@ -80,7 +81,7 @@ impl ChatReply {
         marks: Arc<ReplyMarks>,
     ) -> Self {
         Self {
-            lines: Lines::of(guarded(response, site.clone(), bounds.clone())),
+            body: Body::new(response, site.clone(), bounds.clone()),
             site,
             bounds,
             thought_fields,
@@ -90,7 +91,7 @@ impl ChatReply {
             is_json: false,
             chunks: VecDeque::new(),
             choice: None,
-            count: None,
+            counted: None,
             last_word_at: Instant::now(),
             closes_at: None,
             is_done: false,
@@ -117,7 +118,7 @@ impl ChatReply {
             if !chunk["error"].is_null() || (is_bare_error && self.other.is_some()) {
                 return Err(self.site.error_object(&chunk));
             }
-            self.count = TokenCount::of(&chunk).or(self.count);
+            self.counted = usage_in(&chunk).or(self.counted);
             self.other = self.other.and((!is_reply).then_some("other JSON"));
             let text = self.read_choice(&chunk);
             if !text.is_empty() {
@@ -188,15 +189,22 @@ impl ChatReply {
     /// The error for a reply that turned out to hold no text.
     pub fn empty(&self) -> Failure {
         let has_thought = !self.thoughts.is_empty() || !self.said.is_empty();
-        match self.end {
-            Ended::Withheld => self.site.withheld(None),
-            Ended::BrokeOff | Ended::Damaged => self.site.cut_off(),
-            Ended::Limit => self.site.only_thoughts(self.bounds.tokens),
-            Ended::Endless if has_thought => self.site.only_thoughts(self.bounds.tokens),
-            Ended::Endless => self.site.too_much(),
-            Ended::Repeating => self.site.repeating(),
-            Ended::Complete | Ended::Unsaid => self.site.empty(),
-        }
+        let tokens = self.bounds.tokens;
+        let thought = format!("spent all of its {tokens} tokens on thinking");
+        let (what, next) = match self.end {
+            Ended::Withheld => return self.site.withheld(None),
+            Ended::BrokeOff | Ended::Damaged => return self.site.cut_off(),
+            Ended::Endless if !has_thought => return self.site.too_much(),
+            Ended::Limit | Ended::Endless => {
+                (&*thought, "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE")
+            }
+            Ended::Repeating => ("said the same again and again", OTHER_MODEL),
+            Ended::Complete | Ended::Unsaid => {
+                let next = "ask again, or choose another KB_AGENT_LLM_MODEL";
+                ("sent an empty answer", next)
+            }
+        };
+        self.site.unusable(what, next)
     }
 
     /// One line when the reply stopped before the model had finished, or was stopped; the context may have
@@ -229,7 +237,7 @@ impl ChatReply {
     /// Reads no further; dropping the body closes the connection.
     pub fn stop(&mut self, end: Ended) {
         self.end = end;
-        self.lines = Lines::none();
+        self.body.close();
         self.begun.clear();
         self.chunks.clear();
     }
@@ -237,7 +245,7 @@ impl ChatReply {
     async fn next_chunk(&mut self) -> Result<Option<Value>, Failure> {
         while self.chunks.is_empty() {
             let Some(line) = self.next_line().await? else {
-                self.lines = Lines::none();
+                self.body.close();
                 self.end_body()?;
                 break;
             };
@@ -249,7 +257,7 @@ impl ChatReply {
     async fn next_line(&mut self) -> Result<Option<String>, Failure> {
         let longest = self.bounds.whole();
         let ends = self.closes_at.unwrap_or(self.last_word_at + longest);
-        match timeout_at(ends, self.lines.next()).await {
+        match timeout_at(ends, self.body.next_line()).await {
             Ok(Ok(line)) => Ok(line),
             Ok(Err(Broken::TooMuch)) => {
                 self.stop(Ended::Endless);
@@ -258,7 +266,7 @@ impl ChatReply {
             // The end of the reply was marked: what comes after is not missed.
             Ok(Err(_)) | Err(_) if self.closes_at.is_some() => Ok(None),
             Ok(Err(Broken::Failed(failure))) => Err(failure),
-            Err(_) if self.lines.is_within_line() || !self.begun.is_empty() => {
+            Err(_) if self.body.is_within_line() || !self.begun.is_empty() => {
                 Err(self.site.unfinished(longest))
             }
             Err(_) => Err(self.site.stalled(longest)),

@@ -27,10 +27,9 @@ pub fn check_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
     plan.complexity = Complexity::Simple;
     analysis.reply = None;
     let why = contradiction.unwrap_or("it reads like a question about the knowledge base");
-    analysis.warnings.push(Caveat {
-        code: "small_talk_doubted",
-        message: format!("the model took the question for small talk, but {why}: it is looked up"),
-    });
+    let message = format!("the model took the question for small talk, but {why}: it is looked up");
+    let doubt = Caveat::new("small_talk_doubted", message);
+    analysis.warnings.push(doubt);
 }
 
 /// What in a plan says that its question is not small talk.
