@@ -119,25 +119,7 @@ impl ChatExchange {
             });
         }
         let dialect = self.endpoint.dialects.of_model(wanted.model);
-        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
-        let context = wanted.context.or(dialect.context);
-        let mut attempt = Attempt {
-            dialect,
-            room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
-            fixed,
-            warnings: Vec::new(),
-            spent: Usage::default(),
-            pending: Usage::default(),
-            retried: 0,
-            adapted: 0,
-            shortened: 0,
-            log: wanted.origin.calls,
-            begun: Instant::now(),
-            call: ModelCall {
-                model: wanted.model.to_owned(),
-                ..ModelCall::default()
-            },
-        };
+        let mut attempt = Attempt::new(&wanted, dialect);
         let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
             let request = ModelRequest::new(&wanted, attempt.dialect, &attempt.room, &waiting);
@@ -226,25 +208,17 @@ impl ChatExchange {
         reply: &ChatReply,
         partial: PartialReply<'_>,
     ) -> Option<ModelReply> {
-        let is_judgement = request.wanted.is_judgement();
-        let text = if is_judgement {
-            let others = [&*reply.calls(), reply.thoughts()];
-            judgement_in(
-                &self.endpoint.marks,
-                judgement(&partial.filter.reply, &others),
-            )
-        } else {
-            partial.filter.shown
-        };
+        let thinking = partial.filter.reading.thinking;
+        let is_taken_back = partial.is_taken_back;
+        let text = self.text_of(request, reply, partial);
         let usage = self.usage_of(request, reply, &text);
         attempt.spent.add(usage);
         attempt.pending = Usage::default();
-        let thinking = partial.filter.reading.thinking;
+        let has_thought = thinking != Thinking::Unknown
+            || !reply.thoughts().is_empty()
+            || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
         let full_after = tokens_until_full(request, reply);
-        if is_judgement {
-            let has_thought = thinking != Thinking::Unknown
-                || !reply.thoughts().is_empty()
-                || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
+        if request.wanted.is_judgement() {
             let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
             if is_cut && has_thought && attempt.leave_room_to_think(request)
                 || full_after.is_some() && attempt.shorten_full(request)
@@ -252,45 +226,81 @@ impl ChatExchange {
                 return None;
             }
         }
-        if thinking == Thinking::Unopened {
-            attempt.dialect.thinking = thinking;
-        }
-        let mut warnings = std::mem::take(&mut attempt.warnings);
-        if let Some((read, caveat)) = self.detect_cut_prompt(request, reply) {
-            attempt.dialect.context = Some(read);
-            warnings.push(caveat);
-        }
-        let model = request.wanted.model;
-        self.endpoint.dialects.learn(model, attempt.dialect);
-        if attempt.retried > 0 {
-            let (host, attempts) = (self.endpoint.site.host(), attempt.retried + 1);
-            let message = format!("{host} answered at attempt {attempts}");
-            warnings.push(Caveat::new("endpoint_retried", message));
-        }
-        let code = if is_judgement {
-            "reply_cut_short"
-        } else {
-            "answer_cut_short"
-        };
-        let cut_short = reply.cut_short(full_after);
-        warnings.extend(cut_short.map(|message| Caveat::new(code, message)));
-        if partial.is_taken_back {
+        attempt.call.reply = Some(text.clone());
+        self.learn(attempt, request, reply, thinking);
+        self.note_ending(attempt, request, reply.cut_short(full_after));
+        if is_taken_back {
             let message = "the model thought aloud without saying so: only what it said after that \
                            is its answer";
-            warnings.push(Caveat::new("thought_shown", message));
+            let caveat = Caveat::new("thought_shown", message);
+            attempt.warnings.push(caveat);
         }
-        attempt.call.reply = Some(text.clone());
         Some(ModelReply {
             text,
-            is_taken_back: partial.is_taken_back,
+            is_taken_back,
             is_skipped: false,
             usage: Usage {
                 calls: usage.calls,
                 priced_calls: usage.priced_calls,
                 ..attempt.spent
             },
-            warnings,
+            warnings: std::mem::take(&mut attempt.warnings),
         })
+    }
+
+    /// An answer as it was shown; of a judgement what holds it, without thoughts.
+    fn text_of(
+        &self,
+        request: &ModelRequest<'_>,
+        reply: &ChatReply,
+        partial: PartialReply<'_>,
+    ) -> String {
+        if !request.wanted.is_judgement() {
+            return partial.filter.shown;
+        }
+        let others = [&*reply.calls(), reply.thoughts()];
+        let said = judgement(&partial.filter.reply, &others);
+        judgement_in(&self.endpoint.marks, said)
+    }
+
+    /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
+    fn learn(
+        &self,
+        attempt: &mut Attempt<'_>,
+        request: &ModelRequest<'_>,
+        reply: &ChatReply,
+        thinking: Thinking,
+    ) {
+        if thinking == Thinking::Unopened {
+            attempt.dialect.thinking = thinking;
+        }
+        if let Some((read, caveat)) = self.detect_cut_prompt(request, reply) {
+            attempt.dialect.context = Some(read);
+            attempt.warnings.push(caveat);
+        }
+        let model = request.wanted.model;
+        self.endpoint.dialects.learn(model, attempt.dialect);
+    }
+
+    /// Says that there were failures before, and why the end of the reply may be missing.
+    fn note_ending(
+        &self,
+        attempt: &mut Attempt<'_>,
+        request: &ModelRequest<'_>,
+        cut_short: Option<String>,
+    ) {
+        if attempt.retried > 0 {
+            let (host, attempts) = (self.endpoint.site.host(), attempt.retried + 1);
+            let message = format!("{host} answered at attempt {attempts}");
+            let caveat = Caveat::new("endpoint_retried", message);
+            attempt.warnings.push(caveat);
+        }
+        let code = match request.wanted.is_judgement() {
+            true => "reply_cut_short",
+            false => "answer_cut_short",
+        };
+        let caveat = cut_short.map(|message| Caveat::new(code, message));
+        attempt.warnings.extend(caveat);
     }
 
     /// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others
@@ -437,7 +447,30 @@ fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u6
     (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)
 }
 
-impl Attempt<'_> {
+impl<'a> Attempt<'a> {
+    /// Before the first request.
+    fn new(wanted: &ReplyWanted<'a>, dialect: Dialect) -> Self {
+        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
+        let context = wanted.context.or(dialect.context);
+        Self {
+            dialect,
+            room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
+            fixed,
+            warnings: Vec::new(),
+            spent: Usage::default(),
+            pending: Usage::default(),
+            retried: 0,
+            adapted: 0,
+            shortened: 0,
+            log: wanted.origin.calls,
+            begun: Instant::now(),
+            call: ModelCall {
+                model: wanted.model.to_owned(),
+                ..ModelCall::default()
+            },
+        }
+    }
+
     /// Gives the next reply room for thoughts; false where it has that, or a limit was set.
     fn leave_room_to_think(&mut self, tried: &ModelRequest<'_>) -> bool {
         let dialect = &mut self.dialect;

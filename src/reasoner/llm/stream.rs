@@ -246,7 +246,7 @@ impl ChatReply {
         while self.chunks.is_empty() {
             let Some(line) = self.next_line().await? else {
                 self.body.close();
-                self.end_body()?;
+                self.end_event(true)?;
                 break;
             };
             self.read_line(&line)?;
@@ -280,7 +280,7 @@ impl ChatReply {
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         match field {
-            "" if line.is_empty() => self.end_event(),
+            "" if line.is_empty() => self.end_event(false),
             "data" => self.read_data(value.trim()),
             "event" => {
                 value.trim().clone_into(&mut self.event);
@@ -319,7 +319,7 @@ impl ChatReply {
         let is_alone = |chunk: &Value| self.begun.is_empty() || chunk.get("choices").is_some();
         match chunks_in(&data) {
             Ok(chunks) if chunks.iter().all(is_alone) => {
-                self.end_event()?;
+                self.end_event(false)?;
                 self.chunks.extend(chunks);
             }
             _ => {
@@ -330,33 +330,22 @@ impl ChatReply {
         Ok(())
     }
 
-    /// An event is over.
-    fn end_event(&mut self) -> Result<(), Failure> {
+    /// An event is over, and perhaps the body.
+    fn end_event(&mut self, is_last: bool) -> Result<(), Failure> {
         let begun = std::mem::take(&mut self.begun);
         let event = std::mem::take(&mut self.event);
         match chunks_in(&begun) {
             Ok(chunks) => self.chunks.extend(chunks),
-            Err(_) if !matches!(&*event, "" | "message") => {}
-            Err(error) if self.other.is_some() && error.is_eof() => {
+            Err(_) if !is_last && !matches!(&*event, "" | "message") => {}
+            Err(error) if error.is_eof() && (is_last || self.other.is_some()) => {
                 return Err(self.site.cut_off());
             }
-            Err(_) => self.unreadable("an event that is not JSON")?,
-        }
-        Ok(())
-    }
-
-    /// Nothing more comes.
-    fn end_body(&mut self) -> Result<(), Failure> {
-        match chunks_in(&self.begun) {
-            Ok(chunks) => self.chunks.extend(chunks),
-            Err(error) if error.is_eof() => return Err(self.site.cut_off()),
             Err(_) if self.is_json => self.unreadable("broken JSON")?,
             Err(_) => self.unreadable("an event that is not JSON")?,
         }
-        self.begun.clear();
         match self.end {
-            Ended::Unsaid if self.is_damaged => Err(self.site.cut_off()),
-            Ended::Complete if self.is_damaged => {
+            Ended::Unsaid if is_last && self.is_damaged => Err(self.site.cut_off()),
+            Ended::Complete if is_last && self.is_damaged => {
                 self.end = Ended::Damaged;
                 Ok(())
             }

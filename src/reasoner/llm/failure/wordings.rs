@@ -54,22 +54,14 @@ struct Wording {
     example: String,
     #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
-    reads: Option<Example>,
+    reads: Option<Sizes>,
     #[serde(default, rename = "who")]
     _who: String,
 }
 
-/// The numbers of an example; what was sent is 0 where it is not said.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(not(test), expect(dead_code, reason = "a test reads them"))]
-struct Example {
-    context: u32,
-    sent: u32,
-}
-
 /// The sizes that an overflow names, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Sizes {
     /// What the model reads.
     pub context: Option<u32>,
@@ -173,8 +165,8 @@ mod tests {
             for kind in kinds.into_iter().filter(|kind| *kind != row.kind) {
                 assert!(!table.tell(kind, words), "{kind:?}: {row:?}");
             }
-            if let Some(Example { context, sent }) = row.reads {
-                let sent = if sent == 0 { 99_999 } else { sent };
+            if let Some(reads) = row.reads {
+                let (context, sent) = (reads.context.unwrap(), reads.sent.unwrap_or(99_999));
                 let FittingSize { share, max_tokens } =
                     size_that_fits(table.sizes(words), 2_000, 99_999);
                 let reply = if max_tokens < 2_000 { max_tokens } else { 0 };
