@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
-use super::gaps;
 use super::grep::{self, GrepPassage, ReadAs};
 use super::index::{Lease, Limits, Reader, Store, Within};
+use super::missing_text;
 use super::monitored::MonitoredEmbedder;
 use super::search::{self, Hit, SearchMode};
 use super::source::Roots;
@@ -107,7 +107,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        gaps::forget(&self.home);
+        missing_text::forget(&self.home);
         self.run(progress, stop, |job| job.all(true))
     }
 
@@ -141,7 +141,7 @@ impl KnowledgeBase {
         self.run(progress, stop, |job| {
             let mut vectors = job.store.begin_vectors(Limits::of_a_call(stop))?;
             vectors.clear(Limits::of_a_call(stop))?;
-            gaps::forget(&self.home);
+            missing_text::forget(&self.home);
             job.words_afresh()
         })
     }
@@ -202,9 +202,9 @@ impl KnowledgeBase {
         }
         // An embedding looks at no files.
         if let Ok(report) = &mut report
-            && (report.looked_at > 0 || !report.gaps.is_empty())
+            && (report.looked_at > 0 || !report.missing_texts.is_empty())
         {
-            gaps::keep(&self.home, report);
+            missing_text::keep(&self.home, report);
         }
         if matches!(report, Err(KbError::Locked | KbError::ReadOnly))
             && let Err(error) = self.refresh()
