@@ -1096,7 +1096,7 @@ fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
     judged.retain(|node| *node != SYNTHESIZE);
     assert_eq!(judged, [ANALYZE, "plan"], "{said}");
     assert!(seen.len() < 9, "{}", seen.len());
-    let once = said.matches("rules make all further judgements of this run");
+    let once = said.matches("rules make all judgements of this run from now on");
     assert_eq!(once.count(), 1, "{said}");
 }
 

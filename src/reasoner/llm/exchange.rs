@@ -404,17 +404,20 @@ impl ChatExchange {
 
     /// The reply where a judgement cannot be asked for: none, so that the rules decide.
     fn skip(&self, wanted: &ReplyWanted<'_>, attempt: &mut Attempt<'_>) -> ModelReply {
-        let scope = if self.count_misfits(wanted, 1) < MOST_MISFITS {
-            "a rule decided instead"
+        let (code, what) = if self.count_misfits(wanted, 1) < MOST_MISFITS {
+            ("context_overflow", "a rule decided instead")
         } else {
-            "a rule decided instead, and rules make all further judgements of this run"
+            (
+                "judgements_by_rules",
+                "rules make all judgements of this run from now on",
+            )
         };
         let message = format!(
-            "the question alone does not fit into the model's context: {scope}; raise the server's \
+            "the question alone does not fit into the model's context: {what}; raise the server's \
              context size"
         );
         let mut warnings = std::mem::take(&mut attempt.warnings);
-        warnings.push(Caveat::new("context_overflow", message));
+        warnings.push(Caveat::new(code, message));
         ModelReply {
             is_skipped: true,
             usage: attempt.spent,
