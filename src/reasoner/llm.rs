@@ -53,7 +53,7 @@ use crate::agent::ports::{
     Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, UnreadableGrades,
     WaitSink,
 };
-use crate::domain::{Complexity, Outcome, Question, Turn};
+use crate::domain::{Complexity, NodeName, Outcome, Question, Turn};
 use crate::protocol::Mode;
 use crate::reasoner::offline::{self, OfflineReasoner};
 
@@ -80,8 +80,8 @@ pub struct EndpointReasoner {
     prompts: Arc<Prompts>,
     jobs: Jobs,
     context_tokens: Option<usize>,
-    /// Those that a job has for itself.
-    own_models: HashMap<ModelJob, ListedModel>,
+    /// The models that jobs have for themselves, by their nodes.
+    own_models: HashMap<NodeName, ListedModel>,
     /// The main model: as set, or as found out before the first question.
     model: Arc<OnceCell<ListedModel>>,
     /// Whether the last attempt to find it out failed.
@@ -106,7 +106,7 @@ impl EndpointReasoner {
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
             let model = settings.jobs.of(job).model.as_deref();
-            model.map(|model| (job, unlisted(model)))
+            model.map(|model| (job.node(), unlisted(model)))
         });
         let own_models = own_models.collect();
         let named = settings.model.as_deref().map(str::trim);
@@ -142,21 +142,21 @@ impl EndpointReasoner {
         chosen: impl Iterator<Item = (ModelJob, &'a ListedModel)>,
     ) -> Self {
         let mut other = self.clone();
-        let chosen = chosen.map(|(job, model)| (job, model.clone()));
+        let chosen = chosen.map(|(job, model)| (job.node(), model.clone()));
         other.own_models.extend(chosen);
         other
     }
 
     /// The model that this job has for itself; `None` where the main one does it.
     pub fn own_model(&self, job: ModelJob) -> Option<&str> {
-        let model = self.own_models.get(&job.with_settings())?;
+        let model = self.own_models.get(&job.node())?;
         Some(&model.name)
     }
 
     /// The model that answers, where every job has one of its own: the endpoint need not be asked for a
     /// main one then.
     fn answering_model(&self) -> Option<&str> {
-        let has_own = |job| self.own_models.contains_key(&job);
+        let has_own = |job: ModelJob| self.own_models.contains_key(&job.node());
         let answering = self.own_model(ModelJob::Synthesize);
         answering.filter(|_| ModelJob::ALL.into_iter().all(has_own))
     }
@@ -167,7 +167,7 @@ impl EndpointReasoner {
         job: ModelJob,
         waits: Option<&WaitSink>,
     ) -> Result<&ListedModel, ReasonerError> {
-        match self.own_models.get(&job.with_settings()) {
+        match self.own_models.get(&job.node()) {
             Some(model) => Ok(model),
             None => self.main_model(waits).await,
         }

@@ -1092,7 +1092,7 @@ fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     let seen = server.seen();
-    let mut judged: Vec<&str> = seen.iter().map(|seen| seen.node()).collect();
+    let mut judged: Vec<&str> = seen.iter().map(Seen::node).collect();
     judged.retain(|node| *node != SYNTHESIZE);
     assert_eq!(judged, [ANALYZE, "plan"], "{said}");
     assert!(seen.len() < 9, "{}", seen.len());

@@ -176,17 +176,18 @@ impl Endpoint {
         let request = request.headers(self.server.headers.clone());
         let again = request.try_clone();
         let send = async |request: RequestBuilder| {
-            let sent = waiting.wait_for(self.timeout, false, request.send());
-            sent.await
+            let response = waiting.wait_for(self.timeout, false, request.send());
+            response
+                .await
                 .map_err(|_| self.site.silent(self.timeout, false))
         };
-        let sent = match (send(request).await?, again) {
+        let outcome = match (send(request).await?, again) {
             // A kept connection that the server closed in the meantime: the server has not seen the
             // request, so it is made again, on a new one.
             (Err(error), Some(again)) if is_stale(&error) => send(again).await?,
-            (sent, _) => sent,
+            (outcome, _) => outcome,
         };
-        sent.map_err(|error| self.site.transport(&error))
+        outcome.map_err(|error| self.site.transport(&error))
     }
 
     async fn accepted(&self, response: Response) -> Result<Response, Failure> {

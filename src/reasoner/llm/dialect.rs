@@ -40,8 +40,10 @@ pub struct Dialect {
     pub context: Option<usize>,
 }
 
+type FieldSwitch = fn(&mut Dialect) -> &mut bool;
+
 /// Fields of a request that can be left out, and by which kind of refusal.
-const FIELDS: [(fn(&mut Dialect) -> &mut bool, ErrorKind, &str); 3] = [
+const FIELDS: [(FieldSwitch, ErrorKind, &str); 3] = [
     (
         |it| &mut it.temperature,
         ErrorKind::Temperature,

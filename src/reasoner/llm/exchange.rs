@@ -124,9 +124,7 @@ impl ChatExchange {
         loop {
             let request = ModelRequest::new(&wanted, attempt.dialect, &attempt.room, &waiting);
             attempt.call.prompt = request.prompt();
-            let marks = Arc::clone(&self.endpoint.marks);
-            let thinking = request.dialect.thinking;
-            let mut partial = PartialReply::new(wanted.out, &waiting, marks, thinking);
+            let mut partial = PartialReply::new(&request, Arc::clone(&self.endpoint.marks));
             let read = self
                 .send_and_read(&request, &mut partial, &mut attempt)
                 .await;
@@ -295,9 +293,10 @@ impl ChatExchange {
             let caveat = Caveat::new("endpoint_retried", message);
             attempt.warnings.push(caveat);
         }
-        let code = match request.wanted.is_judgement() {
-            true => "reply_cut_short",
-            false => "answer_cut_short",
+        let code = if request.wanted.is_judgement() {
+            "reply_cut_short"
+        } else {
+            "answer_cut_short"
         };
         let caveat = cut_short.map(|message| Caveat::new(code, message));
         attempt.warnings.extend(caveat);

@@ -220,7 +220,13 @@ impl ChatSite {
             Err(_) => String::from_utf8_lossy(body).into_owned(),
         };
         let (said, line) = (self.http.said(body), self.http.refusal(status, body));
-        self.classify(Some(status.as_u16()), &words, said, line, Some(headers))
+        self.classify(
+            Some(status.as_u16()),
+            &words,
+            said.as_deref(),
+            line,
+            Some(headers),
+        )
     }
 
     /// It answered with an error object where a reply should be.
@@ -234,7 +240,8 @@ impl ChatSite {
             let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
             u16::try_from(code).ok().filter(|code| *code < 1_000)
         });
-        self.classify(code, &words, said, self.http.error_object(error), None)
+        let line = self.http.error_object(error);
+        self.classify(code, &words, said.as_deref(), line, None)
     }
 
     /// What the server's words tell; where they tell nothing of a kind, it is `line`. An error without
@@ -243,7 +250,7 @@ impl ChatSite {
         &self,
         code: Option<u16>,
         words: &str,
-        said: Option<String>,
+        said: Option<&str>,
         line: Trouble,
         headers: Option<&HeaderMap>,
     ) -> Failure {
@@ -251,7 +258,7 @@ impl ChatSite {
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
         let refused = |what: &str, next: &str| {
             let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
-            let quoted = said.as_ref().map(|said| format!(": {said}"));
+            let quoted = said.map(|said| format!(": {said}"));
             let what = format!("{what}{status_note}{}", quoted.unwrap_or_default());
             self.lasting(ReasonerError::Refused, &what, next)
         };
@@ -265,7 +272,7 @@ impl ChatSite {
                 let what = "says that there is nothing left to spend";
                 return refused(what, "see your account there");
             }
-            _ if rejected && tells(ErrorKind::Filtered) => return self.withheld(said.as_deref()),
+            _ if rejected && tells(ErrorKind::Filtered) => return self.withheld(said),
             _ if rejected && tells(ErrorKind::NoModel) => {
                 let next = format!("check {}", SETTINGS.model);
                 return refused("does not know the model", &next);

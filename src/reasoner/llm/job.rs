@@ -24,14 +24,6 @@ impl ModelJob {
     /// Those that have settings of their own, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
-    /// The job whose settings hold for this one.
-    pub fn with_settings(self) -> Self {
-        match self {
-            Self::SmallTalk => Self::Synthesize,
-            other => other,
-        }
-    }
-
     /// The node of the graph that does it.
     pub fn node(self) -> NodeName {
         match self {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
-use super::prompt::{OwnTag, own_tag};
+use super::prompt::{begins_own_tag, own_tag};
 use crate::files::read_tables;
 
 const TABLE: &str = include_str!("../../../assets/llm/replies.toml");
@@ -150,9 +150,9 @@ impl ReplyMarks {
             }
         }
         match own_tag(text) {
-            OwnTag::Whole(length) => Beginning::Mark(Mark::OwnTag, length),
-            OwnTag::Begun if !is_all => Beginning::Open,
-            _ => found,
+            Some(length) => Beginning::Mark(Mark::OwnTag, length),
+            None if !is_all && begins_own_tag(text) => Beginning::Open,
+            None => found,
         }
     }
 

@@ -6,8 +6,9 @@ use crate::agent::ports::{AnswerSink, CallWaits};
 
 use super::marks::{Ended, ReplyMarks};
 use super::repetition::RepetitionWatch;
+use super::request::ModelRequest;
 use super::stream::ChatReply;
-use super::think::{Shown, ThinkFilter, Thinking};
+use super::think::{Shown, ThinkFilter};
 use super::tokens::estimate;
 
 /// What came so far.
@@ -24,16 +25,11 @@ pub struct PartialReply<'a> {
 
 impl<'a> PartialReply<'a> {
     /// Nothing has come yet.
-    pub fn new(
-        out: Option<&'a AnswerSink>,
-        waiting: &'a CallWaits,
-        marks: Arc<ReplyMarks>,
-        thinking: Thinking,
-    ) -> Self {
+    pub fn new(request: &ModelRequest<'a>, marks: Arc<ReplyMarks>) -> Self {
         Self {
-            out,
-            waiting,
-            filter: ThinkFilter::new(marks, thinking),
+            out: request.wanted.out,
+            waiting: request.waiting,
+            filter: ThinkFilter::new(marks, request.dialect.thinking),
             watch: RepetitionWatch::default(),
             is_taken_back: false,
         }

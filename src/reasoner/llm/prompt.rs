@@ -14,7 +14,7 @@ mod template;
 use std::path::Path;
 
 use crate::files::read_own_file;
-pub use defuse::{OwnTag, own_tag};
+pub use defuse::{begins_own_tag, own_tag};
 pub use fence::PromptFence;
 use template::Template;
 

@@ -92,7 +92,7 @@ impl<'a> ModelRequest<'a> {
         } else {
             // Some templates know no system role, or refuse two messages of one role in a row.
             let texts: Vec<_> = self.messages.iter().map(|it| it.content.as_str()).collect();
-            json!([Message::user(texts.join("\n\n"))])
+            json!([Message::new("user", texts.join("\n\n"))])
         };
         let mut body = json!({
             "model": self.wanted.model,

@@ -18,18 +18,9 @@ pub struct Message {
 }
 
 impl Message {
-    pub fn system(content: impl Into<String>) -> Self {
-        Self {
-            role: "system",
-            content: content.into(),
-        }
-    }
-
-    pub fn user(content: impl Into<String>) -> Self {
-        Self {
-            role: "user",
-            content: content.into(),
-        }
+    pub fn new(role: &'static str, content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { role, content }
     }
 }
 
