@@ -2,7 +2,7 @@
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
 //! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails, in layers of its own: `client` makes one request, `body` waits for its
+//! middle step waits or fails, in layers of its own: `request` is what is sent, `client` sends it, `body` waits for
 //! bytes, `stream` reads one reply, `think` tells thoughts from the answer, `failure` knows what went
 //! wrong, `dialect` how a model is spoken to. Prompting and reading are pure, so what models get wrong
 //! is tested by tables. What servers do differently, what stands in replies, what prompts say and what
@@ -22,7 +22,6 @@ mod failure;
 pub mod fuzz;
 mod job;
 mod marks;
-mod overflow;
 mod overrides;
 mod partial_reply;
 mod price;

@@ -18,7 +18,6 @@ use super::client::Endpoint;
 use super::dialect::Dialect;
 use super::failure::{Failure, Retry, Sizes};
 use super::marks::Ended;
-use super::overflow::size_that_fits;
 use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::read::judgement;
@@ -497,14 +496,14 @@ impl<'a> Attempt<'a> {
             return false;
         }
         self.shortened += 1;
-        let fitting = size_that_fits(sizes, tried.max_tokens, tried.sent);
-        if fitting.max_tokens < tried.max_tokens {
-            self.dialect.longest_reply = Some(fitting.max_tokens);
-            if fitting.share.is_some_and(|share| share >= 1.0) {
+        let (share, max_tokens) = sizes.fitting(tried.max_tokens, tried.sent);
+        if max_tokens < tried.max_tokens {
+            self.dialect.longest_reply = Some(max_tokens);
+            if share.is_some_and(|share| share >= 1.0) {
                 return true;
             }
         }
-        self.shorten(tried.sent, fitting.share.filter(|share| *share < 1.0))
+        self.shorten(tried.sent, share.filter(|share| *share < 1.0))
     }
 
     /// Leaves out evidence and conversation until `share` of the `sent` tokens are left, half of them

@@ -31,33 +31,20 @@ pub struct Prompts {
 /// A prompt file's name, what is built in, and the values without which it cannot work.
 struct BuiltIn(&'static str, &'static str, &'static [&'static str]);
 
+/// A file of `assets/prompts/`.
+macro_rules! built_in {
+    ($name:literal: $($must:literal),+) => {
+        BuiltIn($name, include_str!(concat!("../../../assets/prompts/", $name, ".md")), &[$($must),+])
+    };
+}
+
 /// In the order of the fields of [`Prompts`].
 const BUILT_IN: [BuiltIn; 5] = [
-    BuiltIn(
-        "analyze",
-        include_str!("../../../assets/prompts/analyze.md"),
-        &["question"],
-    ),
-    BuiltIn(
-        "plan",
-        include_str!("../../../assets/prompts/plan.md"),
-        &["tools", "question"],
-    ),
-    BuiltIn(
-        "grade",
-        include_str!("../../../assets/prompts/grade.md"),
-        &["evidence", "question", "count"],
-    ),
-    BuiltIn(
-        "synthesize",
-        include_str!("../../../assets/prompts/synthesize.md"),
-        &["evidence", "question"],
-    ),
-    BuiltIn(
-        "chitchat",
-        include_str!("../../../assets/prompts/chitchat.md"),
-        &["question"],
-    ),
+    built_in!("analyze": "question"),
+    built_in!("plan": "tools", "question"),
+    built_in!("grade": "evidence", "question", "count"),
+    built_in!("synthesize": "evidence", "question"),
+    built_in!("chitchat": "question"),
 ];
 
 impl Prompts {

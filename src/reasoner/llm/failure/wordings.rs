@@ -71,6 +71,27 @@ pub struct Sizes {
     pub reply: Option<u32>,
 }
 
+/// A reply for which so little is left would not be worth it, in tokens.
+const SHORTEST_REPLY: u32 = 64;
+
+impl Sizes {
+    /// The share of a prompt that would fit, where the server says it, and where its reply is to end.
+    /// `max_tokens` is what was asked for, and `estimated` about what was sent. Some servers count
+    /// the reply that was allowed for into what was sent: then less is allowed for, and perhaps nothing
+    /// has to go.
+    pub fn fitting(self, max_tokens: u32, estimated: usize) -> (Option<f64>, u32) {
+        let Some(context) = self.context else {
+            return (None, max_tokens);
+        };
+        let shorter = max_tokens.min((context / 4).max(SHORTEST_REPLY));
+        let counted_reply = self.reply.map(|_| shorter);
+        let room = context.saturating_sub(counted_reply.unwrap_or_default());
+        let sent = self.sent.map_or(estimated as f64, f64::from).max(1.0);
+        let share = f64::from(room) / sent;
+        (Some(share), counted_reply.unwrap_or(max_tokens))
+    }
+}
+
 /// The table, the user's own rows first.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,7 +168,6 @@ fn pattern(says: &str) -> Result<Regex, regex::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::overflow::{FittingSize, size_that_fits};
     use super::*;
 
     #[test]
@@ -167,8 +187,7 @@ mod tests {
             }
             if let Some(reads) = row.reads {
                 let (context, sent) = (reads.context.unwrap(), reads.sent.unwrap_or(99_999));
-                let FittingSize { share, max_tokens } =
-                    size_that_fits(table.sizes(words), 2_000, 99_999);
+                let (share, max_tokens) = table.sizes(words).fitting(2_000, 99_999);
                 let reply = if max_tokens < 2_000 { max_tokens } else { 0 };
                 let expected = f64::from(context - reply) / f64::from(sent);
                 assert!(
@@ -207,6 +226,42 @@ mod tests {
             ("the model is loading", false),
         ] {
             assert_eq!(table.tell(ErrorKind::NoModel, said), missing, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_read_from_what_servers_say() {
+        let wordings = Wordings::with(None).unwrap();
+        for (said, share, max_tokens) in [
+            (
+                r#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it","n_ctx":4096,"n_prompt_tokens":9015}}"#,
+                Some(4_096.0 / 9_015.0),
+                2_000,
+            ),
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 2000. this model's maximum \
+                 context length is 4000 tokens and your request has 2500 input tokens",
+                Some(3_000.0 / 2_500.0),
+                1_000,
+            ),
+            (
+                "this model's maximum context length is 4097 tokens. however, your messages \
+                 resulted in 5200 tokens.",
+                Some(4_097.0 / 5_200.0),
+                2_000,
+            ),
+            (
+                "range of input length should be [1, 30720]",
+                Some(30_720.0 / 40_000.0),
+                2_000,
+            ),
+            ("the prompt is too long", None, 2_000),
+        ] {
+            assert_eq!(
+                wordings.sizes(said).fitting(2_000, 40_000),
+                (share, max_tokens),
+                "{said}"
+            );
         }
     }
 }
