@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::agent::ports::{CallLog, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
+use crate::agent::ports::{CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
 use crate::domain::Usage;
 use crate::http::ListedModel;
 use crate::protocol::RunId;
@@ -66,38 +66,6 @@ pub struct ChatExchange {
     misfits: Mutex<(Option<RunId>, HashMap<String, u32>)>,
 }
 
-/// What is asked next, and what went on so far.
-struct Attempt<'a> {
-    dialect: Dialect,
-    room: Room,
-    /// About how many tokens a prompt takes in any case.
-    fixed: usize,
-    warnings: Vec<Caveat>,
-    /// What was paid so far, also for replies that could not be used.
-    spent: Usage,
-    /// About how many tokens the request takes that is on its way or failed.
-    pending: Usage,
-    retried: u32,
-    adapted: u32,
-    shortened: u32,
-    log: Option<&'a CallLog>,
-    begun: Instant,
-    call: ModelCall,
-}
-
-impl Drop for Attempt<'_> {
-    /// Notes the call, also where it is dropped because the run was cancelled.
-    fn drop(&mut self) {
-        self.spent.add(self.pending);
-        self.call.prompt_tokens = self.spent.prompt_tokens;
-        self.call.completion_tokens = self.spent.completion_tokens;
-        self.call.ms = self.begun.elapsed().as_micros() as f64 / 1000.0;
-        if let Some(log) = self.log {
-            log.note(std::mem::take(&mut self.call));
-        }
-    }
-}
-
 impl ChatExchange {
     /// Sends nothing yet.
     pub fn new(endpoint: Endpoint, retries: u32, prices: Prices) -> Self {
@@ -117,245 +85,7 @@ impl ChatExchange {
                 ..ModelReply::default()
             });
         }
-        let dialect = self.endpoint.dialects.of_model(wanted.model);
-        let mut attempt = Attempt::new(&wanted, dialect);
-        let waiting = CallWaits::for_tokens(wanted.origin.waits);
-        loop {
-            let request = ModelRequest::new(&wanted, attempt.dialect, &attempt.room, &waiting);
-            attempt.call.prompt = request.prompt();
-            let mut partial = PartialReply::new(&request, Arc::clone(&self.endpoint.marks));
-            let read = self
-                .send_and_read(&request, &mut partial, &mut attempt)
-                .await;
-            match read {
-                Ok(reply) => {
-                    if let Some(reply) = self.accept(&mut attempt, &request, &reply, partial) {
-                        return Ok(reply);
-                    }
-                }
-                Err(failure) if partial.is_shown() => {
-                    let shown = partial.filter.shown;
-                    attempt.pending.completion_tokens = Some(estimate(&shown) as u64);
-                    attempt.call.reply = Some(shown);
-                    return Err(failure.within_an_answer());
-                }
-                Err(failure) => {
-                    let may_pass = failure.retry.pause(1).is_some();
-                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
-                    let is_too_long = matches!(failure.retry, Retry::WithLess(_));
-                    match self.prepare_retry(failure, &request, &mut attempt).await {
-                        Err(_) if is_too_long && wanted.is_judgement() => {
-                            return Ok(self.skip(&wanted, &mut attempt));
-                        }
-                        prepared => prepared?,
-                    }
-                }
-            }
-            attempt.call.retries += 1;
-        }
-    }
-
-    /// One request, read to its end.
-    async fn send_and_read(
-        &self,
-        request: &ModelRequest<'_>,
-        partial: &mut PartialReply<'_>,
-        attempt: &mut Attempt<'_>,
-    ) -> Result<ChatReply, Failure> {
-        let mut reply = self.endpoint.chat(request).await?;
-        // From now on it is paid for.
-        attempt.pending.prompt_tokens = Some(request.sent as u64);
-        loop {
-            match reply.next_text().await {
-                Ok(Some(piece)) => partial.push(&piece, &mut reply).await,
-                Ok(None) => break,
-                Err(failure) => {
-                    // What came is kept, also what was held back, unless it is thought.
-                    if partial.filter.thought().is_none() {
-                        partial.finish().await;
-                    }
-                    return Err(failure);
-                }
-            }
-        }
-        if request.wanted.is_judgement() {
-            return match reply.end {
-                Ended::BrokeOff | Ended::Damaged => Err(self.endpoint.site.cut_off()),
-                _ => Ok(reply),
-            };
-        }
-        // What was thought until something ended the reply is no answer.
-        let has_ended = matches!(reply.end, Ended::Complete | Ended::Unsaid);
-        if has_ended || partial.filter.thought().is_none() {
-            partial.finish().await;
-        }
-        if partial.is_shown() {
-            Ok(reply)
-        } else {
-            Err(reply.empty())
-        }
-    }
-
-    /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
-    /// or with less evidence.
-    fn accept(
-        &self,
-        attempt: &mut Attempt<'_>,
-        request: &ModelRequest<'_>,
-        reply: &ChatReply,
-        partial: PartialReply<'_>,
-    ) -> Option<ModelReply> {
-        let thinking = partial.filter.reading.thinking;
-        let is_taken_back = partial.is_taken_back;
-        let text = self.text_of(request, reply, partial);
-        let usage = self.usage_of(request, reply, &text);
-        attempt.spent.add(usage);
-        attempt.pending = Usage::default();
-        let has_thought = thinking != Thinking::Unknown
-            || !reply.thoughts().is_empty()
-            || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
-        let full_after = tokens_until_full(request, reply);
-        if request.wanted.is_judgement() {
-            let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
-            if is_cut && has_thought && attempt.leave_room_to_think(request)
-                || full_after.is_some() && attempt.shorten_full(request)
-            {
-                return None;
-            }
-        }
-        attempt.call.reply = Some(text.clone());
-        self.learn(attempt, request, reply, thinking);
-        self.note_ending(attempt, request, reply.cut_short(full_after));
-        if is_taken_back {
-            let message = "the model thought aloud without saying so: only what it said after that \
-                           is its answer";
-            let caveat = Caveat::new("thought_shown", message);
-            attempt.warnings.push(caveat);
-        }
-        Some(ModelReply {
-            text,
-            is_taken_back,
-            is_skipped: false,
-            usage: Usage {
-                calls: usage.calls,
-                priced_calls: usage.priced_calls,
-                ..attempt.spent
-            },
-            warnings: std::mem::take(&mut attempt.warnings),
-        })
-    }
-
-    /// An answer as it was shown; of a judgement what holds it, without thoughts.
-    fn text_of(
-        &self,
-        request: &ModelRequest<'_>,
-        reply: &ChatReply,
-        partial: PartialReply<'_>,
-    ) -> String {
-        if !request.wanted.is_judgement() {
-            return partial.filter.shown;
-        }
-        let others = [&*reply.calls(), reply.thoughts()];
-        let said = judgement(&partial.filter.reply, &others);
-        judgement_in(&self.endpoint.marks, said)
-    }
-
-    /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
-    fn learn(
-        &self,
-        attempt: &mut Attempt<'_>,
-        request: &ModelRequest<'_>,
-        reply: &ChatReply,
-        thinking: Thinking,
-    ) {
-        if thinking == Thinking::Unopened {
-            attempt.dialect.thinking = thinking;
-        }
-        if let Some((read, caveat)) = self.detect_cut_prompt(request, reply) {
-            attempt.dialect.context = Some(read);
-            attempt.warnings.push(caveat);
-        }
-        let model = request.wanted.model;
-        self.endpoint.dialects.learn(model, attempt.dialect);
-    }
-
-    /// Says that there were failures before, and why the end of the reply may be missing.
-    fn note_ending(
-        &self,
-        attempt: &mut Attempt<'_>,
-        request: &ModelRequest<'_>,
-        cut_short: Option<String>,
-    ) {
-        if attempt.retried > 0 {
-            let (host, attempts) = (self.endpoint.site.host(), attempt.retried + 1);
-            let message = format!("{host} answered at attempt {attempts}");
-            let caveat = Caveat::new("endpoint_retried", message);
-            attempt.warnings.push(caveat);
-        }
-        let code = if request.wanted.is_judgement() {
-            "reply_cut_short"
-        } else {
-            "answer_cut_short"
-        };
-        let caveat = cut_short.map(|message| Caveat::new(code, message));
-        attempt.warnings.extend(caveat);
-    }
-
-    /// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others
-    /// count wrongly at times, so the count must be one at which contexts end.
-    fn detect_cut_prompt(
-        &self,
-        request: &ModelRequest<'_>,
-        reply: &ChatReply,
-    ) -> Option<(usize, Caveat)> {
-        let counted = reply.counted?;
-        // Some servers count apart what was cached.
-        let read = (counted.prompt_tokens? + counted.cached_tokens.unwrap_or_default()) as usize;
-        let sent = request.sent;
-        let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
-        let is_cutting = self.endpoint.server.cuts_prompts || is_at_end;
-        let is_far_below = (read as f64) < sent as f64 * FAR_BELOW;
-        if read < CONTEXT_STEP || sent < SMALL_PROMPT || !is_cutting || !is_far_below {
-            return None;
-        }
-        let host = self.endpoint.site.host();
-        let message = format!(
-            "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise its \
-             context size (num_ctx), or set KB_AGENT_LLM_CONTEXT_TOKENS"
-        );
-        Some((read, Caveat::new("prompt_truncated", message)))
-    }
-
-    /// Changes the next request or waits before it, as the failure asks for; it is the error where nothing
-    /// helps.
-    async fn prepare_retry(
-        &self,
-        failure: Failure,
-        tried: &ModelRequest<'_>,
-        next: &mut Attempt<'_>,
-    ) -> Result<(), ReasonerError> {
-        let waiting = tried.waiting;
-        if self.pause(&failure, &mut next.retried, waiting).await {
-            return Ok(());
-        }
-        let adapted = match &failure.retry {
-            Retry::WithLess(sizes) if next.fit(tried, *sizes) => return Ok(()),
-            Retry::Adapted(said) if next.adapted < MOST_ADAPTATIONS => {
-                let wordings = &self.endpoint.site.wordings;
-                let is_structured = tried.wanted.schema.is_some();
-                tried.dialect.without(wordings, said, is_structured)
-            }
-            _ => None,
-        };
-        let Some((dialect, without)) = adapted else {
-            return Err(failure.after(next.retried + 1));
-        };
-        next.adapted += 1;
-        next.dialect = dialect;
-        let host = self.endpoint.site.host();
-        let message = format!("{host} refuses {without}: done without");
-        next.warnings.push(Caveat::new("endpoint_adapted", message));
-        Ok(())
+        Call::new(self, &wanted).reply().await
     }
 
     /// Waits before the same is asked again; false where that helps nothing.
@@ -400,30 +130,6 @@ impl ChatExchange {
         usage
     }
 
-    /// The reply where a judgement cannot be asked for: none, so that the rules decide.
-    fn skip(&self, wanted: &ReplyWanted<'_>, attempt: &mut Attempt<'_>) -> ModelReply {
-        let (code, what) = if self.count_misfits(wanted, 1) < MOST_MISFITS {
-            ("context_overflow", "a rule decided instead")
-        } else {
-            (
-                "judgements_by_rules",
-                "rules make all judgements of this run from now on",
-            )
-        };
-        let message = format!(
-            "the question alone does not fit into the model's context: {what}; raise the server's \
-             context size"
-        );
-        let mut warnings = std::mem::take(&mut attempt.warnings);
-        warnings.push(Caveat::new(code, message));
-        ModelReply {
-            is_skipped: true,
-            usage: attempt.spent,
-            warnings,
-            ..ModelReply::default()
-        }
-    }
-
     /// How many judgements of this run were too long for the model, `more` of them just now.
     fn count_misfits(&self, wanted: &ReplyWanted<'_>, more: u32) -> u32 {
         let misfits = self.misfits.lock();
@@ -439,21 +145,51 @@ impl ChatExchange {
     }
 }
 
-/// After how many tokens the context was full: a reply has reached its end where it stops far below its
-/// own limit.
-fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u64> {
-    let tokens = reply.counted?.completion_tokens?;
-    let has_limit = request.dialect.limit.as_str().is_some();
-    let is_full = tokens * 2 < u64::from(request.max_tokens);
-    (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)
+/// One call: what is asked next, and what went on so far.
+struct Call<'a> {
+    exchange: &'a ChatExchange,
+    wanted: &'a ReplyWanted<'a>,
+    dialect: Dialect,
+    room: Room,
+    /// About how many tokens a prompt takes in any case.
+    fixed: usize,
+    warnings: Vec<Caveat>,
+    /// What was paid so far, also for replies that could not be used.
+    spent: Usage,
+    /// About how many tokens the request takes that is on its way or failed.
+    pending: Usage,
+    retried: u32,
+    adapted: u32,
+    shortened: u32,
+    begun: Instant,
+    log_entry: ModelCall,
 }
 
-impl<'a> Attempt<'a> {
-    /// Before the first request.
-    fn new(wanted: &ReplyWanted<'a>, dialect: Dialect) -> Self {
+impl Drop for Call<'_> {
+    /// Notes the call, also where it is dropped because the run was cancelled.
+    fn drop(&mut self) {
+        if let Some(log) = self.wanted.origin.calls {
+            self.spent.add(self.pending);
+            let entry = std::mem::take(&mut self.log_entry);
+            log.note(ModelCall {
+                model: self.wanted.model.to_owned(),
+                prompt_tokens: self.spent.prompt_tokens,
+                completion_tokens: self.spent.completion_tokens,
+                ms: self.begun.elapsed().as_micros() as f64 / 1000.0,
+                ..entry
+            });
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    fn new(exchange: &'a ChatExchange, wanted: &'a ReplyWanted<'a>) -> Self {
+        let dialect = exchange.endpoint.dialects.of_model(wanted.model);
         let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
         let context = wanted.context.or(dialect.context);
         Self {
+            exchange,
+            wanted,
             dialect,
             room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
             fixed,
@@ -463,24 +199,250 @@ impl<'a> Attempt<'a> {
             retried: 0,
             adapted: 0,
             shortened: 0,
-            log: wanted.origin.calls,
             begun: Instant::now(),
-            call: ModelCall {
-                model: wanted.model.to_owned(),
-                ..ModelCall::default()
-            },
+            log_entry: ModelCall::default(),
         }
     }
 
+    async fn reply(mut self) -> Result<ModelReply, ReasonerError> {
+        let wanted = self.wanted;
+        let waiting = CallWaits::for_tokens(wanted.origin.waits);
+        loop {
+            let request = ModelRequest::new(wanted, self.dialect, &self.room, &waiting);
+            self.log_entry.prompt = request.prompt();
+            let marks = Arc::clone(&self.exchange.endpoint.marks);
+            let mut partial = PartialReply::new(&request, marks);
+            match self.send_and_read(&request, &mut partial).await {
+                Ok(reply) => {
+                    if let Some(reply) = self.accept(&request, &reply, partial) {
+                        return Ok(reply);
+                    }
+                }
+                Err(failure) if partial.is_shown() => {
+                    let shown = partial.filter.shown;
+                    self.pending.completion_tokens = Some(estimate(&shown) as u64);
+                    self.log_entry.reply = Some(shown);
+                    return Err(failure.within_an_answer());
+                }
+                Err(failure) => {
+                    let may_pass = failure.retry.pause(1).is_some();
+                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
+                    let is_too_long = matches!(failure.retry, Retry::WithLess(_));
+                    match self.prepare_retry(failure, &request).await {
+                        Err(_) if is_too_long && wanted.is_judgement() => return Ok(self.skip()),
+                        prepared => prepared?,
+                    }
+                }
+            }
+            self.log_entry.retries += 1;
+        }
+    }
+
+    /// One request, read to its end.
+    async fn send_and_read(
+        &mut self,
+        request: &ModelRequest<'_>,
+        partial: &mut PartialReply<'_>,
+    ) -> Result<ChatReply, Failure> {
+        let endpoint = &self.exchange.endpoint;
+        let mut reply = endpoint.chat(request).await?;
+        // From now on it is paid for.
+        self.pending.prompt_tokens = Some(request.sent as u64);
+        loop {
+            match reply.next_text().await {
+                Ok(Some(piece)) => partial.push(&piece, &mut reply).await,
+                Ok(None) => break,
+                Err(failure) => {
+                    // What came is kept, also what was held back, unless it is thought.
+                    if partial.filter.thought().is_none() {
+                        partial.finish().await;
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        if self.wanted.is_judgement() {
+            return match reply.end {
+                Ended::BrokeOff | Ended::Damaged => Err(endpoint.site.cut_off()),
+                _ => Ok(reply),
+            };
+        }
+        // What was thought until something ended the reply is no answer.
+        let has_ended = matches!(reply.end, Ended::Complete | Ended::Unsaid);
+        if has_ended || partial.filter.thought().is_none() {
+            partial.finish().await;
+        }
+        if partial.is_shown() {
+            Ok(reply)
+        } else {
+            Err(reply.empty())
+        }
+    }
+
+    /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
+    /// or with less evidence.
+    fn accept(
+        &mut self,
+        request: &ModelRequest<'_>,
+        reply: &ChatReply,
+        partial: PartialReply<'_>,
+    ) -> Option<ModelReply> {
+        let thinking = partial.filter.reading.thinking;
+        let is_taken_back = partial.is_taken_back;
+        let text = self.text_of(reply, partial);
+        let usage = self.exchange.usage_of(request, reply, &text);
+        self.spent.add(usage);
+        self.pending = Usage::default();
+        let full_after = tokens_until_full(request, reply);
+        if self.wanted.is_judgement() {
+            let has_thought = thinking != Thinking::Unknown
+                || !reply.thoughts().is_empty()
+                || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
+            let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
+            if is_cut && has_thought && self.leave_room_to_think()
+                || full_after.is_some() && self.shorten_full(request)
+            {
+                return None;
+            }
+        }
+        self.log_entry.reply = Some(text.clone());
+        self.learn(request, reply, thinking);
+        self.warn_of_ending(reply.cut_short(full_after));
+        if is_taken_back {
+            let message = "the model thought aloud without saying so: only what it said after that \
+                           is its answer";
+            self.warn("thought_shown", message);
+        }
+        Some(ModelReply {
+            text,
+            is_taken_back,
+            is_skipped: false,
+            usage: Usage {
+                calls: usage.calls,
+                priced_calls: usage.priced_calls,
+                ..self.spent
+            },
+            warnings: std::mem::take(&mut self.warnings),
+        })
+    }
+
+    /// An answer as it was shown; of a judgement what holds it, without thoughts.
+    fn text_of(&self, reply: &ChatReply, partial: PartialReply<'_>) -> String {
+        if !self.wanted.is_judgement() {
+            return partial.filter.shown;
+        }
+        let others = [&*reply.calls(), reply.thoughts()];
+        let said = judgement(&partial.filter.reply, &others);
+        judgement_in(&self.exchange.endpoint.marks, said)
+    }
+
+    /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
+    fn learn(&mut self, request: &ModelRequest<'_>, reply: &ChatReply, thinking: Thinking) {
+        let Endpoint {
+            site,
+            server,
+            dialects,
+            ..
+        } = &self.exchange.endpoint;
+        if thinking == Thinking::Unopened {
+            self.dialect.thinking = thinking;
+        }
+        let (sent, host) = (request.sent, site.host());
+        if let Some(read) = tokens_until_cut(request, reply, server.cuts_prompts) {
+            self.dialect.context = Some(read);
+            let message = format!(
+                "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise \
+                 its context size (num_ctx), or set KB_AGENT_LLM_CONTEXT_TOKENS"
+            );
+            self.warn("prompt_truncated", message);
+        }
+        dialects.learn(self.wanted.model, self.dialect);
+    }
+
+    /// Says that there were failures before, and why the end of the reply may be missing.
+    fn warn_of_ending(&mut self, cut_short: Option<String>) {
+        if self.retried > 0 {
+            let (host, attempts) = (self.exchange.endpoint.site.host(), self.retried + 1);
+            let message = format!("{host} answered at attempt {attempts}");
+            self.warn("endpoint_retried", message);
+        }
+        let code = if self.wanted.is_judgement() {
+            "reply_cut_short"
+        } else {
+            "answer_cut_short"
+        };
+        if let Some(message) = cut_short {
+            self.warn(code, message);
+        }
+    }
+
+    /// Changes the next request or waits before it, as the failure asks for; it is the error where nothing
+    /// helps.
+    async fn prepare_retry(
+        &mut self,
+        failure: Failure,
+        tried: &ModelRequest<'_>,
+    ) -> Result<(), ReasonerError> {
+        let exchange = self.exchange;
+        let waiting = tried.waiting;
+        if exchange.pause(&failure, &mut self.retried, waiting).await {
+            return Ok(());
+        }
+        let site = &exchange.endpoint.site;
+        let adapted = match &failure.retry {
+            Retry::WithLess(sizes) if self.fit(tried, *sizes) => return Ok(()),
+            Retry::Adapted(said) if self.adapted < MOST_ADAPTATIONS => {
+                let is_structured = self.wanted.schema.is_some();
+                tried.dialect.without(&site.wordings, said, is_structured)
+            }
+            _ => None,
+        };
+        let Some((dialect, without)) = adapted else {
+            return Err(failure.after(self.retried + 1));
+        };
+        self.adapted += 1;
+        self.dialect = dialect;
+        let message = format!("{} refuses {without}: done without", site.host());
+        self.warn("endpoint_adapted", message);
+        Ok(())
+    }
+
+    /// The reply where a judgement cannot be asked for: none, so that the rules decide.
+    fn skip(&mut self) -> ModelReply {
+        let (code, what) = if self.exchange.count_misfits(self.wanted, 1) < MOST_MISFITS {
+            ("context_overflow", "a rule decided instead")
+        } else {
+            let what = "rules make all judgements of this run from now on";
+            ("judgements_by_rules", what)
+        };
+        let message = format!(
+            "the question alone does not fit into the model's context: {what}; raise the server's \
+             context size"
+        );
+        self.warn(code, message);
+        ModelReply {
+            is_skipped: true,
+            usage: self.spent,
+            warnings: std::mem::take(&mut self.warnings),
+            ..ModelReply::default()
+        }
+    }
+
+    fn warn(&mut self, code: &'static str, message: impl Into<String>) {
+        self.warnings.push(Caveat::new(code, message));
+    }
+
     /// Gives the next reply room for thoughts; false where it has that, or a limit was set.
-    fn leave_room_to_think(&mut self, tried: &ModelRequest<'_>) -> bool {
-        let dialect = &mut self.dialect;
-        let may_be_longer =
-            tried.wanted.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
-        if !may_be_longer || dialect.thinking != Thinking::Unknown {
+    fn leave_room_to_think(&mut self) -> bool {
+        let has_limit = self
+            .wanted
+            .settings
+            .max_tokens
+            .or(self.dialect.longest_reply);
+        if has_limit.is_some() || self.dialect.thinking != Thinking::Unknown {
             return false;
         }
-        dialect.thinking = Thinking::First;
+        self.dialect.thinking = Thinking::First;
         true
     }
 
@@ -521,7 +483,32 @@ impl<'a> Attempt<'a> {
              are trimmed to about {} tokens",
             room.evidence + room.history
         );
-        self.warnings.push(Caveat::new("context_overflow", message));
+        self.warn("context_overflow", message);
         true
     }
+}
+
+/// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others count
+/// wrongly at times, so the count must be one at which contexts end.
+fn tokens_until_cut(
+    request: &ModelRequest<'_>,
+    reply: &ChatReply,
+    cuts_prompts: bool,
+) -> Option<usize> {
+    let counted = reply.counted?;
+    // Some servers count apart what was cached.
+    let read = (counted.prompt_tokens? + counted.cached_tokens.unwrap_or_default()) as usize;
+    let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
+    let is_far_below = (read as f64) < request.sent as f64 * FAR_BELOW;
+    let is_large = read >= CONTEXT_STEP && request.sent >= SMALL_PROMPT;
+    (is_large && is_far_below && (cuts_prompts || is_at_end)).then_some(read)
+}
+
+/// After how many tokens the context was full: a reply has reached its end where it stops far below its
+/// own limit.
+fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u64> {
+    let tokens = reply.counted?.completion_tokens?;
+    let has_limit = request.dialect.limit.as_str().is_some();
+    let is_full = tokens * 2 < u64::from(request.max_tokens);
+    (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)
 }
