@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use kb_agent::agent::ports::Embedder;
-use kb_agent::embed::{SentenceEmbedding, WordPiece};
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding, WordPiece};
 
 const PASSAGES: usize = 64;
 const PASSAGE_TOKENS: usize = 200;
@@ -45,7 +45,7 @@ fn main() {
     });
     file.write_all(job.to_string().as_bytes()).unwrap();
 
-    let embedder = SentenceEmbedding::new();
+    let embedder = SentenceEmbedding::new(BuiltInModel::English);
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
     embedder.embed(&passages[..4]).unwrap();
     let (mut all, mut one) = (Duration::MAX, Vec::new());

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use corpus::{Seeded, Vocabulary};
 use ignore::{WalkBuilder, WalkState};
 use kb_agent::agent::ports::{EmbedError, Embedder};
-use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
+use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 use kb_agent::kb::{Extraction, KnowledgeBase, SearchMode, chunk};
 use tantivy::schema::{STORED, Schema, TEXT};
 use tantivy::{Index, IndexWriter, doc};
@@ -420,7 +420,7 @@ struct Voices {
 
 impl Embedder for Voices {
     fn model_id(&self) -> &str {
-        MODEL_ID
+        BuiltInModel::English.id()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use corpus::{Seeded, Vocabulary};
 use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
-use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
+use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 use kb_agent::engine::{Upkeep, keep_up_to_date};
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
 
@@ -269,7 +269,7 @@ struct Voices {
 
 impl Embedder for Voices {
     fn model_id(&self) -> &str {
-        MODEL_ID
+        BuiltInModel::English.id()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -1,24 +1,27 @@
-//! Texts to vectors, by a sentence embedding carried in the binary.
+//! Texts to vectors, by the sentence embeddings carried in the binary.
 //!
-//! all-MiniLM-L6-v2 with 8-bit weights (see `assets/embedding/NOTICE`), run by `rten`: the one
-//! combination measured that is pure Rust, small and fast enough to be asked on every keystroke.
-//! It was trained on English; Chinese reaches it in English words (`gloss`).
+//! all-MiniLM-L6-v2 for English, multilingual-e5-small for everything else, both with 8-bit weights
+//! (see `assets/embedding/NOTICE`) and run by `rten`: pure Rust, small and fast enough to be asked on
+//! every keystroke.
 //!
 //! One text is one run of the model. The activations are quantised with one scale per run, so a
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
 //! worker with a pool of one thread.
 
+mod by_language;
 mod endpoint;
 mod gloss;
+mod multilingual;
 mod precomputed;
 mod remembering;
+mod unigram;
 mod wordpiece;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, op_registry};
+use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView, op_registry};
 use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
@@ -27,17 +30,58 @@ use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVecto
 use crate::threads;
 use crate::threads::InBulk;
 
+pub use by_language::EmbedderByLanguage;
 pub use endpoint::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
 pub use precomputed::Precomputed;
 pub use remembering::CachedEmbedder;
 pub use wordpiece::WordPiece;
 
-/// Which model makes the vectors; changes whenever a vector of the same text would.
-pub const MODEL_ID: &str = "all-MiniLM-L6-v2-int8-256-gloss";
+use unigram::Unigram;
+
 /// How long each vector is.
 pub const DIMENSIONS: usize = 384;
-/// How many tokens of a text are read, both marks included; the rest is not seen.
-pub const MAX_TOKENS: usize = 256;
+
+/// A model that is carried in the binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BuiltInModel {
+    /// all-MiniLM-L6-v2: the better one for English.
+    #[default]
+    English,
+    /// multilingual-e5-small: for a hundred languages, at twice the work a token.
+    Multilingual,
+}
+
+impl BuiltInModel {
+    /// What vectors are kept under; another one whenever a vector of the same text would change.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::English => "all-MiniLM-L6-v2-int8-256-gloss",
+            Self::Multilingual => "multilingual-e5-small-int8-512",
+        }
+    }
+
+    /// How many tokens of a text are read, both marks included; the rest is not seen.
+    pub fn max_tokens(self) -> usize {
+        match self {
+            Self::English => 256,
+            Self::Multilingual => 512,
+        }
+    }
+
+    fn graph(self) -> &'static [u8] {
+        match self {
+            Self::English => &ENGLISH_GRAPH.0,
+            Self::Multilingual => &MULTILINGUAL_GRAPH.0,
+        }
+    }
+}
+
+/// What a text is to a search, which multilingual-e5-small is told in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Question,
+    Passage,
+}
 /// What the asset calls the output whose states are compared token by token.
 const TOKENS: &str = "tokens";
 
@@ -45,28 +89,36 @@ const TOKENS: &str = "tokens";
 #[repr(align(64))]
 struct Aligned<const N: usize>([u8; N]);
 
-const GRAPH_BYTES: &[u8] = include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten");
-static GRAPH: Aligned<{ GRAPH_BYTES.len() }> = Aligned(*include_bytes!(
+const ENGLISH: &[u8] = include_bytes!("../assets/embedding/all-minilm-l6-v2-int8.rten");
+static ENGLISH_GRAPH: Aligned<{ ENGLISH.len() }> = Aligned(*include_bytes!(
     "../assets/embedding/all-minilm-l6-v2-int8.rten"
 ));
+const MULTILINGUAL: &[u8] = include_bytes!("../assets/embedding/multilingual/e5-small-int8.rten");
+static MULTILINGUAL_GRAPH: Aligned<{ MULTILINGUAL.len() }> = Aligned(*include_bytes!(
+    "../assets/embedding/multilingual/e5-small-int8.rten"
+));
 
-/// The embedded model. Nothing is loaded before the first text; then it stays.
+/// A model of the binary. Nothing is loaded before the first text; then it stays.
 ///
 /// Deterministic: the same text gives the same vector, whatever else is embedded with it.
 #[derive(Default)]
 pub struct SentenceEmbedding {
+    model: BuiltInModel,
     loaded: OnceLock<Result<Loaded, EmbedError>>,
 }
 
 impl SentenceEmbedding {
-    /// An embedding that has not loaded anything yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// An embedding by that model, which has not loaded anything yet.
+    pub fn new(model: BuiltInModel) -> Self {
+        Self {
+            model,
+            loaded: OnceLock::new(),
+        }
     }
 
     fn loaded(&self) -> Result<&Loaded, EmbedError> {
         self.loaded
-            .get_or_init(Loaded::load)
+            .get_or_init(|| Loaded::load(self.model))
             .as_ref()
             .map_err(Clone::clone)
     }
@@ -74,7 +126,7 @@ impl SentenceEmbedding {
 
 impl Embedder for SentenceEmbedding {
     fn model_id(&self) -> &str {
-        MODEL_ID
+        self.model.id()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -93,7 +145,7 @@ impl Embedder for SentenceEmbedding {
         let loaded = self.loaded()?;
         let made = match texts {
             [text] => loaded.at_once(text).map(|made| vec![made]),
-            _ => loaded.embed(texts, &loaded.pools, caller.stop, |_| true),
+            _ => loaded.embed(texts, Side::Question, &loaded.pools, caller.stop, |_| true),
         };
         if caller.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -138,7 +190,8 @@ impl Embedder for SentenceEmbedding {
             }),
         };
         let _in_bulk = InBulk::begin();
-        let made = loaded.embed(texts, pools, stop, |worker| worker < threads::for_bulk());
+        let is_free = |worker| worker < threads::for_bulk();
+        let made = loaded.embed(texts, Side::Passage, pools, stop, is_free);
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -151,18 +204,79 @@ impl Embedder for SentenceEmbedding {
 
     /// A word that its vocabulary has whole.
     fn knows(&self, word: &str) -> bool {
+        self.loaded().is_ok_and(|loaded| loaded.tokens.has(word))
+    }
+}
+
+/// How a model cuts a text into tokens, and what its graph takes for them.
+enum Tokens {
+    WordPiece {
+        tokens: WordPiece,
+        ids: NodeId,
+        mask: NodeId,
+    },
+    Unigram {
+        tokens: Unigram,
+        rows: NodeId,
+    },
+}
+
+impl Tokens {
+    fn encode(&self, text: &str, side: Side, most: usize) -> Vec<i32> {
+        match self {
+            Self::WordPiece { tokens, .. } => tokens.encode(&gloss::in_english(text), most),
+            Self::Unigram { tokens, .. } => {
+                let side = match side {
+                    Side::Question => "query: ",
+                    Side::Passage => "passage: ",
+                };
+                tokens.encode(&[side, text].concat(), most)
+            }
+        }
+    }
+
+    /// The tokens of the text alone, with nothing in front of it and in no other words.
+    fn encode_as_written(&self, text: &str, most: usize) -> Vec<i32> {
+        match self {
+            Self::WordPiece { tokens, .. } => tokens.encode(text, most),
+            Self::Unigram { tokens, .. } => tokens.encode(text, most),
+        }
+    }
+
+    fn is_known(&self, token: i32) -> bool {
+        match self {
+            Self::WordPiece { tokens, .. } => tokens.is_known(token),
+            Self::Unigram { .. } => Unigram::is_known(token),
+        }
+    }
+
+    /// Whether a word is one token.
+    fn has(&self, word: &str) -> bool {
         const MARKS: usize = 2;
-        let encoded = |loaded: &Loaded| loaded.tokens.encode(word, MAX_TOKENS);
-        self.loaded()
-            .is_ok_and(|loaded| encoded(loaded).len() == MARKS + 1)
+        self.encode_as_written(word, MARKS + 2).len() == MARKS + 1
+    }
+
+    fn inputs(&self, tokens: Vec<i32>) -> Vec<(NodeId, ValueOrView<'static>)> {
+        let length = tokens.len();
+        match self {
+            Self::WordPiece { ids, mask, .. } => {
+                let tokens = NdTensor::from_data([1, length], tokens);
+                let all = NdTensor::from_data([1, length], vec![1.0_f32; length]);
+                vec![(*ids, tokens.into()), (*mask, all.into())]
+            }
+            Self::Unigram { rows, .. } => {
+                let numbers = multilingual::token_rows(&tokens);
+                let numbers = NdTensor::from_data([1, length, DIMENSIONS], numbers);
+                vec![(*rows, numbers.into())]
+            }
+        }
     }
 }
 
 struct Loaded {
     model: Model,
-    tokens: WordPiece,
-    ids: NodeId,
-    mask: NodeId,
+    max_tokens: usize,
+    tokens: Tokens,
     out: NodeId,
     /// The vectors of the tokens, of which `out` is the mean.
     states: NodeId,
@@ -177,7 +291,7 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn load() -> Result<Self, EmbedError> {
+    fn load(built_in: BuiltInModel) -> Result<Self, EmbedError> {
         // Only what the graph uses: the other operators would add 1.8 MB to the binary.
         let operators = op_registry!(
             Add,
@@ -190,6 +304,7 @@ impl Loaded {
             MatMul,
             MatMulInteger,
             Mul,
+            ReduceMean,
             ReduceSum,
             Reshape,
             Shape,
@@ -202,16 +317,26 @@ impl Loaded {
         );
         let model = ModelOptions::with_ops(operators)
             .prepack_weights(true)
-            .load_static_slice(&GRAPH.0)
+            .load_static_slice(built_in.graph())
             .map_err(failed)?;
         let node = |name| model.node_id(name).map_err(failed);
         let workers = thread::available_parallelism().map_or(1, usize::from);
+        let tokens = match built_in {
+            BuiltInModel::English => Tokens::WordPiece {
+                tokens: WordPiece::bert_uncased(),
+                ids: node("ids")?,
+                mask: node("mask")?,
+            },
+            BuiltInModel::Multilingual => Tokens::Unigram {
+                tokens: Unigram::xlm_roberta().map_err(failed)?,
+                rows: node("rows")?,
+            },
+        };
         Ok(Self {
-            ids: node("ids")?,
-            mask: node("mask")?,
+            max_tokens: built_in.max_tokens(),
+            tokens,
             out: node("out")?,
             states: node(TOKENS)?,
-            tokens: WordPiece::bert_uncased(),
             pools: (0..workers).map(|_| pool_of_one()).collect(),
             behind: OnceLock::new(),
             all: Arc::new(ThreadPool::with_num_threads(workers)),
@@ -227,18 +352,19 @@ impl Loaded {
             1 => &self.pools[0],
             _ => &self.all,
         };
-        self.one(text, pool)
+        self.one(text, Side::Question, pool)
     }
 
     /// Only part of it is made once `stop` is raised.
     fn embed(
         &self,
         texts: &[&str],
+        side: Side,
         pools: &[Arc<ThreadPool>],
         stop: &AtomicBool,
         may_go_on: impl Fn(usize) -> bool + Sync,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let each = |text: &str, pool: &_| self.one(text, pool);
+        let each = |text: &str, pool: &_| self.one(text, side, pool);
         self.each(texts, pools, stop, may_go_on, each)
     }
 
@@ -286,8 +412,8 @@ impl Loaded {
             .collect()
     }
 
-    fn one(&self, text: &str, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
-        let ids = self.tokens.encode(&gloss::in_english(text), MAX_TOKENS);
+    fn one(&self, text: &str, side: Side, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
+        let ids = self.tokens.encode(text, side, self.max_tokens);
         let vector = self.run(ids, self.out, DIMENSIONS, pool)?;
         Ok(normalised(vector))
     }
@@ -298,11 +424,11 @@ impl Loaded {
         wanted: TokensWanted,
         pool: &Arc<ThreadPool>,
     ) -> Result<TokenVectors, EmbedError> {
-        let most = wanted.most.min(MAX_TOKENS);
+        let most = wanted.most.min(self.max_tokens);
         let tokens = if wanted.as_written {
-            self.tokens.encode(text, most)
+            self.tokens.encode_as_written(text, most)
         } else {
-            self.tokens.encode(&gloss::in_english(text), most)
+            self.tokens.encode(text, Side::Question, most)
         };
         let states = self.run(tokens.clone(), self.states, tokens.len() * DIMENSIONS, pool)?;
         let known = tokens.iter().zip(states.chunks(DIMENSIONS));
@@ -321,11 +447,8 @@ impl Loaded {
         numbers: usize,
         pool: &Arc<ThreadPool>,
     ) -> Result<Vec<f32>, EmbedError> {
-        let length = ids.len();
-        let ids = NdTensor::from_data([1, length], ids);
-        let mask = NdTensor::from_data([1, length], vec![1.0_f32; length]);
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let inputs = vec![(self.ids, ids.into()), (self.mask, mask.into())];
+        let inputs = self.tokens.inputs(ids);
         let run = self.model.run_n(inputs, [node], Some(options));
         let [out] = run.map_err(failed)?;
         let out: Tensor<f32> = out.try_into().map_err(failed)?;

@@ -16,7 +16,7 @@
 //!
 //! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
 //! `whole` ask it what documents say of themselves; `one_file` reads a file without a base, `missing_text` keeps what documents hold and their texts do not, `inspect` looks at an index without touching it, `taken_over`
-//! has vectors go from one base to another, `shared` sets up a store that several machines use. `monitored` keeps why the last embedding failed.
+//! has vectors go from one base to another, `shared` sets up a store that several machines use. `languages` chooses the embedding by what the base is written in, `monitored` keeps why the last embedding failed.
 //! `opened`, `budget`, `query`, `pages` and `error` are what
 //! several rooms need.
 
@@ -33,6 +33,7 @@ mod grep;
 mod headings;
 mod index;
 mod inspect;
+mod languages;
 mod left_out;
 mod links;
 mod missing_text;
@@ -70,6 +71,7 @@ pub use index::Passage;
 pub(crate) use index::Within;
 pub use index::{SpaceState, StoreAccess, StoreState};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
+pub use languages::LanguageChoice;
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
 pub use one_file::FileText;

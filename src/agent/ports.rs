@@ -17,8 +17,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Confidence, Cue, Evidence, NodeName, Outcome, Question, Quotation, RoutingPlan,
-    Score, ToolCall, ToolRecord, Turn, Usage,
+    Complexity, Confidence, Cue, Evidence, Languages, NodeName, Outcome, Question, Quotation,
+    RoutingPlan, Score, ToolCall, ToolRecord, Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
@@ -394,6 +394,26 @@ pub trait Embedder: Send + Sync {
         let _ = priority;
         self.embed_stoppable(texts, stop.into())
     }
+
+    /// The embeddings that it stands for; `None` of one that is the same for all texts.
+    fn choice(&self) -> Option<&dyn EmbeddingChoice> {
+        None
+    }
+}
+
+/// An embedding that stands for two and is used as one of them.
+pub trait EmbeddingChoice: Send + Sync {
+    /// What the user wants, whatever the texts are; `None` where they are to decide.
+    fn set(&self) -> Option<Languages>;
+
+    /// Which one is used.
+    fn chosen(&self) -> Languages;
+
+    /// Uses that one from now on.
+    fn choose(&self, languages: Languages);
+
+    /// That one, whichever is used.
+    fn embedder_for(&self, languages: Languages) -> Arc<dyn Embedder>;
 }
 
 /// Which tokens of a text are wanted.

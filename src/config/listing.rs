@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use crate::domain::Languages;
+
 use super::endpoint::DEFAULT_TIMEOUT;
 use super::llm_variables;
 use super::settings::OF_EMBEDDING;
@@ -13,9 +15,9 @@ use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
 use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL,
-    LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
-    VECTOR_THRESHOLD, variables,
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING,
+    EMBEDDING_BASE_URL, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD,
+    STORE_URL, THEME, VECTOR_THRESHOLD, variables,
 };
 use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
 
@@ -164,6 +166,12 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
             Some("") => "1".to_owned(),
             Some(languages) => languages.to_owned(),
         },
+        name if name == EMBEDDING.name => match settings.embedding_languages {
+            None => "auto",
+            Some(Languages::English) => "english",
+            Some(Languages::All) => "multilingual",
+        }
+        .to_owned(),
         name if name == MOUSE.name => if settings.mouse { "on" } else { "off" }.to_owned(),
         name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
         name if name == VECTOR_THRESHOLD.name => limits.vector_score_threshold.to_string(),

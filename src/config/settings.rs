@@ -4,7 +4,7 @@ use std::str::FromStr;
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
-use crate::domain::RoutingLimits;
+use crate::domain::{Languages, RoutingLimits};
 use crate::globs::Inclusion;
 
 use super::address::{address, protected};
@@ -14,10 +14,10 @@ use super::unknown::unknown;
 use super::values::{authorities, number, refused, secret};
 use super::variable::Variable;
 use super::variables::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE,
-    LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
-    VECTOR_THRESHOLD,
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING,
+    EMBEDDING_API_KEY, EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX,
+    EMBEDDING_QUERY_PREFIX, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA,
+    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
 };
 use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
@@ -63,6 +63,8 @@ pub struct Settings {
     /// Whose text of scans and pictures is recognised, and as which languages: empty for the
     /// default of the programs; `None` for no recognition.
     pub ocr: Option<String>,
+    /// Which built-in embedding a base gets; `None` by what it is written in.
+    pub embedding_languages: Option<Languages>,
     /// Whether the terminal is to report the mouse.
     pub mouse: bool,
     /// Whether `NO_COLOR` asks for no colour.
@@ -182,6 +184,7 @@ impl Settings {
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
             ocr: ocr(environment)?,
+            embedding_languages: embedding_languages(environment)?,
             mouse: mouse(environment)?,
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
@@ -220,6 +223,15 @@ fn ocr(environment: &Environment) -> Result<Option<String>, SettingError> {
             Ok(Some(languages.to_owned()))
         }
         Some(other) => Err(refused(OCR, other)),
+    }
+}
+
+fn embedding_languages(environment: &Environment) -> Result<Option<Languages>, SettingError> {
+    match environment.get(EMBEDDING.name) {
+        None | Some("auto") => Ok(None),
+        Some("english") => Ok(Some(Languages::English)),
+        Some("multilingual") => Ok(Some(Languages::All)),
+        Some(other) => Err(refused(EMBEDDING, other)),
     }
 }
 
@@ -335,7 +347,14 @@ fn without_effect(environment: &Environment) -> Vec<String> {
         )
     });
     let unknown = unknown(environment).map(|unknown| unknown.to_string());
-    alone.chain(store).chain(unknown).collect()
+    let both = [EMBEDDING, EMBEDDING_BASE_URL].map(|variable| environment.get(variable.name));
+    let both = (both[0].is_some_and(|set| set != "auto") && both[1].is_some()).then(|| {
+        format!(
+            "{} is set beside {}: the endpoint embeds",
+            EMBEDDING.name, EMBEDDING_BASE_URL.name
+        )
+    });
+    alone.chain(both).chain(store).chain(unknown).collect()
 }
 
 #[cfg(test)]
@@ -379,6 +398,7 @@ mod tests {
             ("KB_AGENT_THEME", "pink"),
             ("KB_AGENT_MOUSE", "maybe"),
             ("KB_AGENT_OCR", "deu eng"),
+            ("KB_AGENT_EMBEDDING", "german"),
             ("KB_AGENT_INCLUDE", "*.env:[a"),
             ("KB_AGENT_LOG", "kb_agent=loud"),
         ] {

@@ -8,7 +8,8 @@ pub fn variables() -> impl Iterator<Item = Variable> {
     llm_variables::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 23] = [
+const OWN: [Variable; 24] = [
+    EMBEDDING,
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
@@ -34,6 +35,9 @@ const OWN: [Variable; 23] = [
     MOUSE,
 ];
 
+/// The built-in model by what a base is written in.
+pub(super) const EMBEDDING: Variable =
+    variable("KB_AGENT_EMBEDDING", "auto, english or multilingual");
 pub(super) const EMBEDDING_BASE_URL: Variable =
     reaching("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
 pub(super) const EMBEDDING_MODEL: Variable = reaching("KB_AGENT_EMBEDDING_MODEL", "a model's name");

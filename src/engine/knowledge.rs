@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::embed::{
-    EmbeddingData, EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding,
+    BuiltInModel, EmbedderByLanguage, EmbeddingData, EmbeddingEndpoint, EndpointEmbedder,
+    Precomputed, SentenceEmbedding,
 };
 use crate::files::{read_own_file, wait_for};
 use crate::kb::{
@@ -19,7 +20,10 @@ use super::{EngineError, demo};
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
 /// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
 pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    let embedder = embedder(
+        settings,
+        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
+    )?;
     open(settings, embedder)
 }
 
@@ -31,7 +35,10 @@ pub fn open_knowledge_at(
     home: &Path,
     space: &str,
 ) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    let embedder = embedder(
+        settings,
+        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
+    )?;
     let base = match access(settings) {
         Some(access) => {
             let access = StoreAccess {
@@ -49,7 +56,10 @@ pub fn open_knowledge_at(
 
 /// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    let embedder = embedder(
+        settings,
+        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
+    )?;
     let embedder = of_passages(settings, embedder);
     let home = settings.index_dir();
     let base = match access(settings) {
@@ -93,7 +103,9 @@ pub(super) fn embedder(
     built_in: Arc<dyn Embedder>,
 ) -> Result<Arc<dyn Embedder>, EngineError> {
     let Some(endpoint) = &settings.embedding else {
-        return Ok(built_in);
+        let all = Arc::new(SentenceEmbedding::new(BuiltInModel::Multilingual));
+        let set = settings.embedding_languages;
+        return Ok(Arc::new(EmbedderByLanguage::new(built_in, all, set)));
     };
     let embedder = EndpointEmbedder::new(&EmbeddingEndpoint {
         base_url: endpoint.base_url.clone(),

@@ -69,7 +69,7 @@ mod tests {
     use crate::agent::ports::{Ports, WaitSink};
     use crate::agent::{Agent, CurrentReasoner, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
-    use crate::embed::SentenceEmbedding;
+    use crate::embed::{BuiltInModel, SentenceEmbedding};
     use crate::engine::adding::CurrentBase;
     use crate::engine::models::ModelChooser;
     use crate::engine::paths::PathLister;
@@ -125,7 +125,7 @@ mod tests {
     fn begin(hangs: bool) -> Between {
         let home = tempfile::tempdir().unwrap();
         let roots = [home.path().to_owned()];
-        let embedding = Arc::new(SentenceEmbedding::new());
+        let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         let index = home.path().join(".index");
         let base = KnowledgeBase::open(&roots, &index, embedding).unwrap();
         let asked = AtomicUsize::new(0);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn offline() -> CurrentReasoner {
-        let embedding = Arc::new(SentenceEmbedding::new());
+        let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         CurrentReasoner::new(Arc::new(OfflineReasoner::new(embedding)))
     }
 
@@ -168,7 +168,9 @@ mod tests {
         let between = begin(false);
         let agent = Agent {
             ports: Ports {
-                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new()))),
+                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new(
+                    BuiltInModel::English,
+                )))),
                 tools: between.tools.clone(),
             },
             limits: RoutingLimits::default(),

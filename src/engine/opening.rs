@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports};
 use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
-use crate::embed::SentenceEmbedding;
+use crate::embed::{BuiltInModel, SentenceEmbedding};
 use crate::protocol::JobModels;
 
 impl Engine {
@@ -61,7 +61,7 @@ impl Opening {
         let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
         let mut notices = settings.without_effect.clone();
         notices.extend(interruptions(&closed));
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         let thinking = thinking_engine(settings, built_in.clone())?;
         Ok(Self {
             settings: settings.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent::ports::{Embedder, Toolbox};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
-use crate::embed::{CachedEmbedder, SentenceEmbedding};
+use crate::embed::{BuiltInModel, CachedEmbedder, SentenceEmbedding};
 use crate::reasoner::offline;
 
 use super::{EngineError, open_knowledge};
@@ -21,7 +21,7 @@ pub struct SignalReader {
 impl SignalReader {
     /// Loads nothing yet.
     pub fn new() -> Self {
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         Self {
             embedder: Arc::new(CachedEmbedder::new(built_in)),
         }

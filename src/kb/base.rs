@@ -9,7 +9,8 @@ use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::index::{Lease, Limits, Reader, Store, Within};
+use super::index::{EmbeddedStore, Lease, Limits, Reader, Store, Within};
+use super::languages::LanguageChoice;
 use super::missing_text;
 use super::monitored::MonitoredEmbedder;
 use super::search::{self, Hit, SearchMode};
@@ -17,7 +18,7 @@ use super::source::Roots;
 use super::source::TextCache;
 use super::status::KbStatus;
 use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
-use crate::agent::ports::{BulkPriority, EmbedError, Embedder, ToolError};
+use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -98,7 +99,11 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.all(false))
+        self.run(progress, stop, |job| {
+            let mut report = job.words(&Changes::Everything)?;
+            report.embedded = self.embed_by_language(job)?;
+            Ok(report)
+        })
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
@@ -107,8 +112,11 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        missing_text::forget(&self.home);
-        self.run(progress, stop, |job| job.all(true))
+        self.run(progress, stop, |job| {
+            let mut report = self.read_afresh(job)?;
+            report.embedded = self.embed_by_language(job)?;
+            Ok(report)
+        })
     }
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
@@ -138,12 +146,74 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| {
-            let mut vectors = job.store.begin_vectors(Limits::of_a_call(stop))?;
-            vectors.clear(Limits::of_a_call(stop))?;
-            missing_text::forget(&self.home);
-            job.words_afresh()
-        })
+        self.run(progress, stop, |job| self.read_afresh(job))
+    }
+
+    /// Reads everything again. The vectors are gone only when that has come to its end.
+    fn read_afresh(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+        let mut vectors = job.store.begin_vectors(job.limits())?;
+        missing_text::forget(&self.home);
+        let report = job.words_afresh()?;
+        vectors.clear(job.limits())?;
+        LanguageChoice::forget(&self.home);
+        Ok(report)
+    }
+
+    /// Embeds what has no vector yet, by the model for what the base is written in.
+    ///
+    /// A base that turns to another model is embedded by that one from the start, and searched by the vectors
+    /// that it has until that is done.
+    fn embed_by_language(&self, job: &Job<'_>) -> Result<usize, KbError> {
+        let Some(choice) = self.embedder.choice().filter(|_| self.shared.is_none()) else {
+            return job.meaning();
+        };
+        let before = match LanguageChoice::read(&self.home) {
+            Some(before) => Some(before),
+            None if job.store.dimensions(job.limits())?.is_some() => {
+                Some(LanguageChoice::unsampled(choice.chosen()))
+            }
+            None => None,
+        };
+        let reader = job.store.reader();
+        let wanted = LanguageChoice::make(before, choice.set(), reader.as_ref(), job.limits())?;
+        if before.is_some_and(|before| before.languages != wanted.languages) {
+            return self.turn(job, choice, wanted);
+        }
+        if before != Some(wanted) {
+            choice.choose(wanted.languages);
+            self.refresh()?;
+            wanted.write(&self.home);
+        }
+        job.meaning()
+    }
+
+    fn turn(
+        &self,
+        job: &Job<'_>,
+        choice: &dyn EmbeddingChoice,
+        wanted: LanguageChoice,
+    ) -> Result<usize, KbError> {
+        let embedder = choice.embedder_for(wanted.languages);
+        let store = EmbeddedStore::open(&self.home, embedder.model_id())?;
+        store.refresh(embedder.model_id(), job.limits())?;
+        let done = Job {
+            store: &store,
+            embedder: embedder.as_ref(),
+            ..*job
+        }
+        .meaning()?;
+        if store.reader().pending_count(job.limits())? == 0 {
+            choice.choose(wanted.languages);
+            wanted.write(&self.home);
+            self.refresh()?;
+        }
+        Ok(done)
+    }
+
+    /// What its embedding was chosen by; `None` where nothing was chosen yet or there is no choice.
+    pub fn language_choice(&self) -> Option<LanguageChoice> {
+        self.embedder.choice()?;
+        LanguageChoice::read(&self.home)
     }
 
     /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
@@ -153,7 +223,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, embed)
+        self.run(progress, stop, |job| self.embed(job))
     }
 
     /// [`KnowledgeBase::embed_pending`] for a caller with more urgent things to do: it leaves the cores
@@ -165,11 +235,18 @@ impl KnowledgeBase {
         pause: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
         self.run(progress, stop, |job| {
-            embed(&Job {
+            self.embed(&Job {
                 priority: BulkPriority::Idle,
                 pause: Some(pause),
                 ..*job
             })
+        })
+    }
+
+    fn embed(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+        Ok(UpdateReport {
+            embedded: self.embed_by_language(job)?,
+            ..UpdateReport::default()
         })
     }
 
@@ -412,11 +489,4 @@ impl KnowledgeBase {
     ) -> Result<Vec<GrepPassage>, KbError> {
         Ok(grep::grep(&self.roots, &self.texts, query, k, within)?.0)
     }
-}
-
-fn embed(job: &Job<'_>) -> Result<UpdateReport, KbError> {
-    Ok(UpdateReport {
-        embedded: job.meaning()?,
-        ..UpdateReport::default()
-    })
 }

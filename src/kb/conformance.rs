@@ -28,6 +28,12 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
+    fn words_and_meaning(job: &Job<'_>) -> Result<UpdateReport, KbError> {
+        let mut report = job.words(&Changes::Everything)?;
+        report.embedded = job.meaning()?;
+        Ok(report)
+    }
+
     /// How often each letter stands in a text, as a share, so that vectors are of length one.
     struct Letters;
 
@@ -696,7 +702,7 @@ mod tests {
 
         fn update(&self, store: &dyn Store) -> Result<UpdateReport, KbError> {
             store.refresh("letters", limits())?;
-            self.job(store).all(false)
+            words_and_meaning(&self.job(store))
         }
     }
 
@@ -781,7 +787,7 @@ mod tests {
                             };
                             for _ in 0..200 {
                                 let refreshed = store.refresh("letters", limits());
-                                match refreshed.and_then(|()| job().all(false)) {
+                                match refreshed.and_then(|()| words_and_meaning(&job())) {
                                     Ok(_) => return,
                                     Err(KbError::Locked | KbError::Store(_)) => {
                                         failed.store(true, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, EmbeddingChoice};
 
 /// An embedding that remembers how its last call went.
 pub struct MonitoredEmbedder {
@@ -62,6 +62,10 @@ impl Embedder for MonitoredEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.note(self.inner.embed(texts))
+    }
+
+    fn choice(&self) -> Option<&dyn EmbeddingChoice> {
+        self.inner.choice()
     }
 
     fn is_cpu_bound(&self) -> bool {

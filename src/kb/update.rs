@@ -44,20 +44,4 @@ impl Job<'_> {
             Err(error) => Err(error),
         }
     }
-
-    /// Both, one after the other; `afresh` forgets everything first.
-    pub fn all(&self, afresh: bool) -> Result<UpdateReport, KbError> {
-        if !afresh {
-            let mut report = self.words(&Changes::Everything)?;
-            report.embedded = self.meaning()?;
-            return Ok(report);
-        }
-        let mut vectors = self.store.begin_vectors(self.limits())?;
-        let batch = self.store.begin(true, self.limits())?;
-        let mut report = reading::read(self, batch, &Changes::Everything)?;
-        vectors.clear(self.limits())?;
-        report.embedded = embedding::embed(self, vectors)?;
-        self.count(&mut report)?;
-        Ok(report)
-    }
 }

@@ -45,7 +45,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "agent::ports",
             "domain",
             // The curves of the built-in embedding are for no other.
-            "embed::MODEL_ID",
+            "embed::BuiltInModel",
             "files",
             "fuzz",
             "globs",

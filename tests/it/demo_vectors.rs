@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
-use kb_agent::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
+use kb_agent::embed::{BuiltInModel, DIMENSIONS, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ struct Texts(Mutex<Vec<String>>);
 
 impl Embedder for Texts {
     fn model_id(&self) -> &'static str {
-        MODEL_ID
+        BuiltInModel::English.id()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -76,7 +76,9 @@ fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
     assert_eq!(held.count(), texts.len(), "none of a passage that is gone");
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let held = held.embed(&texts).unwrap();
-    let made = SentenceEmbedding::new().embed(&texts).unwrap();
+    let made = SentenceEmbedding::new(BuiltInModel::English)
+        .embed(&texts)
+        .unwrap();
     for ((text, held), made) in texts.iter().zip(&held).zip(&made) {
         // Where the processor is another one, sums are added up in another order, or cut off.
         let least = if saturates() { 0.99 } else { 0.999 };
@@ -102,9 +104,11 @@ fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
 fn write_vectors(pages: PathBuf, file: PathBuf) {
     let texts = asked_of_the_model(pages, |texts| texts);
     let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let vectors = SentenceEmbedding::new().embed(&refs).unwrap();
+    let vectors = SentenceEmbedding::new(BuiltInModel::English)
+        .embed(&refs)
+        .unwrap();
     let held: Vec<(String, Vec<f32>)> = texts.into_iter().zip(vectors).collect();
-    fs::write(file, Precomputed::file(MODEL_ID, &held)).unwrap();
+    fs::write(file, Precomputed::file(BuiltInModel::English.id(), &held)).unwrap();
 }
 
 #[test]

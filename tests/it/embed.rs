@@ -8,7 +8,7 @@
 use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::{Embedder, TokensWanted};
-use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
+use kb_agent::embed::{BuiltInModel, DIMENSIONS, SentenceEmbedding};
 
 struct Reference {
     text: &'static str,
@@ -55,7 +55,9 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 fn r12_vectors_are_those_of_the_references() {
     let references = references();
     let texts: Vec<&str> = references.iter().map(|r| r.text).collect();
-    let vectors = SentenceEmbedding::new().embed(&texts).unwrap();
+    let vectors = SentenceEmbedding::new(BuiltInModel::English)
+        .embed(&texts)
+        .unwrap();
     for (reference, vector) in references.iter().zip(&vectors) {
         let text = reference.text;
         assert_eq!(vector.len(), DIMENSIONS);
@@ -78,7 +80,7 @@ fn r12_vectors_are_those_of_the_references() {
 
 #[test]
 fn r12_chinese_is_near_what_it_means() {
-    let embedding = SentenceEmbedding::new();
+    let embedding = SentenceEmbedding::new(BuiltInModel::English);
     let vectors = |texts: &[&str]| embedding.embed(texts).unwrap();
     let asked = vectors(&["怎样删除一条记录？", "会议室在哪里？", "今天天气真好"]);
     let vectors_of = vectors(&[
@@ -100,7 +102,7 @@ fn r12_chinese_is_near_what_it_means() {
 
 #[test]
 fn r12_a_vector_does_not_depend_on_its_neighbours() {
-    let embedding = SentenceEmbedding::new();
+    let embedding = SentenceEmbedding::new(BuiltInModel::English);
     let long = "a much longer neighbour with other numbers inside ".repeat(30);
     let texts = ["short", &long, "什么是快速路径？", "", "short"];
     let together = embedding.embed(&texts).unwrap();
@@ -112,19 +114,19 @@ fn r12_a_vector_does_not_depend_on_its_neighbours() {
 
 #[test]
 fn r12_any_text_has_a_vector() {
-    let embedding = SentenceEmbedding::new();
+    let embedding = SentenceEmbedding::new(BuiltInModel::English);
     let huge = "x".repeat(100_000) + &" word".repeat(20_000);
     for text in ["", " \n\t", "\0\u{200b}", "😀😀😀", huge.as_str()] {
         let vector = embedding.embed(&[text]).unwrap().remove(0);
         assert!(vector.iter().all(|x| x.is_finite()));
     }
     assert!(embedding.embed(&[]).unwrap().is_empty());
-    assert_eq!(embedding.model_id(), MODEL_ID);
+    assert_eq!(embedding.model_id(), BuiltInModel::English.id());
 }
 
 #[test]
 fn r17_the_tokens_of_a_text_have_vectors_in_its_context() {
-    let embedding = SentenceEmbedding::new();
+    let embedding = SentenceEmbedding::new(BuiltInModel::English);
     let never = AtomicBool::new(false);
     let tokens = |texts: &[&str], most, as_written| {
         let wanted = TokensWanted { most, as_written };

@@ -15,7 +15,7 @@ use kb_agent::domain::{
     Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
     ToolName, Topic,
 };
-use kb_agent::embed::SentenceEmbedding;
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{EventBody, Mode, RunId};
 use kb_agent::reasoner::offline::OfflineReasoner;
@@ -186,7 +186,7 @@ fn ends_the_embedding_of_an_answer_that_no_one_waits_for() {
 
 #[test]
 fn ends_a_long_embedding_between_two_texts() {
-    let embedder = SentenceEmbedding::new();
+    let embedder = SentenceEmbedding::new(BuiltInModel::English);
     embedder.embed(&["loads the model"]).unwrap();
     let texts: Vec<String> = (0..3000)
         .map(|n| format!("{n} {}", "a sentence of some length ".repeat(30)))

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use kb_agent::agent::ports::Embedder;
-use kb_agent::embed::{Precomputed, SentenceEmbedding};
+use kb_agent::embed::{BuiltInModel, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 
 fn fixture(name: &str) -> PathBuf {
@@ -37,7 +37,7 @@ pub fn knowing_the_pages(model: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
 
 /// The pages with words and meaning indexed below `index_home`, where the program finds them too.
 pub fn indexed(index_home: &Path) -> KnowledgeBase {
-    let model = knowing_the_pages(Arc::new(SentenceEmbedding::new()));
+    let model = knowing_the_pages(Arc::new(SentenceEmbedding::new(BuiltInModel::English)));
     let base = KnowledgeBase::open(&[pages()], index_home, model).unwrap();
     base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
     base

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
-use kb_agent::embed::MODEL_ID;
+use kb_agent::embed::BuiltInModel;
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ struct NoEmbedder;
 
 impl Embedder for NoEmbedder {
     fn model_id(&self) -> &str {
-        MODEL_ID
+        BuiltInModel::English.id()
     }
 
     fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -6,7 +6,7 @@ use kb_agent::agent::ports::{Reasoner, ReasonerError};
 use kb_agent::domain::{
     Complexity, NodeName, Outcome, QueryType, RoutingPlan, ToolCall, ToolName, Turn,
 };
-use kb_agent::embed::SentenceEmbedding;
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use secrecy::SecretString;
@@ -69,7 +69,7 @@ async fn r02_a_model_that_calls_everything_small_talk_is_not_believed() {
         NodeName::AnalyzeAndRoute,
         Reply::plain(r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "Yes!"}"#),
     );
-    let embedder = Arc::new(SentenceEmbedding::new());
+    let embedder = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
     let reasoner = reasoner_at(&endpoint).await.with_embedder(embedder);
     let golden = include_str!("fixtures/golden.jsonl").lines();
     let golden = golden.map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -50,6 +50,7 @@ mod llm_settings;
 mod llm_wire;
 mod model_calls;
 mod models;
+mod multilingual;
 mod notes_and_folders;
 mod offline;
 mod own_base;

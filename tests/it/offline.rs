@@ -13,7 +13,7 @@ use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
     ToolCall, ToolName, ToolRecord, Topic, Turn, Usage,
 };
-use kb_agent::embed::SentenceEmbedding;
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use tokio::sync::mpsc;
@@ -21,7 +21,8 @@ use tokio::sync::mpsc;
 /// One model for all tests of this file: loading it is most of their time.
 fn embedder() -> Arc<dyn Embedder> {
     static SHARED: OnceLock<Arc<SentenceEmbedding>> = OnceLock::new();
-    Arc::clone(SHARED.get_or_init(|| Arc::new(SentenceEmbedding::new()))) as Arc<dyn Embedder>
+    Arc::clone(SHARED.get_or_init(|| Arc::new(SentenceEmbedding::new(BuiltInModel::English))))
+        as Arc<dyn Embedder>
 }
 
 fn engine() -> OfflineReasoner {

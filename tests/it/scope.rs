@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox, WaitSink};
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
-use kb_agent::embed::SentenceEmbedding;
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::engine::Conversation;
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{Command, EventBody, Update};
@@ -52,7 +52,7 @@ fn place() -> Workplace {
 
 fn toolbox(place: &Workplace) -> KbToolbox {
     let roots = [place.path().join("kb")];
-    let embedding = Arc::new(SentenceEmbedding::new());
+    let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
     base.update(&|_| (), &AtomicBool::new(false)).unwrap();
     KbToolbox::new(Arc::new(base))
@@ -323,7 +323,7 @@ fn ui_a_name_after_an_at_is_completed_and_kept_within() {
 async fn ui_a_scope_is_known_before_its_files_are_read() {
     let place = place();
     let roots = [place.path().join("kb")];
-    let embedding = Arc::new(SentenceEmbedding::new());
+    let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
     let tools = KbToolbox::new(Arc::new(base));
     let grep = ToolCall::GrepSearch {
@@ -344,7 +344,7 @@ async fn ui_a_scope_is_known_before_its_files_are_read() {
     drop(tools);
     drop(toolbox(&place));
     place.file("kb/house/attic.md", "# Attic\n\nThe rent is 100 a month.\n");
-    let embedding = Arc::new(SentenceEmbedding::new());
+    let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
     let tools = KbToolbox::new(Arc::new(base));
     let house = narrowed(&tools, "what is the rent @house/").await.unwrap();
@@ -384,7 +384,9 @@ async fn ui_a_run_ends_though_no_one_finds_what_it_names() {
     ] {
         let agent = Agent {
             ports: Ports {
-                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new()))),
+                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new(
+                    BuiltInModel::English,
+                )))),
                 tools: Arc::new(names),
             },
             limits: RoutingLimits::default(),

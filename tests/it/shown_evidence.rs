@@ -8,7 +8,7 @@ use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
 };
-use kb_agent::embed::SentenceEmbedding;
+use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::protocol::EventBody;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use serde_json::json;
@@ -218,7 +218,9 @@ impl Toolbox for Breaking {
 
 /// Both thinking engines, the endpoint one scripted to plan two searches a round.
 async fn engines() -> Vec<(Arc<dyn Reasoner>, Option<ScriptedEndpoint>)> {
-    let offline = Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new())));
+    let offline = Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new(
+        BuiltInModel::English,
+    ))));
     let endpoint = ScriptedEndpoint::start().await;
     let plan =
         r#"{"complexity": "complex", "query_type": "conceptual", "sub_questions": ["a?", "b?"]}"#;

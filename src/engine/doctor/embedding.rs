@@ -4,7 +4,7 @@ use std::time::Instant;
 use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
-use crate::embed::SentenceEmbedding;
+use crate::embed::{BuiltInModel, SentenceEmbedding};
 use crate::engine::knowledge;
 
 const AREA: &str = "embedding";
@@ -23,7 +23,10 @@ pub(super) async fn check(
     settings: &Settings,
     examination: &mut Examination<'_>,
 ) -> Option<Embedding> {
-    let embedder = match knowledge::embedder(settings, Arc::new(SentenceEmbedding::new())) {
+    let embedder = match knowledge::embedder(
+        settings,
+        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
+    ) {
         Ok(embedder) => embedder,
         Err(error) => {
             examination.found(Check::failed(AREA, "set-up", error.trouble()));

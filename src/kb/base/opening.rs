@@ -10,6 +10,7 @@ use crate::files::{self, create_private_dir};
 use crate::kb::budget::ByteBudget;
 use crate::kb::error::KbError;
 use crate::kb::index::{self, EmbeddedStore, Store, StoreAccess};
+use crate::kb::languages::LanguageChoice;
 use crate::kb::monitored::MonitoredEmbedder;
 use crate::kb::source::TextCache;
 use crate::kb::source::{Roots, Sources};
@@ -26,6 +27,9 @@ impl KnowledgeBase {
     ) -> Result<Self, KbError> {
         let roots = Roots::open(sources)?;
         let home = own_folder(&roots, index_home)?;
+        if let (Some(choice), Some(made)) = (embedder.choice(), LanguageChoice::read(&home)) {
+            choice.choose(made.languages);
+        }
         let address = index::address(index_home, &roots.corpus())?;
         let store = index::open(&address, embedder.model_id())?;
         Ok(Self::over(roots, store, home, None, embedder))

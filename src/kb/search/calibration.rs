@@ -15,7 +15,7 @@
 //! the middle of the curves says less than is true, which is the side to err on.
 
 use super::fusion::{Sides, fuse};
-use crate::embed::MODEL_ID;
+use crate::embed::BuiltInModel;
 use crate::kb::index::Match;
 use crate::text::{is_chinese, is_cjk};
 
@@ -71,7 +71,7 @@ impl Cosines {
     /// For a query and the passages nearest to it, best first.
     pub fn of(model_id: &str, query: &str, nearest: &[Match]) -> Self {
         let is_read = is_chinese(query) || !query.chars().any(is_cjk);
-        let is_known = model_id == MODEL_ID && is_read;
+        let is_known = model_id == BuiltInModel::English.id() && is_read;
         let floor = nearest
             .iter()
             .take(DEPTH)

@@ -125,7 +125,7 @@ impl Job<'_> {
     }
 
     /// For a call to the index that begins now.
-    pub(super) fn limits(&self) -> Limits<'_> {
+    pub fn limits(&self) -> Limits<'_> {
         Limits::of_a_call(self.stop)
     }
 
