@@ -147,7 +147,7 @@ impl Reasoner for Instant {
             out.push(piece).await;
         }
         Ok(Synthesis {
-            instead: None,
+            replacement: None,
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),

@@ -6,6 +6,7 @@
 
 mod certificates;
 mod lock;
+mod own_rows;
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -16,6 +17,7 @@ use tempfile::NamedTempFile;
 
 pub use certificates::read_certificates;
 pub use lock::{try_lock, try_lock_shared, wait_for};
+pub use own_rows::{read_own_file, read_tables};
 
 /// How the names of files in the making begin and end.
 const UNFINISHED: (&str, &str) = (".kb-agent-", ".tmp");

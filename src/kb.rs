@@ -15,7 +15,7 @@
 //! | `watch` | tells when it is time for that |
 //!
 //! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
-//! `whole` ask it what documents say of themselves; `one_file` reads a file without a base, `gaps` keeps what documents hold and their texts do not, `inspect` looks at an index without touching it, `taken_over`
+//! `whole` ask it what documents say of themselves; `one_file` reads a file without a base, `missing_text` keeps what documents hold and their texts do not, `inspect` looks at an index without touching it, `taken_over`
 //! has vectors go from one base to another, `shared` sets up a store that several machines use. `languages` chooses the embedding by what the base is written in, `monitored` keeps why the last embedding failed.
 //! `opened`, `budget`, `query`, `pages` and `error` are what
 //! several rooms need.
@@ -29,7 +29,6 @@ mod contents;
 mod error;
 mod extract;
 mod fields;
-mod gaps;
 mod grep;
 mod headings;
 mod index;
@@ -37,6 +36,7 @@ mod inspect;
 mod languages;
 mod left_out;
 mod links;
+mod missing_text;
 mod monitored;
 mod named;
 mod one_file;
@@ -80,6 +80,6 @@ pub use shared::StoreAdministration;
 pub use source::Skipped;
 pub use source::Sources;
 pub use status::KbStatus;
-pub use update::{Changes, Gap, Phase, Progress, Unembedded, UpdateReport};
+pub use update::{Changes, MissingText, Phase, Progress, Unembedded, UpdateReport};
 pub use watch::{Watch, Woken};
 pub use whole::{DocumentReader, WholeDocument};

@@ -240,7 +240,7 @@ pub struct Synthesis {
     /// The lines that the answer quotes, where the engine quotes.
     pub quoted: Vec<Quotation>,
     /// The whole answer, where some of what went through the sink turned out to be none.
-    pub instead: Option<String>,
+    pub replacement: Option<String>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.
@@ -254,6 +254,14 @@ pub struct Caveat {
     pub code: &'static str,
     /// For people, one line.
     pub message: String,
+}
+
+impl Caveat {
+    /// A warning of that code.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
+    }
 }
 
 /// Where an answer's pieces go. The agent reads the other end, so a slow screen slows the engine.

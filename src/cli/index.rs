@@ -357,11 +357,11 @@ fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Durat
         took.as_secs_f64()
     );
     text.push_str(&left_out_as_text(left_out));
-    for gap in &report.gaps {
-        for missing in &gap.missing {
+    for document in &report.missing_texts {
+        for missing in &document.missing {
             text.push_str(&format!(
                 "read in part: {}: {}\n",
-                sanitize(&gap.path),
+                sanitize(&document.path),
                 sanitize(missing)
             ));
         }
@@ -418,9 +418,9 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         .iter()
         .map(|skipped| json!({"path": skipped.path, "reason": skipped.reason.to_string()}))
         .collect();
-    let gaps = report.gaps.iter();
-    let gaps: Vec<_> = gaps
-        .map(|gap| json!({"path": gap.path, "missing": gap.missing}))
+    let in_part = report.missing_texts.iter();
+    let in_part: Vec<_> = in_part
+        .map(|document| json!({"path": document.path, "missing": document.missing}))
         .collect();
     let unembedded = report.unembedded.iter();
     let unembedded: Vec<_> = unembedded
@@ -439,7 +439,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "of_other_machines": report.of_other_machines,
         "embedded": report.embedded,
         "skipped": skipped,
-        "in_part": gaps,
+        "in_part": in_part,
         "unembedded": unembedded,
         "ms": took.as_millis() as u64,
     })

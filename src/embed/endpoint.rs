@@ -24,7 +24,7 @@ use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder}
 use crate::text::Trouble;
 pub use data::EmbeddingData;
 pub use server::EmbeddingEndpoint;
-use server::{Demand, EmbeddingServer, ModelInUse, Patience, TextKind};
+use server::{EmbeddingServer, ModelInUse, Patience, TextKind, VectorRequest};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
 const TEXTS_A_REQUEST: usize = 64;
@@ -135,13 +135,13 @@ impl EndpointEmbedder {
                     let (server, model) = (Arc::clone(&server), Arc::clone(&model));
                     let waiting = waiting.clone();
                     async move {
-                        let demand = Demand {
+                        let wanted = VectorRequest {
                             model: &model,
                             kind,
                             patience,
                             waiting: &waiting,
                         };
-                        server.vectors(demand, texts).await
+                        server.vectors(wanted, texts).await
                     }
                 })
                 .buffered(IN_FLIGHT)

@@ -70,7 +70,7 @@ struct LastReport {
     step: Option<Progress>,
     status: Option<KnowledgeStatus>,
     /// What was left out is last_report once; 'kb-agent index' lists it any time.
-    gaps: bool,
+    missing_texts: bool,
 }
 
 impl<'a> ToScreen<'a> {
@@ -89,7 +89,7 @@ impl<'a> ToScreen<'a> {
                 at: Instant::now(),
                 step: None,
                 status: None,
-                gaps: false,
+                missing_texts: false,
             }),
         }
     }
@@ -100,7 +100,7 @@ impl<'a> ToScreen<'a> {
             Upkeep::Words(report) => {
                 let mut last_report = self.last_report();
                 last_report.step = None;
-                let first = !std::mem::replace(&mut last_report.gaps, true);
+                let first = !std::mem::replace(&mut last_report.missing_texts, true);
                 drop(last_report);
                 if let Some(notice) = left_out(&report).filter(|_| first) {
                     self.send(notice);

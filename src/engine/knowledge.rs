@@ -9,7 +9,7 @@ use crate::embed::{
     BuiltInModel, EmbedderByLanguage, EmbeddingData, EmbeddingEndpoint, EndpointEmbedder,
     Precomputed, SentenceEmbedding,
 };
-use crate::files::{read_text_bounded, wait_for};
+use crate::files::{read_own_file, wait_for};
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
     StoreAccess, StoreAdministration, TextRecognition, UpdateReport,
@@ -137,20 +137,7 @@ pub(super) fn embedder_of_base(
 
 /// What is known of embedding models, with the user's own file before it.
 fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
-    /// No table is nearly as large.
-    const LARGEST: u64 = 1 << 20;
-    let path = folder.map(|folder| folder.join("embedding.toml"));
-    let own = path.as_deref().map(|path| read_text_bounded(path, LARGEST));
-    let named = |why: &dyn std::fmt::Display| {
-        let path = path.as_deref().unwrap_or(Path::new(""));
-        EngineError::Setting(format!("{}: {why}", path.display()))
-    };
-    let own = match own {
-        Some(Ok(text)) => Some(text),
-        Some(Err(error)) if !error.is_missing() => return Err(named(&error)),
-        _ => None,
-    };
-    EmbeddingData::with(own.as_deref()).map_err(|why| named(&why))
+    read_own_file(folder, "embedding.toml", EmbeddingData::with).map_err(EngineError::Setting)
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
-use super::gaps;
 use super::grep::{self, GrepPassage, ReadAs};
 use super::index::{EmbeddedStore, Lease, Limits, Reader, Store, Within};
 use super::languages::LanguageChoice;
+use super::missing_text;
 use super::monitored::MonitoredEmbedder;
 use super::search::{self, Hit, SearchMode};
 use super::source::Roots;
@@ -153,7 +153,7 @@ impl KnowledgeBase {
     /// Reads everything again. The vectors are gone only when that has come to its end.
     fn read_afresh(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
         let mut vectors = job.store.begin_vectors(job.limits())?;
-        gaps::forget(&self.home);
+        missing_text::forget(&self.home);
         let report = job.words_afresh()?;
         vectors.clear(job.limits())?;
         LanguageChoice::forget(&self.home);
@@ -280,9 +280,9 @@ impl KnowledgeBase {
         }
         // An embedding looks at no files.
         if let Ok(report) = &mut report
-            && (report.looked_at > 0 || !report.gaps.is_empty())
+            && (report.looked_at > 0 || !report.missing_texts.is_empty())
         {
-            gaps::keep(&self.home, report);
+            missing_text::keep(&self.home, report);
         }
         if matches!(report, Err(KbError::Locked | KbError::ReadOnly))
             && let Err(error) = self.refresh()

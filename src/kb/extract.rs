@@ -107,7 +107,7 @@ impl Extractor {
     }
 
     /// Whether what was kept of a document is what would be made of it now.
-    pub fn stands_by(&self, kept: &Result<Extraction, SkipReason>) -> bool {
+    pub fn is_up_to_date(&self, kept: &Result<Extraction, SkipReason>) -> bool {
         self.recognition.is_none() || !wants_recognition(kept)
     }
 
@@ -154,28 +154,28 @@ impl Extractor {
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        let made = self.take_apart(file.file(), &name, (size, limit), stop);
+        let extracted = self.extract_isolated(file.file(), &name, (size, limit), stop);
         match &self.recognition {
-            Some(recognition) if wants_recognition(&made) => {
+            Some(recognition) if wants_recognition(&extracted) => {
                 let with_text = match kind {
                     FileKind::Picture => recognition.of_picture(file.file(), stop)?,
                     _ => recognition.of_scan(file.file(), stop)?,
                 };
                 let size = with_text.metadata()?.len();
                 let limits = (size, MAX_DOCUMENT_BYTES);
-                match self.take_apart(&with_text, "recognised.pdf", limits, stop) {
+                match self.extract_isolated(&with_text, "recognised.pdf", limits, stop) {
                     // Kept as it is, or it would be recognised again at every start.
                     Err(SkipReason::Scan) => Err(SkipReason::NoText(
                         "text recognition found none on its pages".to_owned(),
                     )),
-                    made => made,
+                    extracted => extracted,
                 }
             }
-            _ => made,
+            _ => extracted,
         }
     }
 
-    fn take_apart(
+    fn extract_isolated(
         &self,
         file: &File,
         name: &str,
@@ -186,7 +186,7 @@ impl Extractor {
             let mut file = file;
             file.rewind()?;
             let bytes = read_bytes(file, size, limit)?;
-            let work = || isolation::made_of(Path::new(name), bytes);
+            let work = || isolation::extract_bytes(Path::new(name), bytes);
             let reader = thread::Builder::new().stack_size(STACK_BYTES);
             return thread::scope(|scope| {
                 let reading = reader.spawn_scoped(scope, work)?;
@@ -205,8 +205,8 @@ impl Extractor {
 }
 
 /// Whether pages or the whole are pictures that may show text.
-fn wants_recognition(made: &Result<Extraction, SkipReason>) -> bool {
-    match made {
+fn wants_recognition(extracted: &Result<Extraction, SkipReason>) -> bool {
+    match extracted {
         Ok(document) => document
             .missing
             .iter()

@@ -16,8 +16,8 @@ use super::error::KbError;
 
 pub use changes::Changes;
 pub(super) use changes::PassedOver;
-pub use job::{Gap, Phase, Progress, Unembedded, UpdateReport};
 pub(super) use job::{Job, Refused};
+pub use job::{MissingText, Phase, Progress, Unembedded, UpdateReport};
 
 impl Job<'_> {
     /// The words from nothing.

@@ -2,7 +2,7 @@
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
 //! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails, in layers of its own: `client` makes one request, `body` waits for its
+//! middle step waits or fails, in layers of its own: `request` is what is sent, `client` sends it, `body` waits for
 //! bytes, `stream` reads one reply, `think` tells thoughts from the answer, `failure` knows what went
 //! wrong, `dialect` how a model is spoken to. Prompting and reading are pure, so what models get wrong
 //! is tested by tables. What servers do differently, what stands in replies, what prompts say and what
@@ -20,10 +20,8 @@ mod exchange;
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod halves;
 mod job;
 mod marks;
-mod overflow;
 mod overrides;
 mod partial_reply;
 mod price;
@@ -31,18 +29,20 @@ mod prompt;
 mod read;
 mod repetition;
 mod reply_schema;
+mod request;
 mod room;
 mod server;
 mod settings;
 mod stream;
+mod surrogates;
 mod think;
 mod tokens;
 mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
@@ -52,7 +52,7 @@ use crate::agent::ports::{
     Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, UnreadableGrades,
     WaitSink,
 };
-use crate::domain::{Complexity, Outcome, Question, Turn};
+use crate::domain::{Complexity, NodeName, Outcome, Question, Turn};
 use crate::protocol::Mode;
 use crate::reasoner::offline::{self, OfflineReasoner};
 
@@ -63,10 +63,12 @@ pub use server::Structured;
 pub use settings::EndpointSettings;
 
 use client::Endpoint;
-use exchange::{ChatExchange, ModelReply, ReplyWanted};
+use exchange::{ChatExchange, ModelReply};
+use failure::NAME_MODEL;
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
+use request::ReplyWanted;
 use room::Room;
 use wire::Message;
 
@@ -77,12 +79,10 @@ pub struct EndpointReasoner {
     prompts: Arc<Prompts>,
     jobs: Jobs,
     context_tokens: Option<usize>,
-    /// What the server says that the main model reads.
-    listed_context: Arc<OnceLock<usize>>,
-    /// What it says that models read which were chosen from its list.
-    chosen_contexts: HashMap<String, usize>,
+    /// The models that jobs have for themselves, by their nodes.
+    own_models: HashMap<NodeName, ListedModel>,
     /// The main model: as set, or as found out before the first question.
-    model: Arc<OnceCell<String>>,
+    model: Arc<OnceCell<ListedModel>>,
     /// Whether the last attempt to find it out failed.
     is_unreached: Arc<AtomicBool>,
     tools: &'static [ToolDescriptor],
@@ -103,19 +103,23 @@ impl EndpointReasoner {
         let overrides =
             LlmOverrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
         let endpoint = Endpoint::new(&settings, &overrides)?;
+        let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
+            let model = settings.jobs.of(job).model.as_deref();
+            model.map(|model| (job.node(), unlisted(model)))
+        });
+        let own_models = own_models.collect();
         let named = settings.model.as_deref().map(str::trim);
-        let named = named.filter(|model| !model.is_empty()).map(str::to_owned);
+        let named = named.filter(|model| !model.is_empty()).map(unlisted);
         Ok(Self {
-            exchange: Arc::new(ChatExchange {
+            exchange: Arc::new(ChatExchange::new(
                 endpoint,
-                retries: settings.retries,
-                prices: overrides.prices,
-            }),
+                settings.retries,
+                overrides.prices,
+            )),
             prompts: Arc::new(overrides.prompts),
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
-            listed_context: Arc::default(),
-            chosen_contexts: HashMap::new(),
+            own_models,
             model: Arc::new(OnceCell::new_with(named)),
             is_unreached: Arc::default(),
             tools: settings.tools,
@@ -137,40 +141,51 @@ impl EndpointReasoner {
         chosen: impl Iterator<Item = (ModelJob, &'a ListedModel)>,
     ) -> Self {
         let mut other = self.clone();
-        for (job, model) in chosen {
-            other.jobs.of_mut(job).model = Some(model.name.clone());
-            if let Some(context) = model.context {
-                other.chosen_contexts.insert(model.name.clone(), context);
-            }
-        }
+        let chosen = chosen.map(|(job, model)| (job.node(), model.clone()));
+        other.own_models.extend(chosen);
         other
     }
 
     /// The model that this job has for itself; `None` where the main one does it.
     pub fn own_model(&self, job: ModelJob) -> Option<&str> {
-        self.jobs.of(job).model.as_deref()
+        let model = self.own_models.get(&job.node())?;
+        Some(&model.name)
     }
 
-    async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&str, ReasonerError> {
+    /// The model that answers, where every job has one of its own: the endpoint need not be asked for a
+    /// main one then.
+    fn answering_model(&self) -> Option<&str> {
+        let has_own = |job: ModelJob| self.own_models.contains_key(&job.node());
+        let answering = self.own_model(ModelJob::Synthesize);
+        answering.filter(|_| ModelJob::ALL.into_iter().all(has_own))
+    }
+
+    /// The model of a job, in whose name the endpoint may be asked for it.
+    async fn model_for(
+        &self,
+        job: ModelJob,
+        waits: Option<&WaitSink>,
+    ) -> Result<&ListedModel, ReasonerError> {
+        match self.own_models.get(&job.node()) {
+            Some(model) => Ok(model),
+            None => self.main_model(waits).await,
+        }
+    }
+
+    async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&ListedModel, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
             let Some(listed) = self.exchange.models(waits).await? else {
-                return Ok(UNNAMED_MODEL.to_owned());
+                return Ok(unlisted(UNNAMED_MODEL));
             };
-            let model = listed.iter().find(|model| model.purpose == ModelUse::Chat);
-            let model = model.ok_or_else(|| self.exchange.endpoint.site.no_chat_model())?;
-            Ok(self.take_listed(model))
+            let mut listed = listed.into_iter();
+            let model = listed.find(|model| model.purpose == ModelUse::Chat);
+            let site = &self.exchange.endpoint.site;
+            let failure = || site.unusable("lists no model that chats", NAME_MODEL);
+            model.ok_or_else(|| failure().error)
         });
         let found = found.await;
         self.is_unreached.store(found.is_err(), Ordering::Relaxed);
-        found.map(String::as_str)
-    }
-
-    /// The name of a listed model that is the main one from now on; how much it reads is remembered.
-    fn take_listed(&self, model: &ListedModel) -> String {
-        if let Some(context) = model.context {
-            let _ = self.listed_context.set(context);
-        }
-        model.name.clone()
+        found
     }
 
     /// One call, from its prompt to the reply.
@@ -182,26 +197,18 @@ impl EndpointReasoner {
         messages: &(dyn Fn(&Room) -> Vec<Message> + Sync),
         out: Option<&AnswerSink>,
     ) -> Result<ModelReply, ReasonerError> {
-        let settings = self.jobs.of(job);
-        let model = match &settings.model {
-            Some(model) => model,
-            None => self.main_model(origin.waits).await?,
-        };
-        let listed = match &settings.model {
-            None => self.listed_context.get(),
-            Some(model) => self.chosen_contexts.get(model),
-        };
+        let model = self.model_for(job, origin.waits).await?;
         let wanted = ReplyWanted {
             job,
             origin,
-            model,
-            settings,
+            model: &model.name,
+            settings: self.jobs.of(job),
             schema,
             messages,
             out,
-            context: self.context_tokens.or(listed.copied()),
+            context: self.context_tokens.or(model.context),
         };
-        self.exchange.hold(wanted).await
+        self.exchange.reply_to(wanted).await
     }
 
     /// Grades by the model of that job, within the job's limits.
@@ -210,7 +217,7 @@ impl EndpointReasoner {
         let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
         let schema = Some(reply_schema::grades(job.context.len()));
         let reply = self.ask(model, job.origin, schema, &messages, None).await?;
-        let mut scores = if reply.is_unasked {
+        let mut scores = if reply.is_skipped {
             Err(UnreadableGrades("the model could not be asked".to_owned()))
         } else {
             read::grades(&reply.text, job.context.len())
@@ -228,17 +235,26 @@ impl EndpointReasoner {
 impl fmt::Debug for EndpointReasoner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EndpointReasoner")
-            .field("endpoint", &self.exchange.endpoint)
+            .field("site", &self.exchange.endpoint.site)
             .field("model", &self.model)
             .finish_non_exhaustive()
+    }
+}
+
+/// A model of which only the name is known.
+fn unlisted(name: &str) -> ListedModel {
+    ListedModel {
+        name: name.to_owned(),
+        purpose: ModelUse::Chat,
+        context: None,
     }
 }
 
 #[async_trait]
 impl Reasoner for EndpointReasoner {
     fn identity(&self) -> Identity {
-        let found = self.model.get().map(String::as_str);
-        let model = match self.jobs.answering_model().or(found) {
+        let found = self.model.get().map(|model| model.name.as_str());
+        let model = match self.answering_model().or(found) {
             Some(model) => model,
             None if self.is_unreached.load(Ordering::Relaxed) => UNREACHED_MODEL,
             None => UNKNOWN_MODEL,
@@ -250,7 +266,7 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
-        match self.jobs.answering_model() {
+        match self.answering_model() {
             Some(_) => Ok(()),
             None => self.main_model(waits).await.map(|_| ()),
         }
@@ -267,7 +283,7 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut analysis = read::analysis(&reply.text);
-        if reply.is_unasked {
+        if reply.is_skipped {
             analysis.warnings.clear();
         }
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
@@ -277,7 +293,7 @@ impl Reasoner for EndpointReasoner {
                 }
                 _ => None,
             };
-            read::settle_small_talk(&mut analysis, second);
+            read::check_small_talk(&mut analysis, second);
         }
         analysis.usage = reply.usage;
         analysis.warnings.splice(0..0, reply.warnings);
@@ -291,7 +307,7 @@ impl Reasoner for EndpointReasoner {
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;
         let mut planned = read::plan(&reply.text);
-        if reply.is_unasked {
+        if reply.is_skipped {
             planned.warnings.clear();
         }
         planned.usage = reply.usage;
@@ -321,7 +337,7 @@ impl Reasoner for EndpointReasoner {
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),
-            instead: reply.is_taken_back.then_some(reply.text),
+            replacement: reply.is_taken_back.then_some(reply.text),
             usage: reply.usage,
             warnings: reply.warnings,
         })

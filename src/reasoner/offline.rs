@@ -145,7 +145,7 @@ impl Reasoner for OfflineReasoner {
             out.push(piece).await;
         }
         Ok(Synthesis {
-            instead: None,
+            replacement: None,
             outcome: composed.outcome,
             confidence: composed.confidence,
             quoted: composed.quoted,

@@ -12,13 +12,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // What the two endpoints share, below the rooms that use them.
     ("http", &["text"]),
     // Files that others may have made or may change: bounded, without waiting, without links.
-    ("files", &[]),
+    ("files", &["text"]),
     // What the fuzz targets beside each reader share; in no build of the program.
     ("fuzz", &[]),
     ("protocol", &["domain", "text"]),
     ("agent", &["protocol", "domain", "text"]),
     // The vectors of texts, behind the port.
-    ("embed", &["agent::ports", "http", "threads", "text"]),
+    (
+        "embed",
+        &["agent::ports", "files", "http", "threads", "text"],
+    ),
     // How many threads searches and embeddings take, for both of them.
     ("threads", &[]),
     // Patterns of files, refused where the crate behind them would panic.

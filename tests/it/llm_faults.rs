@@ -1076,6 +1076,30 @@ fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
     assert!(said.contains("a rule decided instead"), "{nodes:?}: {said}");
 }
 
+/// A server that refuses every prompt is asked for two judgements and for the answer, and for no more.
+#[test]
+fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
+    let overflow = || vec![error("400 Bad Request", "", "The prompt is too long.")];
+    let nodes = [ANALYZE, "plan", "grade_evidence", SYNTHESIZE];
+    let server = FaultServer::start(&nodes.map(|node| (node, overflow())));
+    let place = place();
+    place
+        .0
+        .file("kb/door.md", "# Door\n\nThe door is no gate.\n");
+    place.index();
+    let base_url = format!("http://{}/v1", server.address());
+    let output = place.ask(&base_url, &[], "Compare gate and door");
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let seen = server.seen();
+    let mut judged: Vec<&str> = seen.iter().map(Seen::node).collect();
+    judged.retain(|node| *node != SYNTHESIZE);
+    assert_eq!(judged, [ANALYZE, "plan"], "{said}");
+    assert!(seen.len() < 9, "{}", seen.len());
+    let once = said.matches("rules make all judgements of this run from now on");
+    assert_eq!(once.count(), 1, "{said}");
+}
+
 #[test]
 fn a_model_without_a_system_role_is_told_in_the_first_question() {
     for (status, said) in [

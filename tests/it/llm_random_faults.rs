@@ -94,7 +94,7 @@ async fn check(seed: u64) {
     assert!(came.iter().all(is_shown), "{what}: {shown}");
     match result {
         Ok(synthesis) => {
-            assert_eq!(synthesis.instead, None, "{what}");
+            assert_eq!(synthesis.replacement, None, "{what}");
             let is_complete = synthesis.warnings.is_empty();
             let is_all = (0..WORDS).all(|number| is_shown(&number));
             assert!(!is_complete || is_all, "{what}: {shown}");

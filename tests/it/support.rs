@@ -183,7 +183,7 @@ impl Reasoner for ScriptedReasoner {
         }
         self.trouble(NodeName::Synthesize).await?;
         Ok(Synthesis {
-            instead: None,
+            replacement: None,
             outcome: Outcome::Answered,
             confidence: self.script.confidence.map(Confidence::clamped),
             quoted: self.script.quoted.clone(),

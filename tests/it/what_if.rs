@@ -180,7 +180,7 @@ impl Reasoner for Scripted {
     ) -> Result<Synthesis, ReasonerError> {
         out.push("So it is.").await;
         Ok(Synthesis {
-            instead: None,
+            replacement: None,
             outcome: Outcome::Answered,
             confidence: None,
             quoted: Vec::new(),

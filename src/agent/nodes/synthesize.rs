@@ -272,9 +272,9 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         }
     };
 
-    if let Some(instead) = &synthesis.instead {
+    if let Some(replacement) = &synthesis.replacement {
         filter = citations_of(run, &context, chitchat);
-        text = filter.push(&sanitize(instead)) + &filter.finish();
+        text = filter.push(&sanitize(replacement)) + &filter.finish();
     }
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;

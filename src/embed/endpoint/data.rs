@@ -88,19 +88,7 @@ pub enum RefusalKind {
 impl EmbeddingData {
     /// The built-in tables with the user's own before them; the error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let read = |text: &str| -> Result<Self, String> {
-            let error = |error: toml::de::Error| error.to_string();
-            let said = toml::from_str(text).map_err(error);
-            said.map_err(|error| crate::text::one_line(&error, 300))
-        };
-        let built_in = read(BUILT_IN)?;
-        let mut data = own.map(read).transpose()?.unwrap_or(Self {
-            model: Vec::new(),
-            refusal: Vec::new(),
-        });
-        data.model.extend(built_in.model);
-        data.refusal.extend(built_in.refusal);
-        Ok(data)
+        crate::files::read_tables(own, BUILT_IN)
     }
 
     /// What the model of that name wants; nothing where it is not known.

@@ -95,9 +95,9 @@ pub struct ModelInUse {
     pub form: TextForm,
 }
 
-/// How vectors are asked for.
+/// How vectors of some texts are asked for.
 #[derive(Clone, Copy)]
-pub struct Demand<'a> {
+pub struct VectorRequest<'a> {
     pub model: &'a ModelInUse,
     pub kind: TextKind,
     pub patience: Patience,
@@ -109,11 +109,11 @@ pub struct EmbeddingServer {
     http: Client,
     site: Site,
     data: EmbeddingData,
-    habits: Mutex<Habits>,
+    limits: Mutex<LearnedLimits>,
 }
 
 /// What is known of the server by what it refused.
-struct Habits {
+struct LearnedLimits {
     takes_encoding: bool,
     /// What it asked to be told.
     input_type: Option<InputType>,
@@ -143,9 +143,9 @@ struct EmbeddingRequest<'a> {
     input: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding_format: Option<&'static str>,
-    /// What it is told of the texts, by the field's name.
+    /// What the server is told of the texts, by the field's name.
     #[serde(flatten)]
-    told: BTreeMap<String, String>,
+    extra_fields: BTreeMap<String, String>,
     #[serde(skip)]
     input_type: Option<InputType>,
 }
@@ -169,7 +169,7 @@ impl EmbeddingServer {
             http,
             site,
             data: endpoint.data.clone(),
-            habits: Mutex::new(Habits {
+            limits: Mutex::new(LearnedLimits {
                 takes_encoding: true,
                 input_type: None,
                 takes_input_type: true,
@@ -212,7 +212,7 @@ impl EmbeddingServer {
 
     /// Why the last text that was left out is refused.
     pub fn last_refusal(&self) -> Option<EmbedError> {
-        self.habits().refused.clone().map(EmbedError)
+        self.limits().refused.clone().map(EmbedError)
     }
 
     /// One vector for each text. What is too large is asked for in parts, and of a single text
@@ -220,22 +220,22 @@ impl EmbeddingServer {
     /// refuses, while it takes another, is empty.
     pub async fn vectors(
         &self,
-        mut demand: Demand<'_>,
+        mut wanted: VectorRequest<'_>,
         texts: Vec<String>,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let prefix = demand.prefix();
+        let prefix = wanted.prefix();
         let texts: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let mut vectors = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
         let mut takes_others = None;
         while let Some(mut batch) = waiting.pop() {
-            let most = self.habits().most;
+            let most = self.limits().most;
             let failure = if batch.len() > most {
                 let rest = batch.split_off(most);
                 waiting.extend([rest, batch]);
                 continue;
             } else {
-                match self.patiently(demand, &batch).await {
+                match self.request_with_retries(wanted, &batch).await {
                     Ok(found) => {
                         vectors.extend(found);
                         continue;
@@ -253,17 +253,17 @@ impl EmbeddingServer {
             }
             let is_split = batch.len() > 1 && is_too_large;
             if !is_split {
-                if !is_of_a_text || !demand.patience.leaves_out {
+                if !is_of_a_text || !wanted.patience.leaves_out {
                     return Err(EmbedError(failure.trouble()));
                 }
                 if takes_others.is_none() {
                     let plain = [format!("{prefix}{PLAIN_TEXT}")];
-                    takes_others = Some(self.patiently(demand, &plain).await.is_ok());
+                    takes_others = Some(self.request_with_retries(wanted, &plain).await.is_ok());
                 }
                 if takes_others == Some(false) {
                     return Err(EmbedError(failure.trouble()));
                 }
-                demand.patience.tries = TRIES_OF_A_PART;
+                wanted.patience.tries = TRIES_OF_A_PART;
             }
             if batch.len() > 1 {
                 let rest = batch.split_off(batch.len() / 2);
@@ -271,7 +271,7 @@ impl EmbeddingServer {
             } else {
                 let trouble = failure.trouble();
                 tracing::warn!(%trouble, "a text is left out");
-                self.habits().refused = Some(trouble);
+                self.limits().refused = Some(trouble);
                 vectors.push(Vec::new());
             }
         }
@@ -287,19 +287,19 @@ impl EmbeddingServer {
         ))
     }
 
-    async fn patiently(
+    async fn request_with_retries(
         &self,
-        demand: Demand<'_>,
+        wanted: VectorRequest<'_>,
         texts: &[String],
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
-        let Demand {
+        let VectorRequest {
             patience, waiting, ..
-        } = demand;
+        } = wanted;
         let begun = Instant::now();
         let mut tried = 0;
         let mut learned = 0;
         loop {
-            let (line, refusal) = match self.once(demand, texts).await {
+            let (line, refusal) = match self.request_vectors(wanted, texts).await {
                 Err(EmbeddingFailure::Passing(line, refusal)) => (line, refusal),
                 Err(EmbeddingFailure::Learned(line)) if learned == MOST_LESSONS => {
                     return Err(EmbeddingFailure::Refused(line));
@@ -325,24 +325,24 @@ impl EmbeddingServer {
         }
     }
 
-    async fn once(
+    async fn request_vectors(
         &self,
-        demand: Demand<'_>,
+        wanted: VectorRequest<'_>,
         texts: &[String],
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
         let request = self.http.post(self.site.url(&["embeddings"]));
-        let sent = self.body(demand, texts);
+        let sent = self.body(wanted, texts);
         let request = request.json(&sent);
         let (status, after, body) = self
-            .exchange(request, demand.patience.request, demand.waiting)
+            .exchange(request, wanted.patience.request, wanted.waiting)
             .await?;
         if !status.is_success() {
             let line = self.site.refusal(status, &body);
             let code = status.as_u16();
             if let 400 | 403 | 415 | 422 | 500 = code
-                && let Some(minded) = self.minded(&sent, &said(&body), &line)
+                && let Some(failure) = self.adapt_to_refusal(&sent, &said(&body), &line)
             {
-                return Err(minded);
+                return Err(failure);
             }
             return Err(match code {
                 413 => EmbeddingFailure::TooLarge(line),
@@ -359,56 +359,57 @@ impl EmbeddingServer {
             .map_err(|unusable| self.unusable(unusable, &sent, texts.len()))
     }
 
-    fn body<'a>(&self, demand: Demand<'a>, texts: &'a [String]) -> EmbeddingRequest<'a> {
-        let habits = self.habits();
-        let known = demand.model.form.input_type.as_ref();
-        let wanted = habits.input_type.as_ref().or(known);
-        let input_type = wanted.filter(|_| habits.takes_input_type).cloned();
-        let told = input_type.as_ref().map(|of| {
-            let value = match demand.kind {
+    fn body<'a>(&self, wanted: VectorRequest<'a>, texts: &'a [String]) -> EmbeddingRequest<'a> {
+        let limits = self.limits();
+        let known = wanted.model.form.input_type.as_ref();
+        let asked_for = limits.input_type.as_ref().or(known);
+        let input_type = asked_for.filter(|_| limits.takes_input_type).cloned();
+        let extra_fields = input_type.as_ref().map(|of| {
+            let value = match wanted.kind {
                 TextKind::Query => &of.query,
                 TextKind::Passage => &of.passage,
             };
             (of.field.clone(), value.clone())
         });
         EmbeddingRequest {
-            model: &demand.model.name,
+            model: &wanted.model.name,
             input: texts,
-            encoding_format: habits.takes_encoding.then_some("float"),
-            told: told.into_iter().collect(),
+            encoding_format: limits.takes_encoding.then_some("float"),
+            extra_fields: extra_fields.into_iter().collect(),
             input_type,
         }
     }
 
-    /// What an error that says this makes of the request, if it is one that can be made otherwise.
-    fn minded(
+    /// The failure that the words of an error tell, with what is learned from them for later requests;
+    /// `None` where they tell nothing that can be made otherwise.
+    fn adapt_to_refusal(
         &self,
         sent: &EmbeddingRequest<'_>,
         said: &str,
         line: &Trouble,
     ) -> Option<EmbeddingFailure> {
         let line = line.clone();
-        let mut habits = self.habits();
+        let mut limits = self.limits();
         Some(match self.data.refusal(said)? {
             RefusalKind::TooLarge => EmbeddingFailure::TooLarge(line),
             RefusalKind::TooMany if sent.input.len() == 1 => EmbeddingFailure::Refused(line),
             RefusalKind::TooMany => {
-                habits.most = (sent.input.len() / 2).clamp(1, habits.most);
+                limits.most = (sent.input.len() / 2).clamp(1, limits.most);
                 EmbeddingFailure::TooLarge(line)
             }
             // What another request has learned meanwhile holds for this one too.
             RefusalKind::Encoding if sent.encoding_format.is_some() => {
-                habits.takes_encoding = false;
+                limits.takes_encoding = false;
                 EmbeddingFailure::Learned(line)
             }
             RefusalKind::InputType => {
                 let asked = InputType::asked_for(said);
                 let is_told = sent.input_type.is_some();
-                let is_of_no_use = sent.input_type == habits.input_type;
-                if is_told && is_of_no_use && habits.input_type.as_ref() == Some(&asked) {
-                    habits.takes_input_type = false;
-                } else if habits.takes_input_type {
-                    habits.input_type = Some(asked);
+                let is_of_no_use = sent.input_type == limits.input_type;
+                if is_told && is_of_no_use && limits.input_type.as_ref() == Some(&asked) {
+                    limits.takes_input_type = false;
+                } else if limits.takes_input_type {
+                    limits.input_type = Some(asked);
                 } else if !is_told {
                     return None;
                 }
@@ -418,8 +419,8 @@ impl EmbeddingServer {
         })
     }
 
-    fn habits(&self) -> MutexGuard<'_, Habits> {
-        self.habits.lock().unwrap_or_else(PoisonError::into_inner)
+    fn limits(&self) -> MutexGuard<'_, LearnedLimits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Status, `Retry-After` and body. Everything that happens on the way is worth another try,
@@ -482,8 +483,8 @@ impl EmbeddingServer {
             Unusable::Error(error) => {
                 let line = self.site.error_object(&error);
                 let said = error_message(&error).unwrap_or_default();
-                let minded = self.minded(sent, &said, &line);
-                minded.unwrap_or(EmbeddingFailure::Refused(line))
+                let failure = self.adapt_to_refusal(sent, &said, &line);
+                failure.unwrap_or(EmbeddingFailure::Refused(line))
             }
             Unusable::Count(count) => {
                 let what = format!("{host} gave {count} vectors for {texts} texts");
@@ -492,7 +493,7 @@ impl EmbeddingServer {
                     return EmbeddingFailure::Final(line);
                 }
                 // Some servers take several texts for one.
-                self.habits().most = count;
+                self.limits().most = count;
                 EmbeddingFailure::TooLarge(line)
             }
             Unusable::Mixed(expected, found) => {
@@ -506,7 +507,7 @@ impl EmbeddingServer {
     }
 }
 
-impl<'a> Demand<'a> {
+impl<'a> VectorRequest<'a> {
     fn prefix(&self) -> &'a str {
         let form = &self.model.form;
         match self.kind {

@@ -70,7 +70,7 @@ impl Draft {
     }
 
     /// Notes something that the document holds and its text does not.
-    pub fn miss(&mut self, what: impl Into<String>) {
+    pub fn note_missing(&mut self, what: impl Into<String>) {
         let what = what.into();
         if self.missing.len() < MAX_MISSING && !self.missing.contains(&what) {
             self.missing.push(one_line(&what, MAX_NAME_CHARS));

@@ -95,11 +95,11 @@ impl PdfReader {
                 let declared = quality.declared_page_count.unwrap_or(0) as usize;
                 if declared > read {
                     let gone = declared - read;
-                    self.draft.miss(format!(
+                    self.draft.note_missing(format!(
                         "{gone} of {declared} pages: they are not in the file"
                     ));
                 } else if quality.pages_incomplete || quality.xref_reconstructed {
-                    self.draft.miss(
+                    self.draft.note_missing(
                         "the file is damaged or cut off: pages or parts of them may be missing",
                     );
                 }
@@ -150,7 +150,7 @@ impl PdfReader {
             ),
         ] {
             if !numbers.is_empty() {
-                draft.miss(format!("{} of {all}: {why}", pages_named(numbers)));
+                draft.note_missing(format!("{} of {all}: {why}", pages_named(numbers)));
             }
         }
         let mut is_ended = true;

@@ -89,7 +89,7 @@ impl TextCache {
         let before = Stamp::of(file.meta());
         let path = file.path().to_owned();
         let goal = self.dir.join(name(&path, before));
-        if let Some(known) = read_kept(&goal).filter(|kept| self.extractor.stands_by(kept)) {
+        if let Some(known) = read_kept(&goal).filter(|kept| self.extractor.is_up_to_date(kept)) {
             return known;
         }
         let made = self.extractor.extract(file, source, stop);

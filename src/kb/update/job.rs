@@ -64,7 +64,7 @@ pub struct UpdateReport {
     /// Files that are not in the index, and why.
     pub skipped: Vec<Skipped>,
     /// What documents hold and their texts do not, by their paths.
-    pub gaps: Vec<Gap>,
+    pub missing_texts: Vec<MissingText>,
     /// Passages that the embedding refuses, and that are found by their words only.
     pub unembedded: Vec<Unembedded>,
     /// Files that were looked at to find this out.
@@ -73,7 +73,7 @@ pub struct UpdateReport {
 
 /// A document that was not read to its last word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
+pub struct MissingText {
     /// As evidence names it.
     pub path: String,
     /// What is missing, a sentence each.

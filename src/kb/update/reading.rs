@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::changes::{Changes, SeenFiles, look_at};
-use super::job::{Gap, Job, Phase, UpdateReport};
+use super::job::{Job, MissingText, Phase, UpdateReport};
 use super::plan::{Suspect, looks_same, plan};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
@@ -320,7 +320,7 @@ impl Pass<'_> {
                 Ok(())
             }
             ReadOutcome::Text(document, missing) => {
-                self.report.gaps.push(Gap {
+                self.report.missing_texts.push(MissingText {
                     path: suspect.file.source.clone(),
                     missing,
                 });
@@ -340,7 +340,7 @@ impl Pass<'_> {
             return Ok(());
         }
         *self.removed.entry(gone.hash).or_default() += 1;
-        self.report.gaps.push(Gap {
+        self.report.missing_texts.push(MissingText {
             path: gone.source.clone(),
             missing: Vec::new(),
         });

@@ -4,10 +4,10 @@
 //! whole of it when it takes ten times as long. Only a stream that keeps saying something may go on,
 //! and who reads it sees to that.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
+use bytes::Bytes;
 use reqwest::Response;
 use tokio::time::timeout;
 
@@ -22,9 +22,6 @@ const WIRE_BYTES_PER_TOKEN: usize = 768;
 const WIRE_BYTES_BESIDE: usize = 128 * 1024;
 /// As much of an error page as is worth reading.
 const ERROR_BYTES: usize = 64 * 1024;
-
-/// A body in pieces.
-pub type Body = BoxStream<'static, Result<Vec<u8>, Broken>>;
 
 /// Why a body is not read any further.
 #[derive(Debug)]
@@ -62,43 +59,6 @@ impl Bounds {
     }
 }
 
-impl Broken {
-    /// What went wrong, of that site.
-    pub fn failure_at(self, site: &ChatSite) -> Failure {
-        match self {
-            Self::Failed(failure) => failure,
-            Self::TooMuch => site.too_much(),
-        }
-    }
-}
-
-/// The body in pieces, with the limits on silence and length applied.
-pub fn guarded(response: Response, site: ChatSite, bounds: Bounds) -> Body {
-    stream::unfold(Some((response, 0_usize)), move |state| {
-        let (site, bounds) = (site.clone(), bounds.clone());
-        async move {
-            let (mut response, received) = state?;
-            let failed = |failure| Some((Err(Broken::Failed(failure)), None));
-            let bytes = response.chunk();
-            let waiting = &bounds.waiting;
-            match waiting.wait_for(bounds.silence, received > 0, bytes).await {
-                Err(_) => failed(site.silent(bounds.silence, received > 0)),
-                Ok(Err(error)) => failed(site.transport(&error)),
-                Ok(Ok(None)) => None,
-                Ok(Ok(Some(bytes))) => {
-                    let received = received + bytes.len();
-                    if received > bounds.wire_bytes() {
-                        return Some((Err(Broken::TooMuch), None));
-                    }
-                    Some((Ok(bytes.to_vec()), Some((response, received))))
-                }
-            }
-        }
-    })
-    .fuse()
-    .boxed()
-}
-
 /// All of a small body, such as a listing.
 pub async fn collect(
     response: Response,
@@ -106,13 +66,18 @@ pub async fn collect(
     bounds: Bounds,
 ) -> Result<Vec<u8>, Failure> {
     let whole = bounds.whole();
-    let body = guarded(response, site.clone(), bounds);
-    let all = body.try_fold(Vec::new(), |mut all, bytes| async move {
-        all.extend_from_slice(&bytes);
+    let mut body = Body::new(response, site.clone(), bounds);
+    let reading = async {
+        let mut all = Vec::new();
+        while let Some(piece) = body.next_piece().await? {
+            all.extend_from_slice(&piece);
+        }
         Ok(all)
-    });
-    match timeout(whole, all).await {
-        Ok(all) => all.map_err(|broken| broken.failure_at(site)),
+    };
+    match timeout(whole, reading).await {
+        Ok(Err(Broken::Failed(failure))) => Err(failure),
+        Ok(Err(Broken::TooMuch)) => Err(site.too_much()),
+        Ok(Ok(all)) => Ok(all),
         Err(_) => Err(site.unfinished(whole)),
     }
 }
@@ -133,74 +98,92 @@ pub async fn words_of_error(mut response: Response, silence: Duration) -> Vec<u8
     body
 }
 
-/// A body line by line.
-pub struct Lines {
-    body: Body,
-    /// What came and is no line yet, from `start` on.
+/// A body, with the limits on silence and length applied.
+pub struct Body {
+    response: Option<Response>,
+    received: usize,
+    site: ChatSite,
+    bounds: Bounds,
+    /// Lines that were not taken yet.
+    lines: VecDeque<String>,
+    /// What came of the next line.
     begun: Vec<u8>,
-    start: usize,
-    /// Up to here it holds no end of a line.
-    searched: usize,
     /// Whether the last line ended with a carriage return.
     is_after_return: bool,
 }
 
-impl Lines {
-    /// The lines of this body.
-    pub fn of(body: Body) -> Self {
+impl Body {
+    /// Of a response of which nothing was read.
+    pub fn new(response: Response, site: ChatSite, bounds: Bounds) -> Self {
         Self {
-            body,
+            response: Some(response),
+            received: 0,
+            site,
+            bounds,
+            lines: VecDeque::new(),
             begun: Vec::new(),
-            start: 0,
-            searched: 0,
             is_after_return: false,
         }
     }
 
-    /// No lines.
-    pub fn none() -> Self {
-        Self::of(stream::empty().boxed())
+    /// Ends the connection; nothing more comes.
+    pub fn close(&mut self) {
+        self.response = None;
+        self.lines.clear();
+        self.begun.clear();
     }
 
     /// Whether some of the next line has come.
     pub fn is_within_line(&self) -> bool {
-        self.start < self.begun.len()
+        !self.begun.is_empty()
     }
 
     /// The next line without the white space around it; `None` at the end. A byte that is no UTF-8
     /// becomes U+FFFD.
-    pub async fn next(&mut self) -> Result<Option<String>, Broken> {
-        let line = loop {
-            let end = memchr::memchr2(b'\n', b'\r', &self.begun[self.searched..]);
-            if let Some(end) = end {
-                let end = self.searched + end;
-                let line = &self.begun[self.start..end];
-                // The second half of CR LF ends no line of its own.
-                let is_second_half =
-                    line.is_empty() && self.is_after_return && self.begun[end] == b'\n';
-                self.is_after_return = self.begun[end] == b'\r';
-                self.start = end + 1;
-                self.searched = self.start;
-                if is_second_half {
-                    continue;
-                }
-                break line;
-            }
-            self.begun.drain(..self.start);
-            self.start = 0;
-            self.searched = self.begun.len();
-            match self.body.next().await {
-                Some(piece) => self.begun.extend(piece?),
+    pub async fn next_line(&mut self) -> Result<Option<String>, Broken> {
+        while self.lines.is_empty() {
+            match self.next_piece().await? {
+                Some(piece) => piece.into_iter().for_each(|byte| self.push(byte)),
                 None if self.begun.is_empty() => return Ok(None),
-                None => {
-                    self.start = self.begun.len();
-                    self.searched = self.start;
-                    break &self.begun[..];
-                }
+                None => self.end_line(),
             }
+        }
+        Ok(self.lines.pop_front())
+    }
+
+    async fn next_piece(&mut self) -> Result<Option<Bytes>, Broken> {
+        let Some(response) = &mut self.response else {
+            return Ok(None);
         };
-        let line = String::from_utf8_lossy(line);
+        let (silence, has_begun) = (self.bounds.silence, self.received > 0);
+        let waiting = &self.bounds.waiting;
+        let piece = match waiting.wait_for(silence, has_begun, response.chunk()).await {
+            Ok(piece) => piece.map_err(|error| self.site.transport(&error)),
+            Err(_) => Err(self.site.silent(silence, has_begun)),
+        };
+        let piece = piece.map_err(Broken::Failed)?;
+        self.received += piece.as_ref().map_or(0, Bytes::len);
+        if self.received > self.bounds.wire_bytes() {
+            return Err(Broken::TooMuch);
+        }
+        Ok(piece)
+    }
+
+    fn push(&mut self, byte: u8) {
+        // The second half of CR LF ends no line of its own.
+        let is_second_half = byte == b'\n' && self.is_after_return;
+        self.is_after_return = byte == b'\r';
+        match byte {
+            b'\n' if is_second_half => {}
+            b'\n' | b'\r' => self.end_line(),
+            other => self.begun.push(other),
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.begun);
+        let line = String::from_utf8_lossy(&line);
         let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-        Ok(Some(line.to_owned()))
+        self.lines.push_back(line.to_owned());
     }
 }

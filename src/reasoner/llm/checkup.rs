@@ -16,7 +16,7 @@ use crate::agent::ports::{
     SynthesizeJob,
 };
 use crate::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Topic,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic,
 };
 use crate::protocol::RunId;
 
@@ -78,19 +78,16 @@ impl EndpointReasoner {
         let listed = self.exchange.endpoint.models(&waits).await;
         let listed = listed.map_err(|failure| failure.after(1))?;
         let mut known = listed.iter().flatten();
-        let main = known.find(|model| model.purpose == ModelUse::Chat);
-        if let Some(model) = main.filter(|_| !self.model.initialized()) {
-            let _ = self.model.set(self.take_listed(model));
+        if let Some(model) = known.find(|model| model.purpose == ModelUse::Chat) {
+            // One that was known before stays.
+            let _ = self.model.set(model.clone());
         }
         Ok(listed)
     }
 
     /// The model of a job. Where none is named the endpoint is asked.
     pub async fn model_of(&self, job: ModelJob) -> Result<&str, ReasonerError> {
-        match &self.jobs.of(job).model {
-            Some(model) => Ok(model),
-            None => self.main_model(None).await,
-        }
+        Ok(&self.model_for(job, None).await?.name)
     }
 
     /// A small judgement by the model of that job, within the job's limits.
@@ -152,18 +149,9 @@ impl EndpointReasoner {
 fn origin(run: &RunId, job: ModelJob) -> CallOrigin<'_> {
     CallOrigin {
         run,
-        node: node_of(job),
+        node: job.node(),
         calls: None,
         waits: None,
-    }
-}
-
-fn node_of(job: ModelJob) -> NodeName {
-    match job {
-        ModelJob::Analyze => NodeName::AnalyzeAndRoute,
-        ModelJob::Plan => NodeName::Plan,
-        ModelJob::Grade => NodeName::GradeEvidence,
-        ModelJob::Synthesize | ModelJob::SmallTalk => NodeName::Synthesize,
     }
 }
 

@@ -3,29 +3,27 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
-use serde_json::{Value, json};
+use reqwest::{Client, RequestBuilder, Response, Url};
+use serde_json::Value;
 
-use crate::agent::ports::{CallOrigin, CallWaits, ReasonerError};
+use crate::agent::ports::{CallWaits, ReasonerError};
 use crate::http::{self, ListedModel, models};
+use crate::text::one_line;
 
 use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
-use super::dialect::{Dialect, Dialects};
-use super::failure::{ChatSite, Failure};
+use super::dialect::Dialects;
+use super::failure::{ChatSite, Failure, NAME_MODEL};
 use super::marks::ReplyMarks;
 use super::overrides::LlmOverrides;
-use super::reply_schema::ReplySchema;
-use super::server::{Server, Structured};
+use super::request::ModelRequest;
+use super::server::Server;
 use super::stream::ChatReply;
-use super::wire::{Message, without_system};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -48,68 +46,6 @@ pub struct Endpoint {
     listing: http::Site,
     /// Whether what is asked is below `/v1` of an address that names a host alone.
     is_below_v1: AtomicBool,
-}
-
-/// One request.
-#[derive(Debug, Clone, Copy)]
-pub struct ModelRequest<'a> {
-    /// In whose name.
-    pub origin: CallOrigin<'a>,
-    /// Who is to reply.
-    pub model: &'a str,
-    /// What is said.
-    pub messages: &'a [Message],
-    /// How it is said.
-    pub dialect: Dialect,
-    /// What the reply looks like; none where it is an answer.
-    pub schema: Option<&'a ReplySchema>,
-    /// 0 is repeatable.
-    pub temperature: f64,
-    /// Where the reply ends at the latest.
-    pub max_tokens: u32,
-    /// Where waiting is reported.
-    pub waiting: &'a CallWaits,
-}
-
-impl ModelRequest<'_> {
-    fn body(&self) -> Value {
-        let dialect = self.dialect;
-        let messages = if dialect.system {
-            Cow::Borrowed(self.messages)
-        } else {
-            Cow::Owned(without_system(self.messages))
-        };
-        let mut body = json!({
-            "model": self.model,
-            "messages": messages,
-            "stream": dialect.stream,
-        });
-        if dialect.temperature {
-            body["temperature"] = self.temperature.into();
-        }
-        if let Some(name) = dialect.limit.as_str() {
-            body[name] = self.max_tokens.into();
-        }
-        if dialect.stream && dialect.asks_usage {
-            body["stream_options"] = json!({"include_usage": true});
-        }
-        let form = self.schema.and_then(|it| response_format(dialect, it));
-        if let Some(form) = form {
-            body["response_format"] = form;
-        }
-        body
-    }
-}
-
-fn response_format(dialect: Dialect, schema: &ReplySchema) -> Option<Value> {
-    match dialect.structured {
-        Structured::JsonSchema => Some(json!({
-            "type": "json_schema",
-            "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema(dialect.bounds)},
-        })),
-        Structured::JsonObject => Some(json!({"type": "json_object"})),
-        Structured::Prompt => None,
-    }
 }
 
 impl Endpoint {
@@ -146,19 +82,20 @@ impl Endpoint {
     }
 
     /// Sends the messages; the reply is read as it comes.
-    pub async fn chat(&self, request: ModelRequest<'_>) -> Result<ChatReply, Failure> {
+    pub async fn chat(&self, request: &ModelRequest<'_>) -> Result<ChatReply, Failure> {
         let bounds = Bounds {
             silence: self.timeout,
             tokens: request.max_tokens,
             waiting: request.waiting.clone(),
         };
         let body = request.body();
+        let origin = request.wanted.origin;
         let post = |url| {
             self.site
                 .http
                 .authorized(self.http.post(url))
-                .header(RUN, &*request.origin.run.0)
-                .header(NODE, request.origin.node.as_str())
+                .header(RUN, &*origin.run.0)
+                .header(NODE, origin.node.as_str())
                 // A gateway that compresses a stream holds its pieces back; one that does so all the
                 // same is understood.
                 .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
@@ -170,15 +107,12 @@ impl Endpoint {
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
         {
-            let what = format!(
-                "bytes packed as {}",
-                String::from_utf8_lossy(encoding.as_bytes())
-            );
-            return Err(self.site.not_a_reply(&crate::text::one_line(&what, 40)));
+            let encoding = String::from_utf8_lossy(encoding.as_bytes());
+            let what = one_line(&format!("bytes packed as {encoding}"), 40);
+            return Err(self.site.not_a_reply(&what));
         }
+        let (site, marks) = (self.site.clone(), Arc::clone(&self.marks));
         let thoughts = self.server.thoughts.clone();
-        let marks = Arc::clone(&self.marks);
-        let site = self.site.clone();
         Ok(ChatReply::new(response, site, bounds, thoughts, marks))
     }
 
@@ -187,10 +121,7 @@ impl Endpoint {
     pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<ListedModel>>, Failure> {
         let get = |url| self.listing.authorized(self.http.get(url));
         let response = self.reach_below_root(&["models"], get, waiting).await?;
-        if let StatusCode::NOT_FOUND
-        | StatusCode::METHOD_NOT_ALLOWED
-        | StatusCode::NOT_IMPLEMENTED = response.status()
-        {
+        if matches!(response.status().as_u16(), 404 | 405 | 501) {
             return Ok(None);
         }
         let response = self.accepted(response).await?;
@@ -204,7 +135,7 @@ impl Endpoint {
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
         let listed = models(&listing);
         if listed.is_empty() {
-            return Err(self.site.no_model());
+            return Err(self.site.unusable("lists no model", NAME_MODEL));
         }
         Ok(Some(listed))
     }
@@ -217,31 +148,24 @@ impl Endpoint {
         waiting: &CallWaits,
     ) -> Result<Response, Failure> {
         let below_v1 = [&["v1"], path].concat();
-        if self.is_below_v1.load(Ordering::Relaxed) {
-            return self
-                .reach(request(self.site.http.url(&below_v1)), waiting)
-                .await;
-        }
-        let response = self
-            .reach(request(self.site.http.url(path)), waiting)
-            .await?;
-        let is_unknown = |status| {
-            matches!(
-                status,
-                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-            )
+        let reach = async |path: &[&str]| {
+            let request = request(self.site.http.url(path));
+            self.reach(request, waiting).await
         };
-        if self.site.http.base().path() != "/" || !is_unknown(response.status()) {
+        if self.is_below_v1.load(Ordering::Relaxed) {
+            return reach(&below_v1).await;
+        }
+        let response = reach(path).await?;
+        let is_known = |response: &Response| !matches!(response.status().as_u16(), 404 | 405);
+        if self.site.http.base().path() != "/" || is_known(&response) {
             return Ok(response);
         }
-        let again = self
-            .reach(request(self.site.http.url(&below_v1)), waiting)
-            .await?;
-        if is_unknown(again.status()) {
-            return Ok(response);
+        let again = reach(&below_v1).await?;
+        if is_known(&again) {
+            self.is_below_v1.store(true, Ordering::Relaxed);
+            return Ok(again);
         }
-        self.is_below_v1.store(true, Ordering::Relaxed);
-        Ok(again)
+        Ok(response)
     }
 
     async fn reach(
@@ -251,28 +175,19 @@ impl Endpoint {
     ) -> Result<Response, Failure> {
         let request = request.headers(self.server.headers.clone());
         let again = request.try_clone();
-        match (self.once(request, waiting).await?, again) {
-            (Ok(response), _) => Ok(response),
+        let send = async |request: RequestBuilder| {
+            let response = waiting.wait_for(self.timeout, false, request.send());
+            response
+                .await
+                .map_err(|_| self.site.silent(self.timeout, false))
+        };
+        let outcome = match (send(request).await?, again) {
             // A kept connection that the server closed in the meantime: the server has not seen the
             // request, so it is made again, on a new one.
-            (Err(error), Some(again)) if is_stale(&error) => self
-                .once(again, waiting)
-                .await?
-                .map_err(|error| self.site.transport(&error)),
-            (Err(error), _) => Err(self.site.transport(&error)),
-        }
-    }
-
-    /// The inner error is the connection's; silence is reported as such.
-    async fn once(
-        &self,
-        request: RequestBuilder,
-        waiting: &CallWaits,
-    ) -> Result<Result<Response, reqwest::Error>, Failure> {
-        waiting
-            .wait_for(self.timeout, false, request.send())
-            .await
-            .map_err(|_| self.site.silent(self.timeout, false))
+            (Err(error), Some(again)) if is_stale(&error) => send(again).await?,
+            (outcome, _) => outcome,
+        };
+        outcome.map_err(|error| self.site.transport(&error))
     }
 
     async fn accepted(&self, response: Response) -> Result<Response, Failure> {
@@ -283,16 +198,6 @@ impl Endpoint {
         let headers = response.headers().clone();
         let body = words_of_error(response, self.timeout).await;
         Err(self.site.refusal(status, &headers, &body))
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("site", &self.site)
-            .field("server", &self.server.name)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
     }
 }
 

@@ -40,6 +40,19 @@ pub struct Dialect {
     pub context: Option<usize>,
 }
 
+type FieldSwitch = fn(&mut Dialect) -> &mut bool;
+
+/// Fields of a request that can be left out, and by which kind of refusal.
+const FIELDS: [(FieldSwitch, ErrorKind, &str); 3] = [
+    (
+        |it| &mut it.temperature,
+        ErrorKind::Temperature,
+        "a temperature",
+    ),
+    (|it| &mut it.asks_usage, ErrorKind::Usage, "stream_options"),
+    (|it| &mut it.stream, ErrorKind::NoStream, "a stream"),
+];
+
 impl Dialect {
     fn of(server: &Server) -> Self {
         Self {
@@ -66,6 +79,10 @@ impl Dialect {
         structured: bool,
     ) -> Option<(Self, &'static str)> {
         let tells = |kind| wordings.tell(kind, said);
+        if tells(ErrorKind::NoSystem) {
+            let is_sent = std::mem::replace(&mut self.system, false);
+            return is_sent.then_some((self, "a system message"));
+        }
         if self.limit != LimitField::None && tells(ErrorKind::LimitName) {
             self.limit = match self.limit {
                 _ if tells(ErrorKind::LimitSize) => LimitField::None,
@@ -77,19 +94,12 @@ impl Dialect {
             };
             return Some((self, "this token limit"));
         }
-        let fields = [
-            (self.temperature, ErrorKind::Temperature, "a temperature"),
-            (self.asks_usage, ErrorKind::Usage, "stream_options"),
-            (self.stream, ErrorKind::NoStream, "a stream"),
-        ];
-        let refused = fields
-            .into_iter()
-            .find(|(is_sent, kind, _)| *is_sent && tells(*kind));
-        if let Some((_, kind, name)) = refused {
-            self.temperature &= kind != ErrorKind::Temperature;
-            self.asks_usage &= kind != ErrorKind::Usage;
-            self.stream &= kind != ErrorKind::NoStream;
-            return Some((self, name));
+        for (field, kind, name) in FIELDS {
+            let is_sent = field(&mut self);
+            if *is_sent && tells(kind) {
+                *is_sent = false;
+                return Some((self, name));
+            }
         }
         if !structured {
             return None;

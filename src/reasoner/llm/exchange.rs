@@ -5,35 +5,34 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use crate::agent::ports::{
-    AnswerSink, CallLog, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
-};
+use crate::agent::ports::{CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
 use crate::domain::Usage;
 use crate::http::ListedModel;
+use crate::protocol::RunId;
 
-use super::client::{Endpoint, ModelRequest};
+use super::client::Endpoint;
 use super::dialect::Dialect;
-use super::failure::{Cure, Failure, Sizes};
-use super::job::{JobSettings, ModelJob};
+use super::failure::{Failure, Retry, Sizes};
 use super::marks::Ended;
-use super::overflow::shorter;
 use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::read::judgement;
-use super::reply_schema::ReplySchema;
+use super::request::{ModelRequest, ReplyWanted, tokens_of};
 use super::room::Room;
 use super::stream::ChatReply;
 use super::think::{Thinking, judgement_in};
 use super::tokens::estimate;
-use super::wire::{Message, TokenCount};
 
 /// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;
 /// A prompt is shortened so often at most.
 const MOST_SHORTENINGS: u32 = 8;
+/// After so many judgements of a run that fitted nowhere its model is asked for none.
+const MOST_MISFITS: u32 = 2;
 /// A prompt of fewer tokens fits into any context.
 const SMALL_PROMPT: usize = 1_500;
 /// Estimates of tokens are off by less than this share.
@@ -41,371 +40,65 @@ const FAR_BELOW: f64 = 0.6;
 /// The sizes of contexts are multiples of this.
 const CONTEXT_STEP: usize = 1_024;
 
-/// What is wanted of the model.
-pub struct ReplyWanted<'a> {
-    /// What is to be done.
-    pub job: ModelJob,
-    /// In whose name.
-    pub origin: CallOrigin<'a>,
-    /// Who is to reply.
-    pub model: &'a str,
-    /// The job's limits.
-    pub settings: &'a JobSettings,
-    /// What the reply looks like; none where it is an answer.
-    pub schema: Option<ReplySchema>,
-    /// What is said, within a room.
-    pub messages: &'a (dyn Fn(&Room) -> Vec<Message> + Sync),
-    /// Where an answer goes as it comes; a judgement is read as a whole.
-    pub out: Option<&'a AnswerSink>,
-    /// How many tokens the model reads, where a setting or the server's listing says so.
-    pub context: Option<usize>,
-}
-
-impl ReplyWanted<'_> {
-    /// Where the reply ends at the latest.
-    fn tokens(&self, dialect: Dialect) -> u32 {
-        let items = self.schema.as_ref().map_or(0, |schema| schema.items);
-        let thinks = dialect.thinking != Thinking::Unknown;
-        let tokens = self.settings.max_tokens;
-        tokens
-            .unwrap_or_else(|| self.job.tokens(items, thinks))
-            .min(dialect.longest_reply.unwrap_or(u32::MAX))
-    }
-}
-
 /// What a model replied.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct ModelReply {
     /// Its text, without thoughts.
     pub text: String,
     /// Whether a person has seen what turned out to be thought.
     pub is_taken_back: bool,
     /// Whether the model could not be asked, because nothing would have fitted.
-    pub is_unasked: bool,
+    pub is_skipped: bool,
     /// What it cost.
     pub usage: Usage,
     /// What went on meanwhile, one warning each.
     pub warnings: Vec<Caveat>,
-    /// Why it ended.
-    pub end: Ended,
 }
 
 /// Speaks with one endpoint.
-#[derive(Debug)]
 pub struct ChatExchange {
     /// Who is asked.
     pub endpoint: Endpoint,
     /// How often the same may be asked again.
-    pub retries: u32,
-    /// What tokens cost.
-    pub prices: Prices,
-}
-
-/// What is asked next, and what went on so far.
-struct Attempt<'a> {
-    dialect: Dialect,
-    room: Room,
-    /// About how many tokens a prompt takes in any case.
-    fixed: usize,
-    warnings: Vec<Caveat>,
-    /// What was paid for replies that could not be used.
-    lost: Usage,
-    retried: u32,
-    adapted: u32,
-    shortened: u32,
-    requests: u32,
-    note: CallNote<'a>,
-}
-
-/// What is noted of a call when it ends, also where it is dropped because the run was cancelled.
-struct CallNote<'a> {
-    log: Option<&'a CallLog>,
-    begun: Instant,
-    call: ModelCall,
-}
-
-impl Drop for CallNote<'_> {
-    fn drop(&mut self) {
-        self.call.ms = self.begun.elapsed().as_micros() as f64 / 1000.0;
-        if let Some(log) = self.log {
-            log.note(std::mem::take(&mut self.call));
-        }
-    }
+    retries: u32,
+    prices: Prices,
+    /// How many judgements of the latest run were too long for each model.
+    misfits: Mutex<(Option<RunId>, HashMap<String, u32>)>,
 }
 
 impl ChatExchange {
+    /// Sends nothing yet.
+    pub fn new(endpoint: Endpoint, retries: u32, prices: Prices) -> Self {
+        Self {
+            endpoint,
+            retries,
+            prices,
+            misfits: Mutex::default(),
+        }
+    }
+
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
-    pub async fn hold(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
-        let dialect = self.endpoint.dialects.of_model(wanted.model);
-        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
-        let context = wanted.context.or(dialect.context);
-        let mut attempt = Attempt {
-            dialect,
-            room: Room::in_context(context, wanted.tokens(dialect), fixed),
-            fixed,
-            warnings: Vec::new(),
-            lost: Usage::default(),
-            retried: 0,
-            adapted: 0,
-            shortened: 0,
-            requests: 0,
-            note: CallNote {
-                log: wanted.origin.calls,
-                begun: Instant::now(),
-                call: ModelCall {
-                    model: wanted.model.to_owned(),
-                    ..ModelCall::default()
-                },
-            },
-        };
-        let held = self.ask(&wanted, &mut attempt).await;
-        let call = &mut attempt.note.call;
-        let mut spent = attempt.lost;
-        match &held {
-            Ok(reply) => {
-                spent = reply.usage;
-                call.reply = Some(reply.text.clone());
-            }
-            Err(_) => spent.add(Usage {
-                prompt_tokens: call.prompt_tokens,
-                completion_tokens: call.completion_tokens,
-                ..Usage::default()
-            }),
-        }
-        call.prompt_tokens = spent.prompt_tokens;
-        call.completion_tokens = spent.completion_tokens;
-        held
-    }
-
-    async fn ask(
-        &self,
-        wanted: &ReplyWanted<'_>,
-        attempt: &mut Attempt<'_>,
-    ) -> Result<ModelReply, ReasonerError> {
-        let waiting = CallWaits::for_tokens(wanted.origin.waits);
-        loop {
-            let messages = (wanted.messages)(&attempt.room);
-            attempt.note.call.retries = attempt.requests;
-            attempt.requests += 1;
-            attempt.note.call.prompt = written(&messages);
-            let dialect = attempt.dialect;
-            let request = ModelRequest {
-                origin: wanted.origin,
-                model: wanted.model,
-                messages: &messages,
-                dialect,
-                schema: wanted.schema.as_ref(),
-                temperature: wanted.settings.temperature,
-                max_tokens: wanted.tokens(dialect),
-                waiting: &waiting,
-            };
-            let marks = Arc::clone(&self.endpoint.marks);
-            let mut partial = PartialReply::new(wanted.out, &waiting, marks, dialect.thinking);
-            match self.once(request, &mut partial, attempt).await {
-                Ok(reply) => {
-                    if let Some(reply) = self.accept(wanted, attempt, &request, &reply, partial) {
-                        return Ok(reply);
-                    }
-                }
-                Err(failure) if partial.is_shown() => {
-                    let shown = partial.filter.shown;
-                    attempt.note.call.completion_tokens = Some(estimate(&shown) as u64);
-                    attempt.note.call.reply = Some(shown);
-                    return Err(failure.within_an_answer());
-                }
-                Err(failure) => {
-                    let may_pass = failure.cure.pause(1).is_some();
-                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
-                    let is_too_long = matches!(failure.cure, Cure::Shorter(_));
-                    let cured = self.cure(failure, &request, attempt).await;
-                    if is_too_long && wanted.out.is_none() && cured.is_err() {
-                        return Ok(unasked(attempt));
-                    }
-                    cured?;
-                }
-            }
-        }
-    }
-
-    /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
-    /// or with less evidence.
-    fn accept(
-        &self,
-        wanted: &ReplyWanted<'_>,
-        attempt: &mut Attempt<'_>,
-        request: &ModelRequest<'_>,
-        reply: &ChatReply,
-        partial: PartialReply<'_>,
-    ) -> Option<ModelReply> {
-        let is_judgement = wanted.out.is_none();
-        let text = if is_judgement {
-            let others = [&*reply.calls(), reply.thoughts()];
-            let said = judgement(&partial.filter.reply, &others);
-            judgement_in(&self.endpoint.marks, said)
-        } else {
-            partial.filter.shown
-        };
-        let usage = self.cost(request, reply, &text);
-        let dialect = &mut attempt.dialect;
-        let began = partial.filter.reading.began;
-        let has_thought = !reply.thoughts().is_empty()
-            || began != Thinking::Unknown
-            || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
-        let may_be_longer = wanted.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
-        let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
-        let is_unknown = dialect.thinking == Thinking::Unknown;
-        if is_judgement && is_cut && has_thought && may_be_longer && is_unknown {
-            dialect.thinking = Thinking::First;
-            attempt.lost.add(usage);
-            return None;
-        }
-        // A reply that ends far below its limit has reached the end of the context.
-        let got = usage.completion_tokens.unwrap_or_default();
-        let is_counted = reply.count.is_some_and(|count| count.completion.is_some());
-        let is_full = reply.end == Ended::Limit
-            && is_counted
-            && dialect.limit.as_str().is_some()
-            && got * 2 < u64::from(request.max_tokens);
-        if is_judgement && is_full && attempt.shortened < 2 {
-            attempt.shortened += 1;
-            if attempt.shorten(tokens_of(request.messages), None) {
-                attempt.lost.add(usage);
-                return None;
-            }
-        }
-        let dialect = &mut attempt.dialect;
-        if began == Thinking::Unopened {
-            dialect.thinking = began;
-        }
-        if let Some((read, caveat)) = self.truncation(request, reply) {
-            dialect.context = Some(read);
-            attempt.warnings.push(caveat);
-        }
-        self.endpoint.dialects.learn(request.model, *dialect);
-        self.note_ending(attempt, reply, is_judgement, is_full.then_some(got));
-        if partial.is_taken_back {
-            attempt.warnings.push(Caveat {
-                code: "thought_shown",
-                message: "the model thought aloud without saying so: only what it said after \
-                          that is its answer"
-                    .to_owned(),
+    pub async fn reply_to(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
+        if wanted.is_judgement() && self.count_misfits(&wanted, 0) >= MOST_MISFITS {
+            return Ok(ModelReply {
+                is_skipped: true,
+                ..ModelReply::default()
             });
         }
-        attempt.lost.add(usage);
-        Some(ModelReply {
-            text,
-            is_taken_back: partial.is_taken_back,
-            is_unasked: false,
-            usage: Usage {
-                calls: usage.calls,
-                priced_calls: usage.priced_calls,
-                ..attempt.lost
-            },
-            warnings: std::mem::take(&mut attempt.warnings),
-            end: reply.end,
-        })
+        Call::new(self, &wanted).reply().await
     }
 
-    /// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others
-    /// count wrongly at times, so the count must be one at which contexts end.
-    fn truncation(&self, request: &ModelRequest<'_>, reply: &ChatReply) -> Option<(usize, Caveat)> {
-        let count = reply.count?;
-        // Some servers count apart what was cached.
-        let read = (count.prompt? + count.cached.unwrap_or_default()) as usize;
-        let sent = tokens_of(request.messages);
-        let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
-        let is_cutting = self.endpoint.server.cuts_prompts || is_at_end;
-        let is_far_below = (read as f64) < sent as f64 * FAR_BELOW;
-        if read < CONTEXT_STEP || sent < SMALL_PROMPT || !is_cutting || !is_far_below {
-            return None;
-        }
-        let host = self.endpoint.site.host();
-        let message = format!(
-            "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise its \
-             context size (num_ctx), or set KB_AGENT_LLM_CONTEXT_TOKENS"
-        );
-        let code = "prompt_truncated";
-        Some((read, Caveat { code, message }))
-    }
-
-    /// Says what went on before there was this reply, and why its end may be missing; `full_after` that
-    /// many tokens the context was full.
-    fn note_ending(
-        &self,
-        attempt: &mut Attempt<'_>,
-        reply: &ChatReply,
-        is_judgement: bool,
-        full_after: Option<u64>,
-    ) {
-        let host = self.endpoint.site.host();
-        if attempt.retried > 0 {
-            attempt.warnings.push(Caveat {
-                code: "endpoint_retried",
-                message: format!("{host} answered at attempt {}", attempt.retried + 1),
-            });
-        }
-        let ending = reply.cut_short().map(|ending| match full_after {
-            Some(tokens) => format!(
-                "{host} stopped at its token limit after {tokens} tokens, because the model's context \
-                 is full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
-            ),
-            None => ending,
-        });
-        let code = if is_judgement {
-            "reply_cut_short"
-        } else {
-            "answer_cut_short"
+    /// Waits before the same is asked again; false where that helps nothing.
+    async fn pause(&self, failure: &Failure, retried: &mut u32, waiting: &CallWaits) -> bool {
+        let pause = failure.retry.pause(*retried + 1);
+        let Some(pause) = pause.filter(|_| *retried < self.retries) else {
+            return false;
         };
-        let ending = ending.map(|message| Caveat { code, message });
-        attempt.warnings.extend(ending);
-    }
-
-    /// Does about a failure what can be done; it is the error where that is nothing.
-    async fn cure(
-        &self,
-        failure: Failure,
-        tried: &ModelRequest<'_>,
-        next: &mut Attempt<'_>,
-    ) -> Result<(), ReasonerError> {
-        if let Some(pause) = self.pause(&failure.cure, next.retried) {
-            let (attempt, attempts) = (next.retried + 2, self.attempts());
-            tried
-                .waiting
-                .retry(failure.status, pause, attempt, attempts);
-            tokio::time::sleep(pause).await;
-            next.retried += 1;
-            return Ok(());
-        }
-        let other = match &failure.cure {
-            Cure::Shorter(sizes) if next.fit(tried, *sizes) => return Ok(()),
-            Cure::WithoutSystem if tried.dialect.system => {
-                let system = false;
-                Some((
-                    Dialect {
-                        system,
-                        ..tried.dialect
-                    },
-                    "a system message",
-                ))
-            }
-            Cure::Otherwise(said) if next.adapted < MOST_ADAPTATIONS => {
-                let wordings = &self.endpoint.site.wordings;
-                let is_structured = tried.schema.is_some();
-                tried.dialect.without(wordings, said, is_structured)
-            }
-            _ => None,
-        };
-        let Some((dialect, without)) = other else {
-            return Err(failure.after(next.retried + 1));
-        };
-        next.adapted += 1;
-        next.dialect = dialect;
-        let host = self.endpoint.site.host();
-        next.warnings.push(Caveat {
-            code: "endpoint_adapted",
-            message: format!("{host} refuses {without}: done without"),
-        });
-        Ok(())
+        *retried += 1;
+        let attempts = self.retries.saturating_add(1);
+        waiting.retry(failure.status, pause, *retried + 1, attempts);
+        tokio::time::sleep(pause).await;
+        true
     }
 
     /// The models that the endpoint lists, asked for as patiently as for a reply.
@@ -416,42 +109,148 @@ impl ChatExchange {
         let waiting = CallWaits::for_bytes(waits);
         let mut retried = 0;
         loop {
-            let failure = match self.endpoint.models(&waiting).await {
+            match self.endpoint.models(&waiting).await {
                 Ok(listed) => return Ok(listed),
-                Err(failure) => failure,
-            };
-            let Some(pause) = self.pause(&failure.cure, retried) else {
-                return Err(failure.after(retried + 1));
-            };
-            waiting.retry(failure.status, pause, retried + 2, self.attempts());
-            tokio::time::sleep(pause).await;
-            retried += 1;
+                Err(failure) if self.pause(&failure, &mut retried, &waiting).await => {}
+                Err(failure) => return Err(failure.after(retried + 1)),
+            }
         }
     }
 
-    /// How often the same may be asked, the first time included.
-    fn attempts(&self) -> u32 {
-        self.retries.saturating_add(1)
+    /// What the server counted; where it has not, an estimate that says so.
+    fn usage_of(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
+        let mut usage = reply.counted.unwrap_or(Usage::ONE_CALL);
+        usage.estimated = usage.prompt_tokens.is_none() || usage.completion_tokens.is_none();
+        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
+        usage.prompt_tokens.get_or_insert(request.sent as u64);
+        usage.completion_tokens.get_or_insert_with(got);
+        let server = &self.endpoint.server.name;
+        self.prices
+            .set_cost(&mut usage, server, request.wanted.model);
+        usage
     }
 
-    /// How long to wait before the same is asked again; `None` where it is not.
-    fn pause(&self, cure: &Cure, retried: u32) -> Option<Duration> {
-        cure.pause(retried + 1).filter(|_| retried < self.retries)
+    /// How many judgements of this run were too long for the model, `more` of them just now.
+    fn count_misfits(&self, wanted: &ReplyWanted<'_>, more: u32) -> u32 {
+        let misfits = self.misfits.lock();
+        let mut misfits = misfits.unwrap_or_else(PoisonError::into_inner);
+        let (run, models) = &mut *misfits;
+        if run.as_ref() != Some(wanted.origin.run) {
+            *run = Some(wanted.origin.run.clone());
+            models.clear();
+        }
+        let count = models.entry(wanted.model.to_owned()).or_default();
+        *count += more;
+        *count
+    }
+}
+
+/// One call: what is asked next, and what went on so far.
+struct Call<'a> {
+    exchange: &'a ChatExchange,
+    wanted: &'a ReplyWanted<'a>,
+    dialect: Dialect,
+    room: Room,
+    /// About how many tokens a prompt takes in any case.
+    fixed: usize,
+    warnings: Vec<Caveat>,
+    /// What was paid so far, also for replies that could not be used.
+    spent: Usage,
+    /// About how many tokens the request takes that is on its way or failed.
+    pending: Usage,
+    retried: u32,
+    adapted: u32,
+    shortened: u32,
+    begun: Instant,
+    log_entry: ModelCall,
+}
+
+impl Drop for Call<'_> {
+    /// Notes the call, also where it is dropped because the run was cancelled.
+    fn drop(&mut self) {
+        if let Some(log) = self.wanted.origin.calls {
+            self.spent.add(self.pending);
+            let entry = std::mem::take(&mut self.log_entry);
+            log.note(ModelCall {
+                model: self.wanted.model.to_owned(),
+                prompt_tokens: self.spent.prompt_tokens,
+                completion_tokens: self.spent.completion_tokens,
+                ms: self.begun.elapsed().as_micros() as f64 / 1000.0,
+                ..entry
+            });
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    fn new(exchange: &'a ChatExchange, wanted: &'a ReplyWanted<'a>) -> Self {
+        let dialect = exchange.endpoint.dialects.of_model(wanted.model);
+        let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
+        let context = wanted.context.or(dialect.context);
+        Self {
+            exchange,
+            wanted,
+            dialect,
+            room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
+            fixed,
+            warnings: Vec::new(),
+            spent: Usage::default(),
+            pending: Usage::default(),
+            retried: 0,
+            adapted: 0,
+            shortened: 0,
+            begun: Instant::now(),
+            log_entry: ModelCall::default(),
+        }
+    }
+
+    async fn reply(mut self) -> Result<ModelReply, ReasonerError> {
+        let wanted = self.wanted;
+        let waiting = CallWaits::for_tokens(wanted.origin.waits);
+        loop {
+            let request = ModelRequest::new(wanted, self.dialect, &self.room, &waiting);
+            self.log_entry.prompt = request.prompt();
+            let marks = Arc::clone(&self.exchange.endpoint.marks);
+            let mut partial = PartialReply::new(&request, marks);
+            match self.send_and_read(&request, &mut partial).await {
+                Ok(reply) => {
+                    if let Some(reply) = self.accept(&request, &reply, partial) {
+                        return Ok(reply);
+                    }
+                }
+                Err(failure) if partial.is_shown() => {
+                    let shown = partial.filter.shown;
+                    self.pending.completion_tokens = Some(estimate(&shown) as u64);
+                    self.log_entry.reply = Some(shown);
+                    return Err(failure.within_an_answer());
+                }
+                Err(failure) => {
+                    let may_pass = failure.retry.pause(1).is_some();
+                    tracing::debug!(line = %failure.error, may_pass, "a request failed");
+                    let is_too_long = matches!(failure.retry, Retry::WithLess(_));
+                    match self.prepare_retry(failure, &request).await {
+                        Err(_) if is_too_long && wanted.is_judgement() => return Ok(self.skip()),
+                        prepared => prepared?,
+                    }
+                }
+            }
+            self.log_entry.retries += 1;
+        }
     }
 
     /// One request, read to its end.
-    async fn once(
-        &self,
-        request: ModelRequest<'_>,
+    async fn send_and_read(
+        &mut self,
+        request: &ModelRequest<'_>,
         partial: &mut PartialReply<'_>,
-        attempt: &mut Attempt<'_>,
     ) -> Result<ChatReply, Failure> {
-        let mut reply = self.endpoint.chat(request).await?;
+        let endpoint = &self.exchange.endpoint;
+        let mut reply = endpoint.chat(request).await?;
         // From now on it is paid for.
-        attempt.note.call.prompt_tokens = Some(tokens_of(request.messages) as u64);
+        self.pending.prompt_tokens = Some(request.sent as u64);
         loop {
-            let piece = match reply.next_text().await {
-                Ok(Some(piece)) => piece,
+            match reply.next_text().await {
+                Ok(Some(piece)) => partial.push(&piece, &mut reply).await,
                 Ok(None) => break,
                 Err(failure) => {
                     // What came is kept, also what was held back, unless it is thought.
@@ -460,29 +259,17 @@ impl ChatExchange {
                     }
                     return Err(failure);
                 }
+            }
+        }
+        if self.wanted.is_judgement() {
+            return match reply.end {
+                Ended::BrokeOff | Ended::Damaged => Err(endpoint.site.cut_off()),
+                _ => Ok(reply),
             };
-            if !reply.thoughts().is_empty() {
-                partial.filter.trust();
-            }
-            partial.push(&piece).await;
-            if partial.repeats_itself() {
-                reply.stop(Ended::Repeating);
-            } else if partial.out.is_some() && partial.filter.reading.is_over() {
-                reply.stop(Ended::Complete);
-            }
         }
         // What was thought until something ended the reply is no answer.
-        let is_over = matches!(reply.end, Ended::Complete | Ended::Unsaid);
-        let is_thought = !is_over && partial.filter.thought().is_some();
-        if partial.out.is_none() {
-            let is_broken = matches!(reply.end, Ended::BrokeOff | Ended::Damaged);
-            return if is_broken {
-                Err(self.endpoint.site.cut_off())
-            } else {
-                Ok(reply)
-            };
-        }
-        if !is_thought {
+        let has_ended = matches!(reply.end, Ended::Complete | Ended::Unsaid);
+        if has_ended || partial.filter.thought().is_none() {
             partial.finish().await;
         }
         if partial.is_shown() {
@@ -492,39 +279,193 @@ impl ChatExchange {
         }
     }
 
-    /// What the server counted; where it has not, an estimate that says so.
-    fn cost(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
-        let count = reply.count.unwrap_or_default();
-        let estimated = count.prompt.is_none() || count.completion.is_none();
-        let sent = || tokens_of(request.messages) as u64;
-        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
-        let counted = TokenCount {
-            prompt: count.prompt.or_else(|| Some(sent())),
-            completion: count.completion.or_else(|| Some(got())),
-            ..count
-        };
-        let server = &self.endpoint.server.name;
-        self.prices.usage(server, request.model, counted, estimated)
+    /// The reply, and what is learnt from it; `None` where it is asked for again, with more room to think
+    /// or with less evidence.
+    fn accept(
+        &mut self,
+        request: &ModelRequest<'_>,
+        reply: &ChatReply,
+        partial: PartialReply<'_>,
+    ) -> Option<ModelReply> {
+        let thinking = partial.filter.reading.thinking;
+        let is_taken_back = partial.is_taken_back;
+        let text = self.text_of(reply, partial);
+        let usage = self.exchange.usage_of(request, reply, &text);
+        self.spent.add(usage);
+        self.pending = Usage::default();
+        let full_after = tokens_until_full(request, reply);
+        if self.wanted.is_judgement() {
+            let has_thought = thinking != Thinking::Unknown
+                || !reply.thoughts().is_empty()
+                || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
+            let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
+            if is_cut && has_thought && self.leave_room_to_think()
+                || full_after.is_some() && self.shorten_full(request)
+            {
+                return None;
+            }
+        }
+        self.log_entry.reply = Some(text.clone());
+        self.learn(request, reply, thinking);
+        self.warn_of_ending(reply.cut_short(full_after));
+        if is_taken_back {
+            let message = "the model thought aloud without saying so: only what it said after that \
+                           is its answer";
+            self.warn("thought_shown", message);
+        }
+        Some(ModelReply {
+            text,
+            is_taken_back,
+            is_skipped: false,
+            usage: Usage {
+                calls: usage.calls,
+                priced_calls: usage.priced_calls,
+                ..self.spent
+            },
+            warnings: std::mem::take(&mut self.warnings),
+        })
     }
-}
 
-impl Attempt<'_> {
+    /// An answer as it was shown; of a judgement what holds it, without thoughts.
+    fn text_of(&self, reply: &ChatReply, partial: PartialReply<'_>) -> String {
+        if !self.wanted.is_judgement() {
+            return partial.filter.shown;
+        }
+        let others = [&*reply.calls(), reply.thoughts()];
+        let said = judgement(&partial.filter.reply, &others);
+        judgement_in(&self.exchange.endpoint.marks, said)
+    }
+
+    /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
+    fn learn(&mut self, request: &ModelRequest<'_>, reply: &ChatReply, thinking: Thinking) {
+        let Endpoint {
+            site,
+            server,
+            dialects,
+            ..
+        } = &self.exchange.endpoint;
+        if thinking == Thinking::Unopened {
+            self.dialect.thinking = thinking;
+        }
+        let (sent, host) = (request.sent, site.host());
+        if let Some(read) = tokens_until_cut(request, reply, server.cuts_prompts) {
+            self.dialect.context = Some(read);
+            let message = format!(
+                "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise \
+                 its context size (num_ctx), or set KB_AGENT_LLM_CONTEXT_TOKENS"
+            );
+            self.warn("prompt_truncated", message);
+        }
+        dialects.learn(self.wanted.model, self.dialect);
+    }
+
+    /// Says that there were failures before, and why the end of the reply may be missing.
+    fn warn_of_ending(&mut self, cut_short: Option<String>) {
+        if self.retried > 0 {
+            let (host, attempts) = (self.exchange.endpoint.site.host(), self.retried + 1);
+            let message = format!("{host} answered at attempt {attempts}");
+            self.warn("endpoint_retried", message);
+        }
+        let code = if self.wanted.is_judgement() {
+            "reply_cut_short"
+        } else {
+            "answer_cut_short"
+        };
+        if let Some(message) = cut_short {
+            self.warn(code, message);
+        }
+    }
+
+    /// Changes the next request or waits before it, as the failure asks for; it is the error where nothing
+    /// helps.
+    async fn prepare_retry(
+        &mut self,
+        failure: Failure,
+        tried: &ModelRequest<'_>,
+    ) -> Result<(), ReasonerError> {
+        let exchange = self.exchange;
+        let waiting = tried.waiting;
+        if exchange.pause(&failure, &mut self.retried, waiting).await {
+            return Ok(());
+        }
+        let site = &exchange.endpoint.site;
+        let adapted = match &failure.retry {
+            Retry::WithLess(sizes) if self.fit(tried, *sizes) => return Ok(()),
+            Retry::Adapted(said) if self.adapted < MOST_ADAPTATIONS => {
+                let is_structured = self.wanted.schema.is_some();
+                tried.dialect.without(&site.wordings, said, is_structured)
+            }
+            _ => None,
+        };
+        let Some((dialect, without)) = adapted else {
+            return Err(failure.after(self.retried + 1));
+        };
+        self.adapted += 1;
+        self.dialect = dialect;
+        let message = format!("{} refuses {without}: done without", site.host());
+        self.warn("endpoint_adapted", message);
+        Ok(())
+    }
+
+    /// The reply where a judgement cannot be asked for: none, so that the rules decide.
+    fn skip(&mut self) -> ModelReply {
+        let (code, what) = if self.exchange.count_misfits(self.wanted, 1) < MOST_MISFITS {
+            ("context_overflow", "a rule decided instead")
+        } else {
+            let what = "rules make all judgements of this run from now on";
+            ("judgements_by_rules", what)
+        };
+        let message = format!(
+            "the question alone does not fit into the model's context: {what}; raise the server's \
+             context size"
+        );
+        self.warn(code, message);
+        ModelReply {
+            is_skipped: true,
+            usage: self.spent,
+            warnings: std::mem::take(&mut self.warnings),
+            ..ModelReply::default()
+        }
+    }
+
+    fn warn(&mut self, code: &'static str, message: impl Into<String>) {
+        self.warnings.push(Caveat::new(code, message));
+    }
+
+    /// Gives the next reply room for thoughts; false where it has that, or a limit was set.
+    fn leave_room_to_think(&mut self) -> bool {
+        let has_limit = self
+            .wanted
+            .settings
+            .max_tokens
+            .or(self.dialect.longest_reply);
+        if has_limit.is_some() || self.dialect.thinking != Thinking::Unknown {
+            return false;
+        }
+        self.dialect.thinking = Thinking::First;
+        true
+    }
+
+    /// Makes the next request leave room for a reply; false when that was done before or nothing is left.
+    fn shorten_full(&mut self, tried: &ModelRequest<'_>) -> bool {
+        self.shortened += 1;
+        self.shortened <= 2 && self.shorten(tried.sent, None)
+    }
+
     /// Makes the next request fit, going by the sizes that the server named; false when nothing would.
     fn fit(&mut self, tried: &ModelRequest<'_>, sizes: Sizes) -> bool {
         if self.shortened >= MOST_SHORTENINGS {
             return false;
         }
         self.shortened += 1;
-        let sent = tokens_of(tried.messages);
-        let estimated = u32::try_from(sent).unwrap_or(u32::MAX);
-        let shorter = shorter(sizes, tried.max_tokens, estimated);
-        if shorter.max_tokens < tried.max_tokens {
-            self.dialect.longest_reply = Some(shorter.max_tokens);
-            if shorter.share.is_some_and(|share| share >= 1.0) {
+        let (share, max_tokens) = sizes.fitting(tried.max_tokens, tried.sent);
+        if max_tokens < tried.max_tokens {
+            self.dialect.longest_reply = Some(max_tokens);
+            if share.is_some_and(|share| share >= 1.0) {
                 return true;
             }
         }
-        self.shorten(sent, shorter.share.filter(|share| *share < 1.0))
+        self.shorten(tried.sent, share.filter(|share| *share < 1.0))
     }
 
     /// Leaves out evidence and conversation until `share` of the `sent` tokens are left, half of them
@@ -537,50 +478,37 @@ impl Attempt<'_> {
         // The last one says how much is left.
         self.warnings
             .retain(|warning| warning.code != "context_overflow");
-        self.warnings.push(Caveat {
-            code: "context_overflow",
-            message: format!(
-                "the prompt did not fit into the model's context: evidence, by score, and \
-                 conversation are trimmed to about {} tokens",
-                room.evidence + room.history
-            ),
-        });
+        let message = format!(
+            "the prompt did not fit into the model's context: evidence, by score, and conversation \
+             are trimmed to about {} tokens",
+            room.evidence + room.history
+        );
+        self.warn("context_overflow", message);
         true
     }
 }
 
-/// The reply where a judgement cannot be asked for: none, so that the rules decide.
-fn unasked(attempt: &mut Attempt<'_>) -> ModelReply {
-    let mut warnings = std::mem::take(&mut attempt.warnings);
-    warnings.push(Caveat {
-        code: "context_overflow",
-        message:
-            "the question alone does not fit into the model's context: a rule decided instead; \
-                  raise the server's context size"
-                .to_owned(),
-    });
-    ModelReply {
-        text: String::new(),
-        is_taken_back: false,
-        is_unasked: true,
-        usage: attempt.lost,
-        warnings,
-        end: Ended::Unsaid,
-    }
+/// How much of the prompt a server read that cuts a long one without a word, as Ollama does. Others count
+/// wrongly at times, so the count must be one at which contexts end.
+fn tokens_until_cut(
+    request: &ModelRequest<'_>,
+    reply: &ChatReply,
+    cuts_prompts: bool,
+) -> Option<usize> {
+    let counted = reply.counted?;
+    // Some servers count apart what was cached.
+    let read = (counted.prompt_tokens? + counted.cached_tokens.unwrap_or_default()) as usize;
+    let is_at_end = read.next_multiple_of(CONTEXT_STEP) - read <= CONTEXT_STEP / 16;
+    let is_far_below = (read as f64) < request.sent as f64 * FAR_BELOW;
+    let is_large = read >= CONTEXT_STEP && request.sent >= SMALL_PROMPT;
+    (is_large && is_far_below && (cuts_prompts || is_at_end)).then_some(read)
 }
 
-/// The messages as one text, each below the name of its role.
-fn written(messages: &[Message]) -> String {
-    let written = messages
-        .iter()
-        .map(|message| format!("[{}]\n{}", message.role, message.content));
-    written.collect::<Vec<_>>().join("\n\n")
-}
-
-/// About how many tokens these messages are.
-pub fn tokens_of(messages: &[Message]) -> usize {
-    messages
-        .iter()
-        .map(|message| estimate(&message.content))
-        .sum()
+/// After how many tokens the context was full: a reply has reached its end where it stops far below its
+/// own limit.
+fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u64> {
+    let tokens = reply.counted?.completion_tokens?;
+    let has_limit = request.dialect.limit.as_str().is_some();
+    let is_full = tokens * 2 < u64::from(request.max_tokens);
+    (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)
 }

@@ -27,48 +27,39 @@ const SETTINGS: Variables = Variables {
 };
 /// What to do about silence.
 const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
+/// What to do where no model is found.
+pub const NAME_MODEL: &str = "set KB_AGENT_LLM_MODEL";
 /// What to do about a model that cannot be used.
-const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
+pub const OTHER_MODEL: &str = "choose another KB_AGENT_LLM_MODEL";
 /// A server's `Retry-After` is heeded up to this.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// Errors without a status that pass.
-const PASSING: [&str; 5] = [
-    "overloaded",
-    "server_error",
-    "rate_limit",
-    "timeout",
-    "unavailable",
-];
-
 /// What went wrong, and whether another request may go better.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// One line.
     pub error: ReasonerError,
     /// What to do about it.
-    pub cure: Cure,
+    pub retry: Retry,
     /// What the server answered, where another request may go better.
     pub status: Option<u16>,
 }
 
 /// What may help.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cure {
+pub enum Retry {
     /// Nothing that is in our hands.
-    None,
+    Never,
     /// The same again, after so long if the server said so.
     Again(Option<Duration>),
     /// The same again, soon: the connection was not accepted, so it cannot overload the server.
     Reconnect,
     /// Less of it, by the sizes that the server named.
-    Shorter(Sizes),
-    /// The same without a system message.
-    WithoutSystem,
+    WithLess(Sizes),
     /// The same in other words of the protocol; what the server said.
-    Otherwise(String),
+    Adapted(String),
 }
 
-impl Cure {
+impl Retry {
     /// How long to wait before the same is asked again, `retried` times so far counting this one;
     /// `None` where that helps nothing.
     pub fn pause(&self, retried: u32) -> Option<Duration> {
@@ -84,7 +75,7 @@ impl Failure {
     fn lasting(error: ReasonerError) -> Self {
         Self {
             error,
-            cure: Cure::None,
+            retry: Retry::Never,
             status: None,
         }
     }
@@ -98,7 +89,7 @@ impl Failure {
     /// The error to report once nothing is left to try, after `asked` requests.
     pub fn after(self, asked: u32) -> ReasonerError {
         // Where no connection was made, nothing was asked.
-        if asked < 2 || self.cure == Cure::Reconnect {
+        if asked < 2 || self.retry == Retry::Reconnect {
             return self.error;
         }
         self.error
@@ -164,16 +155,16 @@ impl ChatSite {
 
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> Failure {
-        let cure = if http::is_turned_away(error) {
-            Cure::Reconnect
+        let retry = if http::is_turned_away(error) {
+            Retry::Reconnect
         } else if error.is_connect() || error.is_builder() {
-            Cure::None
+            Retry::Never
         } else {
-            Cure::Again(None)
+            Retry::Again(None)
         };
         Failure {
             error: ReasonerError::Unreachable(self.http.transport(error)),
-            cure,
+            retry,
             status: None,
         }
     }
@@ -183,7 +174,7 @@ impl ChatSite {
         let what = "ended a reply in the middle";
         let next = "try again, or see the server's log";
         Failure {
-            cure: Cure::Again(None),
+            retry: Retry::Again(None),
             ..self.lasting(ReasonerError::Unreachable, what, next)
         }
     }
@@ -194,28 +185,14 @@ impl ChatSite {
         Failure::lasting(ReasonerError::Protocol(line))
     }
 
-    /// It answered, and said nothing.
-    pub fn empty(&self) -> Failure {
-        let next = format!("ask again, or {OTHER_MODEL}");
-        self.lasting(ReasonerError::Protocol, "sent an empty answer", &next)
-    }
-
-    /// It answered, and thought until its limit.
-    pub fn only_thoughts(&self, limit: u32) -> Failure {
-        let what = format!("spent all of its {limit} tokens on thinking");
-        let next = "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE";
-        self.lasting(ReasonerError::Protocol, &what, next)
+    /// What it answered cannot be used.
+    pub fn unusable(&self, what: &str, next: &str) -> Failure {
+        self.lasting(ReasonerError::Protocol, what, next)
     }
 
     /// It sent more than any reply is, before one could be read.
     pub fn too_much(&self) -> Failure {
-        self.lasting(ReasonerError::Protocol, "did not stop sending", OTHER_MODEL)
-    }
-
-    /// It said, or thought, the same again and again before there was an answer.
-    pub fn repeating(&self) -> Failure {
-        let what = "said the same again and again";
-        self.lasting(ReasonerError::Protocol, what, OTHER_MODEL)
+        self.unusable("did not stop sending", OTHER_MODEL)
     }
 
     /// It answered that it will not answer.
@@ -224,18 +201,6 @@ impl ChatSite {
         let what = format!("withheld the answer (content filter){said}");
         let next = "put the question in other words";
         self.lasting(ReasonerError::Refused, &what, next)
-    }
-
-    /// It lists no model that could be used.
-    pub fn no_model(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(self.http.no_model()))
-    }
-
-    /// It lists models, and none that chats.
-    pub fn no_chat_model(&self) -> ReasonerError {
-        let next = format!("set {}", SETTINGS.model);
-        let what = "lists no model that chats";
-        self.lasting(ReasonerError::Protocol, what, &next).error
     }
 
     fn lasting(&self, kind: fn(Trouble) -> ReasonerError, what: &str, next: &str) -> Failure {
@@ -251,116 +216,86 @@ impl ChatSite {
             return Failure::lasting(ReasonerError::Refused(line));
         }
         let words = match serde_json::from_slice(body) {
-            Ok(error) => without_echo(error).to_string(),
+            Ok(error) => self.wordings.without_echo(error).to_string(),
             Err(_) => String::from_utf8_lossy(body).into_owned(),
         };
-        let said = self.http.said(body);
-        let code = status.as_u16();
-        self.sorted(Some(code), &words, said.as_deref(), retry_after(headers))
-            .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.http.refusal(status, body)),
-                cure,
-                status: Some(code),
-            })
+        let (said, line) = (self.http.said(body), self.http.refusal(status, body));
+        self.classify(
+            Some(status.as_u16()),
+            &words,
+            said.as_deref(),
+            line,
+            Some(headers),
+        )
     }
 
     /// It answered with an error object where a reply should be.
     pub fn error_object(&self, error: &Value) -> Failure {
-        let words = without_echo(error.clone()).to_string();
+        let words = self.wordings.without_echo(error.clone()).to_string();
         let said = http::error_message(error).map(|said| self.http.quote(&said));
         let inner = error.get("error").unwrap_or(error);
-        let code = ["code", "status", "status_code"]
-            .into_iter()
-            .find_map(|key| {
-                let code = inner.get(key)?;
-                let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
-                u16::try_from(code).ok().filter(|code| *code < 1_000)
-            });
-        let is_passing = PASSING.iter().any(|sign| words.contains(sign));
-        self.sorted(code, &words, said.as_deref(), None)
-            .unwrap_or_else(|cure| Failure {
-                error: ReasonerError::Refused(self.http.error_object(error)),
-                cure: match cure {
-                    Cure::None if is_passing => Cure::Again(None),
-                    other => other,
-                },
-                status: code,
-            })
+        let mut codes = ["code", "status", "status_code"].into_iter();
+        let code = codes.find_map(|key| {
+            let code = inner.get(key)?;
+            let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+            u16::try_from(code).ok().filter(|code| *code < 1_000)
+        });
+        let line = self.http.error_object(error);
+        self.classify(code, &words, said.as_deref(), line, None)
     }
 
-    /// What the server's words tell; where they tell nothing of a kind, only the cure.
-    fn sorted(
+    /// What the server's words tell; where they tell nothing of a kind, it is `line`. An error without
+    /// headers came in place of a reply.
+    fn classify(
         &self,
         code: Option<u16>,
         words: &str,
         said: Option<&str>,
-        after: Option<Duration>,
-    ) -> Result<Failure, Cure> {
+        line: Trouble,
+        headers: Option<&HeaderMap>,
+    ) -> Failure {
         let tells = |kind| self.wordings.tell(kind, words);
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
-        let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
-        let quoted = said.map(|said| format!(": {said}")).unwrap_or_default();
         let refused = |what: &str, next: &str| {
-            let what = format!("{what}{status_note}{quoted}");
-            Ok(self.lasting(ReasonerError::Refused, &what, next))
+            let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
+            let quoted = said.map(|said| format!(": {said}"));
+            let what = format!("{what}{status_note}{}", quoted.unwrap_or_default());
+            self.lasting(ReasonerError::Refused, &what, next)
         };
-        if rejected && tells(ErrorKind::NoSystem) {
-            return Err(Cure::WithoutSystem);
-        }
-        if rejected && (tells(ErrorKind::Overflow) || code == Some(413)) {
-            return Err(Cure::Shorter(self.wordings.sizes(words)));
-        }
-        if tells(ErrorKind::NoCredit) || code == Some(402) {
-            let what = "says that there is nothing left to spend";
-            return refused(what, "see your account there");
-        }
-        if rejected && tells(ErrorKind::Filtered) {
-            return Ok(self.withheld(said));
-        }
-        if rejected && tells(ErrorKind::NoModel) {
-            let next = format!("check {}", SETTINGS.model);
-            return refused("does not know the model", &next);
-        }
-        match (code, after) {
+        let adapted = || Retry::Adapted(words.to_owned());
+        let retry = match (code, headers.and_then(retry_after)) {
+            _ if rejected && tells(ErrorKind::NoSystem) => adapted(),
+            _ if rejected && (tells(ErrorKind::Overflow) || code == Some(413)) => {
+                Retry::WithLess(self.wordings.sizes(words))
+            }
+            _ if tells(ErrorKind::NoCredit) || code == Some(402) => {
+                let what = "says that there is nothing left to spend";
+                return refused(what, "see your account there");
+            }
+            _ if rejected && tells(ErrorKind::Filtered) => return self.withheld(said),
+            _ if rejected && tells(ErrorKind::NoModel) => {
+                let next = format!("check {}", SETTINGS.model);
+                return refused("does not know the model", &next);
+            }
             (Some(429), Some(after)) if after > LONGEST_PAUSE => {
                 let after = Duration::from_secs(after.as_secs_f64().ceil() as u64);
                 let next = format!("ask again in {}", seconds(after));
-                refused("has had enough requests", &next)
+                return refused("has had enough requests", &next);
             }
-            (Some(404 | 500), _) if tells(ErrorKind::Form) => {
-                Err(Cure::Otherwise(words.to_owned()))
-            }
+            (Some(404 | 500), _) if tells(ErrorKind::Form) => adapted(),
             // What is not implemented is not there after a pause either.
-            (Some(400 | 415 | 422 | 501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
+            (Some(400 | 415 | 422 | 501 | 505), _) => adapted(),
             (Some(408 | 409 | 425 | 429 | 500..=599), after) => {
-                Err(Cure::Again(after.filter(|after| *after <= LONGEST_PAUSE)))
+                Retry::Again(after.filter(|after| *after <= LONGEST_PAUSE))
             }
-            _ => Err(Cure::None),
+            _ if headers.is_none() && tells(ErrorKind::Passing) => Retry::Again(None),
+            _ => Retry::Never,
+        };
+        Failure {
+            error: ReasonerError::Refused(line),
+            retry,
+            status: code,
         }
-    }
-}
-
-/// Fields in which servers repeat what they were sent.
-const ECHOES: [&str; 6] = [
-    "input",
-    "messages",
-    "prompt",
-    "body",
-    "ctx",
-    "failed_generation",
-];
-
-/// An error without what was sent: words of a question say nothing about what went wrong.
-fn without_echo(error: Value) -> Value {
-    match error {
-        Value::Object(fields) => {
-            let fields = fields.into_iter();
-            let said = fields.filter(|(name, _)| !ECHOES.contains(&name.as_str()));
-            said.map(|(name, value)| (name, without_echo(value)))
-                .collect()
-        }
-        Value::Array(items) => items.into_iter().map(without_echo).collect(),
-        other => other,
     }
 }
 

@@ -7,7 +7,7 @@ use super::failure::{ChatSite, Wordings};
 use super::marks::ReplyMarks;
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, Thinking, without_thoughts};
-use super::{EndpointSettings, Jobs, read};
+use super::{EndpointSettings, read};
 use crate::agent::ports::CallWaits;
 
 /// Reads the input as a reply to each judgement.
@@ -48,16 +48,8 @@ pub fn think(input: &[u8]) {
 pub fn stream(input: &[u8]) {
     let settings = EndpointSettings {
         base_url: "http://127.0.0.1:9/v1".to_owned(),
-        api_key: None,
-        model: None,
         timeout: Duration::from_secs(9),
-        retries: 0,
-        server: None,
-        context_tokens: None,
-        authorities: Vec::new(),
-        jobs: Jobs::default(),
-        overrides: None,
-        tools: &[],
+        ..EndpointSettings::default()
     };
     let wordings = Wordings::with(None).expect("the built-in table");
     let site = ChatSite::new(&settings, wordings).expect("settings that hold");
@@ -78,7 +70,7 @@ pub fn stream(input: &[u8]) {
         while let Ok(Some(text)) = reply.next_text().await {
             said += text.len();
         }
-        let _ = (reply.cut_short(), reply.thoughts().len(), reply.empty());
+        let _ = (reply.cut_short(None), reply.thoughts().len(), reply.empty());
         // An escape is never shorter than what it stands for by more than this.
         assert!(said <= input.len() * 3 + 16, "{said} of {}", input.len());
     });

@@ -1,5 +1,7 @@
 //! The jobs, and what each may ask of a model.
 
+use crate::domain::NodeName;
+
 /// A reasoning job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelJob {
@@ -21,6 +23,16 @@ const THOUGHTS: u32 = 4_096;
 impl ModelJob {
     /// Those that have settings of their own, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
+
+    /// The node of the graph that does it.
+    pub fn node(self) -> NodeName {
+        match self {
+            Self::Analyze => NodeName::AnalyzeAndRoute,
+            Self::Plan => NodeName::Plan,
+            Self::Grade => NodeName::GradeEvidence,
+            Self::Synthesize | Self::SmallTalk => NodeName::Synthesize,
+        }
+    }
 
     /// Where a reply ends when no limit is set: about twice what the schema's bounds come to in
     /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
@@ -88,25 +100,6 @@ impl Jobs {
             ModelJob::Grade => &self.grade,
             ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
         }
-    }
-
-    /// Settings of one job, for changing them.
-    pub fn of_mut(&mut self, job: ModelJob) -> &mut JobSettings {
-        match job {
-            ModelJob::Analyze => &mut self.analyze,
-            ModelJob::Plan => &mut self.plan,
-            ModelJob::Grade => &mut self.grade,
-            ModelJob::Synthesize | ModelJob::SmallTalk => &mut self.synthesize,
-        }
-    }
-
-    /// The model that answers, when every job has one of its own: the endpoint need not be asked for a main
-    /// one then.
-    pub fn answering_model(&self) -> Option<&str> {
-        ModelJob::ALL
-            .iter()
-            .all(|&job| self.of(job).model.is_some())
-            .then_some(self.synthesize.model.as_deref())?
     }
 }
 

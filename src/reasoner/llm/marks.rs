@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
-use super::prompt::{OwnTag, own_tag};
-use crate::text::one_line;
+use super::prompt::{begins_own_tag, own_tag};
+use crate::files::read_tables;
 
 const TABLE: &str = include_str!("../../../assets/llm/replies.toml");
 
@@ -107,14 +107,7 @@ impl ReplyMarks {
 
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut table = Self::default();
-        for text in own.into_iter().chain([TABLE]) {
-            let rows: Self =
-                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-            table.thought.extend(rows.thought);
-            table.token.extend(rows.token);
-            table.ending.extend(rows.ending);
-        }
+        let mut table: Self = read_tables(own, TABLE)?;
         let firsts: Option<Vec<char>> =
             table.marks().map(|(mark, _)| mark.chars().next()).collect();
         let firsts = firsts.ok_or("a mark is empty")?.into_iter().chain(['<']);
@@ -157,9 +150,9 @@ impl ReplyMarks {
             }
         }
         match own_tag(text) {
-            OwnTag::Whole(length) => Beginning::Mark(Mark::OwnTag, length),
-            OwnTag::Begun if !is_all => Beginning::Open,
-            _ => found,
+            Some(length) => Beginning::Mark(Mark::OwnTag, length),
+            None if !is_all && begins_own_tag(text) => Beginning::Open,
+            None => found,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Prompts, prices and servers: what is built in, and what the user put in its place.
+//! What is built in and users can replace: prompts, prices and tables.
 //!
 //! Read once, when the program starts: a mistake in a file is shown then, with the file's name, and
 //! not in the middle of an answer.
@@ -11,10 +11,7 @@ use super::marks::ReplyMarks;
 use super::price::Prices;
 use super::prompt::Prompts;
 use super::server::Servers;
-use crate::files;
-
-/// No prompt or table is nearly as large.
-const LARGEST: u64 = 1 << 20;
+use crate::files::read_own_file;
 
 /// The data that users can replace.
 #[derive(Debug, Clone)]
@@ -32,40 +29,15 @@ pub struct LlmOverrides {
 }
 
 impl LlmOverrides {
-    /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
-    /// `servers.toml`, `errors.toml`, `replies.toml`. A file that is not there is no error; the error
-    /// is one line.
+    /// What is built in, with the files of that folder before it. A file that is not there is no error;
+    /// the error is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
-        let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
-        let with_file_name = |name: &'static str| {
-            move |why: String| match folder {
-                Some(folder) => format!("{}: {why}", folder.join(name).display()),
-                None => why,
-            }
-        };
         Ok(Self {
-            prompts: Prompts::with(|name| {
-                let name = format!("prompts/{name}.md");
-                let text = file(&name)?;
-                Ok(text.map(|text| (folder.map(|at| at.join(&name)).unwrap_or_default(), text)))
-            })?,
-            prices: Prices::with(file("prices.toml")?.as_deref())
-                .map_err(with_file_name("prices.toml"))?,
-            servers: Servers::with(file("servers.toml")?.as_deref())
-                .map_err(with_file_name("servers.toml"))?,
-            marks: ReplyMarks::with(file("replies.toml")?.as_deref())
-                .map(Arc::new)
-                .map_err(with_file_name("replies.toml"))?,
-            wordings: Wordings::with(file("errors.toml")?.as_deref())
-                .map_err(with_file_name("errors.toml"))?,
+            prompts: Prompts::read(folder)?,
+            prices: read_own_file(folder, "prices.toml", Prices::with)?,
+            servers: read_own_file(folder, "servers.toml", Servers::with)?,
+            marks: read_own_file(folder, "replies.toml", ReplyMarks::with).map(Arc::new)?,
+            wordings: read_own_file(folder, "errors.toml", Wordings::with)?,
         })
-    }
-}
-
-fn text_of(path: &Path) -> Result<Option<String>, String> {
-    match files::read_text_bounded(path, LARGEST) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.is_missing() => Ok(None),
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
     }
 }

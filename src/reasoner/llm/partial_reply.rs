@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use crate::agent::ports::{AnswerSink, CallWaits};
 
-use super::marks::ReplyMarks;
+use super::marks::{Ended, ReplyMarks};
 use super::repetition::RepetitionWatch;
-use super::think::{Shown, ThinkFilter, Thinking};
+use super::request::ModelRequest;
+use super::stream::ChatReply;
+use super::think::{Shown, ThinkFilter};
 use super::tokens::estimate;
 
 /// What came so far.
 pub struct PartialReply<'a> {
     /// Where it goes; a judgement goes nowhere until it is whole.
-    pub out: Option<&'a AnswerSink>,
+    out: Option<&'a AnswerSink>,
     waiting: &'a CallWaits,
     /// What is told apart in it.
     pub filter: ThinkFilter,
@@ -23,23 +25,21 @@ pub struct PartialReply<'a> {
 
 impl<'a> PartialReply<'a> {
     /// Nothing has come yet.
-    pub fn new(
-        out: Option<&'a AnswerSink>,
-        waiting: &'a CallWaits,
-        marks: Arc<ReplyMarks>,
-        thinking: Thinking,
-    ) -> Self {
+    pub fn new(request: &ModelRequest<'a>, marks: Arc<ReplyMarks>) -> Self {
         Self {
-            out,
-            waiting,
-            filter: ThinkFilter::new(marks, thinking),
+            out: request.wanted.out,
+            waiting: request.waiting,
+            filter: ThinkFilter::new(marks, request.dialect.thinking),
             watch: RepetitionWatch::default(),
             is_taken_back: false,
         }
     }
 
-    /// Takes the next piece.
-    pub async fn push(&mut self, piece: &str) {
+    /// Takes the next piece of a reply, and ends the reply where the rest of it is of no use.
+    pub async fn push(&mut self, piece: &str, reply: &mut ChatReply) {
+        if !reply.thoughts().is_empty() {
+            self.filter.trust();
+        }
         let shown = self.filter.push(piece);
         if self.out.is_some() {
             self.watch.push(piece);
@@ -49,16 +49,16 @@ impl<'a> PartialReply<'a> {
             Some(thought) => self.waiting.thinking(|| estimate(thought)),
             None => self.waiting.words(),
         }
+        if self.watch.repeats {
+            reply.stop(Ended::Repeating);
+        } else if self.out.is_some() && self.filter.reading.has_ended() {
+            reply.stop(Ended::Complete);
+        }
     }
 
     /// Whether a person has seen some of it.
     pub fn is_shown(&self) -> bool {
         self.out.is_some() && !self.filter.shown.is_empty()
-    }
-
-    /// Whether an answer says the same again and again.
-    pub fn repeats_itself(&self) -> bool {
-        self.watch.repeats
     }
 
     /// Nothing more comes.

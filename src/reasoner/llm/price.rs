@@ -6,17 +6,20 @@
 use serde::Deserialize;
 
 use crate::domain::Usage;
+use crate::files::read_tables;
 use crate::text::one_line;
-
-use super::wire::TokenCount;
 
 const BUILT_IN: &str = include_str!("../../../assets/llm/prices.toml");
 /// Dollars for a million tokens are thousands of billionths for one.
 const NANO_PER_TOKEN: f64 = 1_000.0;
 
 /// The price list, the user's own entries first.
-#[derive(Debug, Clone)]
-pub struct Prices(Vec<Price>);
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    #[serde(default)]
+    price: Vec<Price>,
+}
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,60 +32,41 @@ struct Price {
     output: f64,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceFile {
-    #[serde(default)]
-    price: Vec<Price>,
-}
-
 impl Prices {
     /// The built-in list behind the entries of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut prices = Vec::new();
-        for text in own.into_iter().chain([BUILT_IN]) {
-            let file: PriceFile =
-                toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
-            prices.extend(file.price);
-        }
-        match prices.iter().find(|price: &&Price| !price.is_money()) {
+        let prices: Self = read_tables(own, BUILT_IN)?;
+        match prices.price.iter().find(|price| !price.is_money()) {
             Some(Price { model, .. }) => Err(format!(
                 "the price of '{}' is no amount of money",
                 one_line(model, 60)
             )),
-            None => Ok(Self(prices)),
+            None => Ok(prices),
         }
     }
 
-    /// One call with these counts, `estimated` where the server did not give all of them.
-    pub fn usage(&self, server: &str, model: &str, count: TokenCount, estimated: bool) -> Usage {
-        let charged = count.cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
-        let listed = || Some(self.find(server, model)?.nano(&count));
-        let nano = charged.map(|dollars| dollars * 1e9).or_else(listed);
-        Usage {
-            calls: 1,
-            prompt_tokens: count.prompt,
-            completion_tokens: count.completion,
-            cached_tokens: count.cached,
-            reasoning_tokens: count.reasoning,
-            estimated,
-            nano_usd: nano.map_or(0, |nano| nano.round() as u64),
-            priced_calls: u32::from(nano.is_some()),
+    /// Sets what a call cost, where its price is known and the server has not said what it charged.
+    pub fn set_cost(&self, usage: &mut Usage, server: &str, model: &str) {
+        if usage.priced_calls == 0
+            && let Some(price) = self.find(server, model)
+        {
+            usage.nano_usd = price.nano(usage).round() as u64;
+            usage.priced_calls = usage.calls;
         }
     }
 
     fn find(&self, server: &str, model: &str) -> Option<&Price> {
-        self.0.iter().find(|price| {
+        self.price.iter().find(|price| {
             (price.server == "*" || price.server == server) && fits(&price.model, model)
         })
     }
 }
 
 impl Price {
-    fn nano(&self, count: &TokenCount) -> f64 {
-        let sent = count.prompt.unwrap_or(0);
-        let cached = count.cached.unwrap_or(0).min(sent);
-        let got = count.completion.unwrap_or(0);
+    fn nano(&self, usage: &Usage) -> f64 {
+        let sent = usage.prompt_tokens.unwrap_or(0);
+        let cached = usage.cached_tokens.unwrap_or(0).min(sent);
+        let got = usage.completion_tokens.unwrap_or(0);
         let dollars = (sent - cached) as f64 * self.input
             + cached as f64 * self.cached.unwrap_or(self.input)
             + got as f64 * self.output;
@@ -116,17 +100,17 @@ fn fits(pattern: &str, model: &str) -> bool {
 mod tests {
     use super::*;
 
-    const COUNT: TokenCount = TokenCount {
-        prompt: Some(1_000_000),
-        completion: Some(100_000),
-        cached: Some(400_000),
-        reasoning: None,
-        cost: None,
+    const COUNT: Usage = Usage {
+        prompt_tokens: Some(1_000_000),
+        completion_tokens: Some(100_000),
+        cached_tokens: Some(400_000),
+        ..Usage::ONE_CALL
     };
 
-    fn cost(own: Option<&str>, server: &str, model: &str, count: TokenCount) -> Option<f64> {
+    fn cost(own: Option<&str>, server: &str, model: &str, mut usage: Usage) -> Option<f64> {
         let prices = Prices::with(own).unwrap();
-        prices.usage(server, model, count, false).cost_usd()
+        prices.set_cost(&mut usage, server, model);
+        usage.cost_usd()
     }
 
     #[test]
@@ -181,8 +165,9 @@ mod tests {
 
     #[test]
     fn what_the_server_charged_goes_first_and_own_prices_before_the_list() {
-        let charged = TokenCount {
-            cost: Some(0.0125),
+        let charged = Usage {
+            nano_usd: 12_500_000,
+            priced_calls: 1,
             ..COUNT
         };
         assert_eq!(cost(None, "openrouter", "any", charged), Some(0.0125));

@@ -6,17 +6,15 @@
 //! then the evidence, then the question. Whatever users and documents wrote is fenced, by tags with a
 //! mark of the request's own; the system message knows of the mark and not what it is.
 
-mod analyze;
 mod defuse;
 mod fence;
-mod grade;
-mod plan;
-mod synthesize;
+mod messages;
 mod template;
 
-use std::path::PathBuf;
+use std::path::Path;
 
-pub use defuse::{OwnTag, own_tag};
+use crate::files::read_own_file;
+pub use defuse::{begins_own_tag, own_tag};
 pub use fence::PromptFence;
 use template::Template;
 
@@ -33,52 +31,40 @@ pub struct Prompts {
 /// A prompt file's name, what is built in, and the values without which it cannot work.
 struct BuiltIn(&'static str, &'static str, &'static [&'static str]);
 
-const ANALYZE: BuiltIn = BuiltIn(
-    "analyze",
-    include_str!("../../../assets/prompts/analyze.md"),
-    &["question"],
-);
-const PLAN: BuiltIn = BuiltIn(
-    "plan",
-    include_str!("../../../assets/prompts/plan.md"),
-    &["tools", "question"],
-);
-const GRADE: BuiltIn = BuiltIn(
-    "grade",
-    include_str!("../../../assets/prompts/grade.md"),
-    &["evidence", "question", "count"],
-);
-const SYNTHESIZE: BuiltIn = BuiltIn(
-    "synthesize",
-    include_str!("../../../assets/prompts/synthesize.md"),
-    &["evidence", "question"],
-);
-const CHITCHAT: BuiltIn = BuiltIn(
-    "chitchat",
-    include_str!("../../../assets/prompts/chitchat.md"),
-    &["question"],
-);
+/// A file of `assets/prompts/`.
+macro_rules! built_in {
+    ($name:literal: $($must:literal),+) => {
+        BuiltIn($name, include_str!(concat!("../../../assets/prompts/", $name, ".md")), &[$($must),+])
+    };
+}
+
+/// In the order of the fields of [`Prompts`].
+const BUILT_IN: [BuiltIn; 5] = [
+    built_in!("analyze": "question"),
+    built_in!("plan": "tools", "question"),
+    built_in!("grade": "evidence", "question", "count"),
+    built_in!("synthesize": "evidence", "question"),
+    built_in!("chitchat": "question"),
+];
 
 impl Prompts {
-    /// The built-in prompts, each replaced by what `own` finds under its name, with its path. The
+    /// The built-in prompts, each replaced by the file of its name in `prompts/` of the folder. The
     /// error is one line.
-    pub fn with(
-        own: impl Fn(&str) -> Result<Option<(PathBuf, String)>, String>,
-    ) -> Result<Self, String> {
-        let template = |BuiltIn(name, text, must): &BuiltIn| {
-            let built_in = Template::new(text);
-            match own(name)? {
+    pub fn read(folder: Option<&Path>) -> Result<Self, String> {
+        let read = |BuiltIn(name, built_in, must): &BuiltIn| {
+            let built_in = Template::new(built_in);
+            read_own_file(folder, &format!("prompts/{name}.md"), |own| match own {
                 None => Ok(built_in),
-                Some((path, text)) => Template::checked(&text, &built_in, must)
-                    .map_err(|why| format!("{}: {why}", path.display())),
-            }
+                Some(own) => Template::checked(own, &built_in, must),
+            })
         };
+        let [analyze, plan, grade, synthesize, chitchat] = BUILT_IN.each_ref().map(read);
         Ok(Self {
-            analyze: template(&ANALYZE)?,
-            plan: template(&PLAN)?,
-            grade: template(&GRADE)?,
-            synthesize: template(&SYNTHESIZE)?,
-            chitchat: template(&CHITCHAT)?,
+            analyze: analyze?,
+            plan: plan?,
+            grade: grade?,
+            synthesize: synthesize?,
+            chitchat: chitchat?,
         })
     }
 }
@@ -90,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_built_in_prompts_pass_the_check_for_own_ones() {
-        for BuiltIn(name, text, must) in [ANALYZE, PLAN, GRADE, SYNTHESIZE, CHITCHAT] {
+        for BuiltIn(name, text, must) in BUILT_IN {
             let checked = Template::checked(text, &Template::new(text), must);
             assert!(checked.is_ok(), "{name}: {checked:?}");
         }
@@ -99,7 +85,7 @@ mod tests {
     #[test]
     fn the_routing_prompt_names_every_tool() {
         for tool in ToolName::ALL {
-            assert!(ANALYZE.1.contains(&format!("{tool} (")), "{tool}");
+            assert!(BUILT_IN[0].1.contains(&format!("{tool} (")), "{tool}");
         }
     }
 
@@ -119,10 +105,12 @@ mod tests {
                 "has {{colour}}, which has no value: there are {{history}}, {{evidence}}, {{question}}, {{count}}",
             ),
         ] {
-            let own = |name: &str| {
-                Ok((name == "grade").then(|| (PathBuf::from("grade.md"), text.to_owned())))
-            };
-            assert_eq!(Prompts::with(own).unwrap_err(), format!("grade.md: {why}"));
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("prompts/grade.md");
+            std::fs::create_dir(folder.path().join("prompts")).unwrap();
+            std::fs::write(&path, text).unwrap();
+            let line = Prompts::read(Some(folder.path())).unwrap_err();
+            assert_eq!(line, format!("{}: {why}", path.display()));
         }
     }
 }

@@ -14,4 +14,4 @@ pub use analysis::analysis;
 pub use grades::{grades, rescale};
 pub use json::judgement;
 pub use plan::plan;
-pub use small_talk::settle_small_talk;
+pub use small_talk::check_small_talk;

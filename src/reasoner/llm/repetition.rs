@@ -16,7 +16,7 @@ const SENTENCE: usize = 7;
 const LONGEST_RUN: usize = 160;
 
 /// Watches a reply.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RepetitionWatch {
     /// Whether it repeats itself.
     pub repeats: bool,
@@ -27,20 +27,7 @@ pub struct RepetitionWatch {
     /// The latest words and marks, the last one first.
     latest: VecDeque<String>,
     /// For each length of a cycle, from 1: how many words in a row were the same as the one so far before.
-    runs: [usize; LONGEST_CYCLE],
-}
-
-impl Default for RepetitionWatch {
-    fn default() -> Self {
-        Self {
-            repeats: false,
-            code: CodeState::default(),
-            is_row: None,
-            word: String::new(),
-            latest: VecDeque::new(),
-            runs: [0; LONGEST_CYCLE],
-        }
-    }
+    runs: Vec<usize>,
 }
 
 impl RepetitionWatch {
@@ -80,12 +67,13 @@ impl RepetitionWatch {
             return;
         }
         let word = std::mem::take(&mut self.word);
+        self.runs.resize(LONGEST_CYCLE, 0);
         for (run, before) in self.runs.iter_mut().zip(&self.latest) {
             *run = if *before == word { *run + 1 } else { 0 };
         }
         self.latest.push_front(word);
         self.latest.truncate(LONGEST_CYCLE);
-        let mut cycles = (1..).zip(self.runs);
+        let mut cycles = (1..).zip(self.runs.iter().copied());
         if let Some((length, run)) = cycles.find(|&(length, run)| run >= 2 * length) {
             let cycle = self.latest.iter().take(length);
             let words = cycle.filter(|word| word.starts_with(char::is_alphanumeric));

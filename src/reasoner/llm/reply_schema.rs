@@ -54,6 +54,14 @@ pub enum ArgumentKind {
 const FEWEST: usize = 8;
 
 impl ReplySchema {
+    fn new(name: &'static str, schema: Value, items: usize) -> Self {
+        Self {
+            name,
+            schema,
+            items,
+        }
+    }
+
     /// The schema with as much of its bounds as the server takes.
     pub fn schema(&self, bounds: SchemaBounds) -> Value {
         let mut schema = self.schema.clone();
@@ -84,20 +92,12 @@ fn loosen(schema: &mut Value, dropped: &[&str]) {
 
 /// The routing plan, and the reply to chitchat beside it.
 pub fn analysis() -> ReplySchema {
-    ReplySchema {
-        name: "routing_plan",
-        schema: ANALYSIS.clone(),
-        items: 0,
-    }
+    ReplySchema::new("routing_plan", ANALYSIS.clone(), 0)
 }
 
 /// Tool calls.
 pub fn plan() -> ReplySchema {
-    ReplySchema {
-        name: "tool_calls",
-        schema: PLAN.clone(),
-        items: 0,
-    }
+    ReplySchema::new("tool_calls", PLAN.clone(), 0)
 }
 
 /// One number for each item: exactly as many where the server compiles schemas by itself.
@@ -105,16 +105,13 @@ pub fn grades(items: usize) -> ReplySchema {
     let count = items.max(1);
     let numbers = json!({"type": "number"});
     let scores = json!({"type": "array", "items": numbers, "minItems": count, "maxItems": count});
-    ReplySchema {
-        name: "grades",
-        schema: json!({
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["scores"],
-            "properties": {"scores": scores},
-        }),
-        items,
-    }
+    let schema = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["scores"],
+        "properties": {"scores": scores},
+    });
+    ReplySchema::new("grades", schema, items)
 }
 
 /// The form of an analysis as the prompt shows it: each field with the words that it takes, or with an

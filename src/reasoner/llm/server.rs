@@ -11,6 +11,8 @@ use reqwest::header::{HeaderMap, HeaderName};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::files::read_tables;
+
 const BUILT_IN: &str = include_str!("../../../assets/llm/servers.toml");
 
 /// One kind of server.
@@ -155,12 +157,9 @@ impl Server {
 }
 
 /// The table, the user's own rows first.
-#[derive(Debug, Clone)]
-pub struct Servers(Vec<Server>);
-
-#[derive(Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ServerFile {
+pub struct Servers {
     #[serde(default)]
     server: Vec<Server>,
 }
@@ -168,25 +167,17 @@ struct ServerFile {
 impl Servers {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let mut rows = match own {
-            Some(text) => parse(text)?,
-            None => Vec::new(),
-        };
-        rows.extend(parse(BUILT_IN)?);
-        Ok(Self(rows))
+        read_tables(own, BUILT_IN)
     }
 
     /// The row of that name; without a name the first that fits the address.
     pub fn find(&self, name: Option<&str>, url: &Url) -> Result<&Server, String> {
-        let found = match name {
-            Some(name) => self
-                .0
-                .iter()
-                .find(|row| row.name.eq_ignore_ascii_case(name)),
-            None => self.0.iter().find(|row| row.fits(url)),
+        let is_wanted = |row: &&Server| match name {
+            Some(name) => row.name.eq_ignore_ascii_case(name),
+            None => row.fits(url),
         };
-        found.ok_or_else(|| {
-            let known: Vec<_> = self.0.iter().map(|row| row.name.as_str()).collect();
+        self.server.iter().find(is_wanted).ok_or_else(|| {
+            let known: Vec<_> = self.server.iter().map(|row| row.name.as_str()).collect();
             format!(
                 "KB_AGENT_LLM_SERVER is '{}': it must be one of {}",
                 crate::text::one_line(name.unwrap_or_default(), 60),
@@ -194,12 +185,6 @@ impl Servers {
             )
         })
     }
-}
-
-fn parse(text: &str) -> Result<Vec<Server>, String> {
-    let file: ServerFile =
-        toml::from_str(text).map_err(|error| crate::text::one_line(&error.to_string(), 300))?;
-    Ok(file.server)
 }
 
 /// `*` is any host, `*.example.com` any below it.

@@ -9,7 +9,7 @@ use crate::agent::ports::ToolDescriptor;
 use super::Jobs;
 
 /// Where the model is and how it is spoken to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EndpointSettings {
     /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`; a closing slash makes no difference.
     pub base_url: String,

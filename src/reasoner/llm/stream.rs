@@ -13,13 +13,14 @@ use reqwest::Response;
 use serde_json::{Deserializer, Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{Bounds, Broken, Lines, guarded};
-use super::failure::{ChatSite, Failure};
-use super::halves::mended;
+use super::body::{Body, Bounds, Broken};
+use super::failure::{ChatSite, Failure, OTHER_MODEL};
 use super::marks::{Ended, ReplyMarks};
 use super::repetition::RepetitionWatch;
+use super::surrogates::join_surrogates;
 use super::tokens::estimate;
-use super::wire::{Choice, TokenCount};
+use super::wire::{Choice, usage_in};
+use crate::domain::Usage;
 
 /// What comes so long after the mark of the end still belongs to the reply.
 const AFTER_END: Duration = Duration::from_millis(300);
@@ -28,7 +29,7 @@ const AFTER_REASON: Duration = Duration::from_secs(2);
 
 /// A reply that is being read.
 pub struct ChatReply {
-    lines: Lines,
+    body: Body,
     site: ChatSite,
     bounds: Bounds,
     thought_fields: Vec<String>,
@@ -44,7 +45,7 @@ pub struct ChatReply {
     /// The number of the answer that came first.
     choice: Option<u64>,
     /// What the server counted, once it has.
-    pub count: Option<TokenCount>,
+    pub counted: Option<Usage>,
     /// When something was said last.
     last_word_at: Instant,
     /// When reading ends, once there was a reason or a mark of the end.
@@ -80,7 +81,7 @@ impl ChatReply {
         marks: Arc<ReplyMarks>,
     ) -> Self {
         Self {
-            lines: Lines::of(guarded(response, site.clone(), bounds.clone())),
+            body: Body::new(response, site.clone(), bounds.clone()),
             site,
             bounds,
             thought_fields,
@@ -90,7 +91,7 @@ impl ChatReply {
             is_json: false,
             chunks: VecDeque::new(),
             choice: None,
-            count: None,
+            counted: None,
             last_word_at: Instant::now(),
             closes_at: None,
             is_done: false,
@@ -117,7 +118,7 @@ impl ChatReply {
             if !chunk["error"].is_null() || (is_bare_error && self.other.is_some()) {
                 return Err(self.site.error_object(&chunk));
             }
-            self.count = TokenCount::of(&chunk).or(self.count);
+            self.counted = usage_in(&chunk).or(self.counted);
             self.other = self.other.and((!is_reply).then_some("other JSON"));
             let text = self.read_choice(&chunk);
             if !text.is_empty() {
@@ -188,22 +189,34 @@ impl ChatReply {
     /// The error for a reply that turned out to hold no text.
     pub fn empty(&self) -> Failure {
         let has_thought = !self.thoughts.is_empty() || !self.said.is_empty();
-        match self.end {
-            Ended::Withheld => self.site.withheld(None),
-            Ended::BrokeOff | Ended::Damaged => self.site.cut_off(),
-            Ended::Limit => self.site.only_thoughts(self.bounds.tokens),
-            Ended::Endless if has_thought => self.site.only_thoughts(self.bounds.tokens),
-            Ended::Endless => self.site.too_much(),
-            Ended::Repeating => self.site.repeating(),
-            Ended::Complete | Ended::Unsaid => self.site.empty(),
-        }
+        let tokens = self.bounds.tokens;
+        let thought = format!("spent all of its {tokens} tokens on thinking");
+        let (what, next) = match self.end {
+            Ended::Withheld => return self.site.withheld(None),
+            Ended::BrokeOff | Ended::Damaged => return self.site.cut_off(),
+            Ended::Endless if !has_thought => return self.site.too_much(),
+            Ended::Limit | Ended::Endless => {
+                (&*thought, "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE")
+            }
+            Ended::Repeating => ("said the same again and again", OTHER_MODEL),
+            Ended::Complete | Ended::Unsaid => {
+                let next = "ask again, or choose another KB_AGENT_LLM_MODEL";
+                ("sent an empty answer", next)
+            }
+        };
+        self.site.unusable(what, next)
     }
 
-    /// One line when the reply stopped before the model had finished, or was stopped.
-    pub fn cut_short(&self) -> Option<String> {
+    /// One line when the reply stopped before the model had finished, or was stopped; the context may have
+    /// been full after some tokens.
+    pub fn cut_short(&self, full_after: Option<u64>) -> Option<String> {
         let tokens = self.bounds.tokens;
         let what = match self.end {
             Ended::Complete => return None,
+            Ended::Limit if let Some(tokens) = full_after => &format!(
+                "stopped at its token limit after {tokens} tokens, because the model's context is \
+                 full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
+            ),
             Ended::Limit => "stopped at its token limit; the answer may be incomplete",
             Ended::Withheld => "withheld part of the answer (content filter)",
             Ended::BrokeOff => "broke the reply off; the answer may be incomplete",
@@ -224,7 +237,7 @@ impl ChatReply {
     /// Reads no further; dropping the body closes the connection.
     pub fn stop(&mut self, end: Ended) {
         self.end = end;
-        self.lines = Lines::none();
+        self.body.close();
         self.begun.clear();
         self.chunks.clear();
     }
@@ -232,8 +245,8 @@ impl ChatReply {
     async fn next_chunk(&mut self) -> Result<Option<Value>, Failure> {
         while self.chunks.is_empty() {
             let Some(line) = self.next_line().await? else {
-                self.lines = Lines::none();
-                self.end_body()?;
+                self.body.close();
+                self.end_event(true)?;
                 break;
             };
             self.read_line(&line)?;
@@ -244,7 +257,7 @@ impl ChatReply {
     async fn next_line(&mut self) -> Result<Option<String>, Failure> {
         let longest = self.bounds.whole();
         let ends = self.closes_at.unwrap_or(self.last_word_at + longest);
-        match timeout_at(ends, self.lines.next()).await {
+        match timeout_at(ends, self.body.next_line()).await {
             Ok(Ok(line)) => Ok(line),
             Ok(Err(Broken::TooMuch)) => {
                 self.stop(Ended::Endless);
@@ -253,7 +266,7 @@ impl ChatReply {
             // The end of the reply was marked: what comes after is not missed.
             Ok(Err(_)) | Err(_) if self.closes_at.is_some() => Ok(None),
             Ok(Err(Broken::Failed(failure))) => Err(failure),
-            Err(_) if self.lines.is_within_line() || !self.begun.is_empty() => {
+            Err(_) if self.body.is_within_line() || !self.begun.is_empty() => {
                 Err(self.site.unfinished(longest))
             }
             Err(_) => Err(self.site.stalled(longest)),
@@ -267,7 +280,7 @@ impl ChatReply {
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         match field {
-            "" if line.is_empty() => self.end_event(),
+            "" if line.is_empty() => self.end_event(false),
             "data" => self.read_data(value.trim()),
             "event" => {
                 value.trim().clone_into(&mut self.event);
@@ -301,12 +314,12 @@ impl ChatReply {
             let error = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
             return Err(self.site.error_object(&error));
         }
-        let data = mended(data, &mut self.half);
+        let data = join_surrogates(data, &mut self.half);
         // A line within JSON that goes over several may look like a value of its own.
         let is_alone = |chunk: &Value| self.begun.is_empty() || chunk.get("choices").is_some();
         match chunks_in(&data) {
             Ok(chunks) if chunks.iter().all(is_alone) => {
-                self.end_event()?;
+                self.end_event(false)?;
                 self.chunks.extend(chunks);
             }
             _ => {
@@ -317,33 +330,22 @@ impl ChatReply {
         Ok(())
     }
 
-    /// An event is over.
-    fn end_event(&mut self) -> Result<(), Failure> {
+    /// An event is over, and perhaps the body.
+    fn end_event(&mut self, is_last: bool) -> Result<(), Failure> {
         let begun = std::mem::take(&mut self.begun);
         let event = std::mem::take(&mut self.event);
         match chunks_in(&begun) {
             Ok(chunks) => self.chunks.extend(chunks),
-            Err(_) if !matches!(&*event, "" | "message") => {}
-            Err(error) if self.other.is_some() && error.is_eof() => {
+            Err(_) if !is_last && !matches!(&*event, "" | "message") => {}
+            Err(error) if error.is_eof() && (is_last || self.other.is_some()) => {
                 return Err(self.site.cut_off());
             }
-            Err(_) => self.unreadable("an event that is not JSON")?,
-        }
-        Ok(())
-    }
-
-    /// Nothing more comes.
-    fn end_body(&mut self) -> Result<(), Failure> {
-        match chunks_in(&self.begun) {
-            Ok(chunks) => self.chunks.extend(chunks),
-            Err(error) if error.is_eof() => return Err(self.site.cut_off()),
             Err(_) if self.is_json => self.unreadable("broken JSON")?,
             Err(_) => self.unreadable("an event that is not JSON")?,
         }
-        self.begun.clear();
         match self.end {
-            Ended::Unsaid if self.is_damaged => Err(self.site.cut_off()),
-            Ended::Complete if self.is_damaged => {
+            Ended::Unsaid if is_last && self.is_damaged => Err(self.site.cut_off()),
+            Ended::Complete if is_last && self.is_damaged => {
                 self.end = Ended::Damaged;
                 Ok(())
             }

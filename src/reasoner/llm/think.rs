@@ -21,7 +21,7 @@ const FIRST_WORDS: usize = 80;
 /// No mark of the table is longer.
 const LONGEST_MARK: usize = 64;
 /// So much may be said after the end before it is not read any more.
-const AFTERWORD: usize = 400;
+const MOST_AFTER_END: usize = 400;
 
 /// How a model thinks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,19 +162,19 @@ pub struct Reading {
     searched_to: usize,
     /// What closed a thought that nothing opened, and no text came since.
     closed_by: Option<String>,
-    /// How the reply has begun.
-    pub began: Thinking,
+    /// How the model thought before it answered.
+    pub thinking: Thinking,
     /// Whether a thought has ended, so that what follows is certainly answer.
     is_answering: bool,
     /// Bytes after the mark that ended the answer.
-    afterword: Option<usize>,
+    after_end: Option<usize>,
     code: CodeState,
 }
 
 impl Reading {
     /// Whether the answer is over, and what follows goes on and on.
-    pub fn is_over(&self) -> bool {
-        self.afterword.is_some_and(|length| length > AFTERWORD)
+    pub fn has_ended(&self) -> bool {
+        self.after_end.is_some_and(|length| length > MOST_AFTER_END)
     }
 
     /// Reads on in a reply that begins as it did before; `is_all` when no more of it comes.
@@ -202,10 +202,10 @@ impl Reading {
             let after_at = self.read_to + length;
             match mark.filter(|mark| !self.is_spoken_of(*mark, after)) {
                 None => self.add(read),
-                Some(Mark::Open(row)) if self.afterword.is_none() => {
+                Some(Mark::Open(row)) if self.after_end.is_none() => {
                     let opens_reply = self.text.is_empty();
                     if opens_reply {
-                        self.began = self.began.max(Thinking::First);
+                        self.thinking = self.thinking.max(Thinking::First);
                     }
                     let from = reply.floor_char_boundary(self.searched_to.max(after_at));
                     match marks.end_of_thought(row, &reply[from..]) {
@@ -230,13 +230,13 @@ impl Reading {
                 }
                 Some(Mark::Close) => {
                     self.closed_by = (!self.text.is_empty()).then(|| read.to_owned());
-                    self.afterword = None;
+                    self.after_end = None;
                     self.code = CodeState::default();
                 }
                 Some(Mark::End { .. })
                     if is_answer && !self.text.is_empty() && self.closed_by.is_none() =>
                 {
-                    self.afterword.get_or_insert(0);
+                    self.after_end.get_or_insert(0);
                 }
                 Some(_) => {}
             }
@@ -267,7 +267,7 @@ impl Reading {
     }
 
     fn add(&mut self, text: &str) {
-        if let Some(length) = &mut self.afterword {
+        if let Some(length) = &mut self.after_end {
             *length += text.len();
             return;
         }
@@ -278,7 +278,7 @@ impl Reading {
         }
         if self.closed_by.take().is_some() {
             self.text.clear();
-            self.began = Thinking::Unopened;
+            self.thinking = Thinking::Unopened;
             self.is_answering = true;
         }
         text.chars().for_each(|c| self.code.push(c));
@@ -461,7 +461,7 @@ mod tests {
             takes_back: true,
         };
         assert_eq!(filter.push("\n42"), back);
-        assert_eq!(filter.reading.began, Thinking::Unopened);
+        assert_eq!(filter.reading.thinking, Thinking::Unopened);
         {
             let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unopened);
             assert_eq!(filter.push(&long), Shown::default());
@@ -479,9 +479,9 @@ mod tests {
     fn r23_an_answer_is_over_after_its_end() {
         let mut filter = ThinkFilter::new(ReplyMarks::built_in(), Thinking::Unknown);
         let mut text = filter.push("Twelve.<|im_end|>\n").text;
-        assert!(!filter.reading.is_over());
+        assert!(!filter.reading.has_ended());
         text += &filter.push(&"And now? ".repeat(99)).text;
-        assert!(filter.reading.is_over());
+        assert!(filter.reading.has_ended());
         assert_eq!(text + &filter.finish().text, "Twelve.");
     }
 

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::domain::Usage;
+
 /// Who said it, and what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
@@ -16,26 +18,10 @@ pub struct Message {
 }
 
 impl Message {
-    pub fn system(content: impl Into<String>) -> Self {
-        Self {
-            role: "system",
-            content: content.into(),
-        }
+    pub fn new(role: &'static str, content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { role, content }
     }
-
-    pub fn user(content: impl Into<String>) -> Self {
-        Self {
-            role: "user",
-            content: content.into(),
-        }
-    }
-}
-
-/// All messages as one of the user's: some models' templates know no system role, or refuse two
-/// messages of one role in a row.
-pub fn without_system(messages: &[Message]) -> Vec<Message> {
-    let texts: Vec<&str> = messages.iter().map(|it| it.content.as_str()).collect();
-    vec![Message::user(texts.join("\n\n"))]
 }
 
 /// One answer of a completion, whole or in pieces: the two differ in where the text is.
@@ -153,35 +139,24 @@ fn plain_text(value: &Value) -> String {
     }
 }
 
-/// What the server counted; a count that cannot be read is none, because the reply is worth more
-/// than its price.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TokenCount {
-    pub prompt: Option<u64>,
-    pub completion: Option<u64>,
-    /// Tokens of the prompt that were read from a cache.
-    pub cached: Option<u64>,
-    /// Tokens of the reply that were thoughts.
-    pub reasoning: Option<u64>,
-    /// What was charged, US dollars, as OpenRouter says it.
-    pub cost: Option<f64>,
-}
-
-impl TokenCount {
-    /// The counts of a chunk, where it holds some.
-    pub fn of(chunk: &Value) -> Option<Self> {
-        let usage = chunk.get("usage").filter(|usage| usage.is_object())?;
-        let count_at = |path| usage.pointer(path).and_then(count);
-        Some(Self {
-            prompt: count_at("/prompt_tokens"),
-            completion: count_at("/completion_tokens"),
-            // The second is DeepSeek's.
-            cached: count_at("/prompt_tokens_details/cached_tokens")
-                .or_else(|| count_at("/prompt_cache_hit_tokens")),
-            reasoning: count_at("/completion_tokens_details/reasoning_tokens"),
-            cost: usage["cost"].as_f64(),
-        })
-    }
+/// What the server counted and charged, where a chunk says it. A count that cannot be read is none,
+/// because the reply is worth more than its price.
+pub fn usage_in(chunk: &Value) -> Option<Usage> {
+    let usage = chunk.get("usage").filter(|usage| usage.is_object())?;
+    let count_at = |path| usage.pointer(path).and_then(count);
+    // US dollars, as OpenRouter says it.
+    let charged = usage["cost"].as_f64().filter(|dollars| *dollars >= 0.0);
+    Some(Usage {
+        prompt_tokens: count_at("/prompt_tokens"),
+        completion_tokens: count_at("/completion_tokens"),
+        // The second is DeepSeek's.
+        cached_tokens: count_at("/prompt_tokens_details/cached_tokens")
+            .or_else(|| count_at("/prompt_cache_hit_tokens")),
+        reasoning_tokens: count_at("/completion_tokens_details/reasoning_tokens"),
+        nano_usd: charged.map_or(0, |dollars| (dollars * 1e9).round() as u64),
+        priced_calls: u32::from(charged.is_some()),
+        ..Usage::ONE_CALL
+    })
 }
 
 /// No count is larger: so many tokens no model has read in its life, and sums of them stay numbers
@@ -369,9 +344,9 @@ mod tests {
                 Some(MOST_TOKENS),
             ),
         ] {
-            let count = TokenCount::of(&json!({"usage": usage})).unwrap();
+            let count = usage_in(&json!({"usage": usage})).unwrap();
             assert_eq!(
-                (count.cached, count.reasoning),
+                (count.cached_tokens, count.reasoning_tokens),
                 (cached, reasoning),
                 "{usage}"
             );

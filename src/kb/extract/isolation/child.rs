@@ -74,14 +74,14 @@ pub fn read_documents(share: Option<&str>) -> ExitCode {
 fn answer(request: &ExtractRequest, document: Vec<u8>, answers: &mut File) -> io::Result<()> {
     limits::time(request.seconds);
     let name = Path::new(&request.name);
-    let made = panic::catch_unwind(AssertUnwindSafe(|| made_of(name, document)));
-    let made =
-        made.unwrap_or_else(|_| Err(SkipReason::Damaged("it cannot be taken apart".to_owned())));
+    let extracted = panic::catch_unwind(AssertUnwindSafe(|| extract_bytes(name, document)));
+    let extracted = extracted
+        .unwrap_or_else(|_| Err(SkipReason::Damaged("it cannot be taken apart".to_owned())));
     let is_last = limits::held().is_some_and(|held| held > MAX_KEPT_BYTES);
-    ExtractReply { made, is_last }.write(answers)
+    ExtractReply { extracted, is_last }.write(answers)
 }
 
-pub(in crate::kb::extract) fn made_of(
+pub(in crate::kb::extract) fn extract_bytes(
     name: &Path,
     document: Vec<u8>,
 ) -> Result<Extraction, SkipReason> {

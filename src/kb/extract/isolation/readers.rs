@@ -98,7 +98,7 @@ impl Readers {
         if document.size <= LARGE_DOCUMENT {
             match self.try_with(1, document, stop) {
                 Err(SkipReason::TooMuchMemory(_)) => {}
-                made => return made,
+                extracted => return extracted,
             }
         }
         self.try_with(LARGE_SHARES, document, stop)
@@ -131,7 +131,7 @@ impl Readers {
         if shares == 1 && !answer.is_last && state.sessions > 0 {
             state.idle.push(reader);
         }
-        answer.made
+        answer.extracted
     }
 
     /// Waits until so many shares are free.

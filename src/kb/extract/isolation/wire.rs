@@ -28,8 +28,8 @@ pub(in crate::kb::extract) struct ExtractRequest {
 
 /// What came of it.
 pub(in crate::kb::extract) struct ExtractReply {
-    /// What was made.
-    pub made: Result<Extraction, SkipReason>,
+    /// The text, or why there is none.
+    pub extracted: Result<Extraction, SkipReason>,
     /// Whether who made it has grown too large to be asked again.
     pub is_last: bool,
 }
@@ -104,8 +104,11 @@ pub(in crate::kb::extract) fn read_document(
 impl ExtractReply {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&[u8::from(self.is_last)])?;
-        write_block(to, &Extraction::encode(&self.made)?)?;
-        let text = self.made.as_ref().map_or("", |document| &document.text);
+        write_block(to, &Extraction::encode(&self.extracted)?)?;
+        let text = self
+            .extracted
+            .as_ref()
+            .map_or("", |document| &document.text);
         write_block(to, text.as_bytes())?;
         to.flush()
     }
@@ -113,13 +116,13 @@ impl ExtractReply {
     pub fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut is_last = [0];
         from.read_exact(&mut is_last)?;
-        let made = read_block(from, MAX_ENCODED_BYTES)?;
+        let extracted = read_block(from, MAX_ENCODED_BYTES)?;
         // The last line may have an end of its own.
         let text = read_block(from, MAX_TEXT_BYTES + 1)?;
         let broken = || io::Error::new(io::ErrorKind::InvalidData, "no answer");
         let text = String::from_utf8(text).map_err(|_| broken())?;
         Ok(Self {
-            made: Extraction::decode(&made, text).ok_or_else(broken)?,
+            extracted: Extraction::decode(&extracted, text).ok_or_else(broken)?,
             is_last: is_last != [0],
         })
     }
@@ -178,15 +181,15 @@ mod tests {
 
     #[test]
     fn what_was_made_arrives() {
-        let made = Err(SkipReason::Encrypted);
+        let extracted = Err(SkipReason::Encrypted);
         let mut sent = Vec::new();
         let answer = ExtractReply {
-            made: made.clone(),
+            extracted: extracted.clone(),
             is_last: true,
         };
         answer.write(&mut sent).unwrap();
         let answer = ExtractReply::read(&mut sent.as_slice()).unwrap();
-        assert_eq!((answer.made, answer.is_last), (made, true));
+        assert_eq!((answer.extracted, answer.is_last), (extracted, true));
         let nothing: &[u8] = &[];
         assert!(ExtractRequest::read(&mut { nothing }).unwrap().is_none());
     }

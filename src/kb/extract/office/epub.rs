@@ -31,7 +31,7 @@ pub(in crate::kb::extract) fn document(
             return Err(SkipReason::Encrypted);
         }
         let Some(page) = archive.text(&chapter)? else {
-            draft.miss(format!("{chapter}, which is a chapter and not in the file"));
+            draft.note_missing(format!("{chapter}, which is a chapter and not in the file"));
             continue;
         };
         // A book's list of contents is no menu.

@@ -56,7 +56,7 @@ pub(in crate::kb::extract) fn document(
             .metadata
             .warnings
             .iter()
-            .for_each(|line| draft.miss(line));
+            .for_each(|line| draft.note_missing(line));
     }
     let mut labels = Labels(numbers);
     let title = mem::take(&mut content.metadata.title);

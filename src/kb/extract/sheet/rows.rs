@@ -91,14 +91,16 @@ impl Workbook {
     }
 
     /// Notes something that the workbook holds and its rows do not.
-    pub fn miss(&mut self, what: String) {
+    pub fn note_missing(&mut self, what: String) {
         self.missing.push(what);
     }
 
     /// All sheets as one document.
     pub fn document(mut self, title: Option<String>) -> Result<Extraction, SkipReason> {
         let mut draft = Draft::default();
-        self.missing.iter().for_each(|line| draft.miss(line));
+        self.missing
+            .iter()
+            .for_each(|line| draft.note_missing(line));
         let ends: Vec<usize> = self.sheets.iter().skip(1).map(|next| next.from).collect();
         let ends = ends.into_iter().chain([self.cells.len()]);
         for (sheet, end) in self.sheets.iter().zip(ends) {

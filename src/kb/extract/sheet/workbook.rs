@@ -14,7 +14,7 @@ use crate::text::counted;
 pub(in crate::kb::extract) fn xlsx(book: &XlsxDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
     for (name, error) in &book.unreadable_sheets {
-        rows.miss(format!("sheet {name} cannot be read ({error})"));
+        rows.note_missing(format!("sheet {name} cannot be read ({error})"));
     }
     let dates = book.date_style_indices();
     let mut shown = String::new();
@@ -63,24 +63,24 @@ fn title(book: &XlsxDocument) -> Option<String> {
 fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String]) {
     let name = &sheet.name;
     if let Some(first) = without_result.first() {
-        rows.miss(format!(
+        rows.note_missing(format!(
             "sheet {name}: {} without a stored result, the first in {first}: open and save it once in \
              a spreadsheet program",
             counted(without_result.len(), "formula")
         ));
     }
     if let Some(damage) = &sheet.damage {
-        rows.miss(format!("sheet {name}: {damage}"));
+        rows.note_missing(format!("sheet {name}: {damage}"));
     }
     if !sheet.text_shapes.is_empty() {
-        rows.miss(format!(
+        rows.note_missing(format!(
             "sheet {name}: text in {}",
             counted(sheet.text_shapes.len(), "shape")
         ));
     }
     if !sheet.images.is_empty() {
         let pictures = counted(sheet.images.len(), "picture");
-        rows.miss(format!("sheet {name}: {pictures}"));
+        rows.note_missing(format!("sheet {name}: {pictures}"));
     }
 }
 
@@ -148,7 +148,7 @@ pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, Skip
     {
         return Err(SkipReason::Damaged(what.clone()));
     }
-    missing.for_each(|line| rows.miss(line.clone()));
+    missing.for_each(|line| rows.note_missing(line.clone()));
     for sheet in &book.sheets {
         rows.begin(&sheet.name)?;
         let value = |row: usize, column: usize| {

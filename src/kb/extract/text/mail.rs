@@ -76,7 +76,7 @@ pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extracti
     }
     if broken > 0 {
         let messages = counted(broken, "message");
-        draft.miss(format!("{messages} without sender, subject and date"));
+        draft.note_missing(format!("{messages} without sender, subject and date"));
     }
     draft.finish(TextLayout::Plain, None, "it holds no messages")
 }
@@ -304,7 +304,7 @@ fn attached(draft: &mut Draft, part: &MessagePart<'_>, depth: usize) -> Result<(
 }
 
 fn miss_attachment(draft: &mut Draft, name: &str) {
-    draft.miss(format!(
+    draft.note_missing(format!(
         "attachment {name}: save it into the folder to have it read"
     ));
 }

@@ -39,7 +39,7 @@ pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extractio
         let (outputs, left_out) = outputs(cell);
         if left_out > 0 {
             let lines = counted(left_out, "line");
-            draft.miss(format!("cell {}: {lines} of its output", at + 1));
+            draft.note_missing(format!("cell {}: {lines} of its output", at + 1));
         }
         if source.trim().is_empty() && outputs.is_empty() {
             continue;

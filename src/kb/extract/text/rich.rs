@@ -16,7 +16,7 @@ pub(in crate::kb::extract) fn document(_: &Path, bytes: &[u8]) -> Result<Extract
     let bytes = &bytes[begin..];
     let mut draft = Draft::default();
     let document = RtfDocument::from_bytes(bytes).or_else(|_| {
-        draft.miss("its end: the file is cut off");
+        draft.note_missing("its end: the file is cut off");
         RtfDocument::from_bytes(&closed(bytes))
     });
     let document = document.map_err(|error| SkipReason::Damaged(error.to_string()))?;

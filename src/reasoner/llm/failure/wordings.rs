@@ -2,7 +2,9 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::files::read_tables;
 use crate::text::one_line;
 
 const BUILT_IN: &str = include_str!("../../../../assets/llm/errors.toml");
@@ -37,6 +39,8 @@ pub enum ErrorKind {
     Bounds,
     /// The reply cannot be held to a form.
     Form,
+    /// It may go better at another time.
+    Passing,
 }
 
 /// How some servers say one thing.
@@ -50,22 +54,14 @@ struct Wording {
     example: String,
     #[serde(default)]
     #[cfg_attr(not(test), expect(dead_code, reason = "a test reads it"))]
-    reads: Option<Example>,
+    reads: Option<Sizes>,
     #[serde(default, rename = "who")]
     _who: String,
 }
 
-/// The numbers of an example; what was sent is 0 where it is not said.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(not(test), expect(dead_code, reason = "a test reads them"))]
-struct Example {
-    context: u32,
-    sent: u32,
-}
-
 /// The sizes that an overflow names, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Sizes {
     /// What the model reads.
     pub context: Option<u32>,
@@ -75,28 +71,46 @@ pub struct Sizes {
     pub reply: Option<u32>,
 }
 
-/// The table, the user's own rows first.
-#[derive(Debug, Clone)]
-pub struct Wordings(Vec<Wording>);
+/// A reply for which so little is left would not be worth it, in tokens.
+const SHORTEST_REPLY: u32 = 64;
 
-#[derive(Deserialize)]
+impl Sizes {
+    /// The share of a prompt that would fit, where the server says it, and where its reply is to end.
+    /// `max_tokens` is what was asked for, and `estimated` about what was sent. Some servers count
+    /// the reply that was allowed for into what was sent: then less is allowed for, and perhaps nothing
+    /// has to go.
+    pub fn fitting(self, max_tokens: u32, estimated: usize) -> (Option<f64>, u32) {
+        let Some(context) = self.context else {
+            return (None, max_tokens);
+        };
+        let shorter = max_tokens.min((context / 4).max(SHORTEST_REPLY));
+        let counted_reply = self.reply.map(|_| shorter);
+        let room = context.saturating_sub(counted_reply.unwrap_or_default());
+        let sent = self.sent.map_or(estimated as f64, f64::from).max(1.0);
+        let share = f64::from(room) / sent;
+        (Some(share), counted_reply.unwrap_or(max_tokens))
+    }
+}
+
+/// The table, the user's own rows first.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WordingFile {
+pub struct Wordings {
     #[serde(default)]
     error: Vec<Wording>,
+    /// Fields in which servers repeat what they were sent.
+    #[serde(default)]
+    echoes: Vec<String>,
 }
 
 impl Wordings {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with(own: Option<&str>) -> Result<Self, String> {
-        let read = |text| toml::from_str::<WordingFile>(text).map_err(|why| line_of(&why));
-        let own = own.map(read).transpose()?;
-        let mut rows = own.map(|own| own.error).unwrap_or_default();
-        for says in rows.iter().flat_map(|row| &row.says) {
-            pattern(says).map_err(|why| line_of(&why))?;
+        let own_rows: Self = read_tables(own, "")?;
+        for says in own_rows.error.iter().flat_map(|row| &row.says) {
+            pattern(says).map_err(|why| one_line(&why.to_string(), 300))?;
         }
-        rows.extend(read(BUILT_IN)?.error);
-        Ok(Self(rows))
+        read_tables(own, BUILT_IN)
     }
 
     /// Whether an error in these words is of that kind. Errors are rare, so patterns are compiled when
@@ -119,12 +133,26 @@ impl Wordings {
         sizes
     }
 
+    /// An error without what was sent: words of a question say nothing about what went wrong.
+    pub fn without_echo(&self, error: Value) -> Value {
+        match error {
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                let said = fields.filter(|(name, _)| !self.echoes.contains(name));
+                said.map(|(name, value)| (name, self.without_echo(value)))
+                    .collect()
+            }
+            Value::Array(items) => items.into_iter().map(|it| self.without_echo(it)).collect(),
+            other => other,
+        }
+    }
+
     fn captures<'a>(
         &'a self,
         kind: ErrorKind,
         words: &'a str,
     ) -> impl Iterator<Item = Captures<'a>> {
-        let rows = self.0.iter().filter(move |row| row.kind == kind);
+        let rows = self.error.iter().filter(move |row| row.kind == kind);
         let patterns = rows.flat_map(|row| &row.says);
         patterns.filter_map(|says| pattern(says).ok()?.captures(words))
     }
@@ -138,19 +166,14 @@ fn pattern(says: &str) -> Result<Regex, regex::Error> {
         .build()
 }
 
-fn line_of(why: &impl ToString) -> String {
-    one_line(&why.to_string(), 300)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::overflow::{Shorter, shorter};
     use super::*;
 
     #[test]
     fn every_example_is_understood_as_its_row_says() {
         let table = Wordings::with(None).unwrap();
-        for row in &table.0 {
+        for row in &table.error {
             let words = &row.example;
             let is_said = |says| pattern(says).unwrap().is_match(words);
             assert!(row.says.iter().any(|says| is_said(says)), "{row:?}");
@@ -162,9 +185,9 @@ mod tests {
             for kind in kinds.into_iter().filter(|kind| *kind != row.kind) {
                 assert!(!table.tell(kind, words), "{kind:?}: {row:?}");
             }
-            if let Some(Example { context, sent }) = row.reads {
-                let sent = if sent == 0 { 99_999 } else { sent };
-                let Shorter { share, max_tokens } = shorter(table.sizes(words), 2_000, 99_999);
+            if let Some(reads) = row.reads {
+                let (context, sent) = (reads.context.unwrap(), reads.sent.unwrap_or(99_999));
+                let (share, max_tokens) = table.sizes(words).fitting(2_000, 99_999);
                 let reply = if max_tokens < 2_000 { max_tokens } else { 0 };
                 let expected = f64::from(context - reply) / f64::from(sent);
                 assert!(
@@ -203,6 +226,42 @@ mod tests {
             ("the model is loading", false),
         ] {
             assert_eq!(table.tell(ErrorKind::NoModel, said), missing, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_read_from_what_servers_say() {
+        let wordings = Wordings::with(None).unwrap();
+        for (said, share, max_tokens) in [
+            (
+                r#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it","n_ctx":4096,"n_prompt_tokens":9015}}"#,
+                Some(4_096.0 / 9_015.0),
+                2_000,
+            ),
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 2000. this model's maximum \
+                 context length is 4000 tokens and your request has 2500 input tokens",
+                Some(3_000.0 / 2_500.0),
+                1_000,
+            ),
+            (
+                "this model's maximum context length is 4097 tokens. however, your messages \
+                 resulted in 5200 tokens.",
+                Some(4_097.0 / 5_200.0),
+                2_000,
+            ),
+            (
+                "range of input length should be [1, 30720]",
+                Some(30_720.0 / 40_000.0),
+                2_000,
+            ),
+            ("the prompt is too long", None, 2_000),
+        ] {
+            assert_eq!(
+                wordings.sizes(said).fitting(2_000, 40_000),
+                (share, max_tokens),
+                "{said}"
+            );
         }
     }
 }

@@ -82,32 +82,19 @@ fn tag_pattern(pattern: &str) -> Regex {
     Regex::new(&pattern.replace("TAGS", TAGS)).expect("a pattern of the program")
 }
 
-/// Whether a text begins with a tag of a prompt, its mark included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnTag {
-    /// It does not.
-    None,
-    /// It may, when more of it comes.
-    Begun,
-    /// It does, with one of so many bytes.
-    Whole(usize),
-}
-
 /// No tag of a prompt is longer, with its attributes.
 const LONGEST_TAG: usize = 2_048;
 
-/// Whether the text begins with a tag as [`super::PromptFence`] writes it: a model may copy one.
-pub fn own_tag(text: &str) -> OwnTag {
-    if let Some(tag) = OWN_TAG.find(text) {
-        return OwnTag::Whole(tag.end());
-    }
+/// The length of a tag as [`super::PromptFence`] writes it, which the text begins with: a model may copy one.
+pub fn own_tag(text: &str) -> Option<usize> {
+    OWN_TAG.find(text).map(|tag| tag.end())
+}
+
+/// Whether the text is the beginning of such a tag.
+pub fn begins_own_tag(text: &str) -> bool {
     let name = text.strip_prefix("</").or_else(|| text.strip_prefix('<'));
     let has_begun_name = name.is_some_and(|name| TAGS.split('|').any(|tag| tag.starts_with(name)));
-    if has_begun_name || text.len() < LONGEST_TAG && OWN_TAG_BEGUN.is_match(text) {
-        OwnTag::Begun
-    } else {
-        OwnTag::None
-    }
+    has_begun_name || text.len() < LONGEST_TAG && OWN_TAG_BEGUN.is_match(text)
 }
 
 #[cfg(test)]
@@ -161,19 +148,19 @@ mod tests {
         for (text, is) in [
             (
                 "<evidence-3f9c21ab n=\"1\" source=\"a.md\">The",
-                OwnTag::Whole(39),
+                (Some(39), false),
             ),
-            ("</evidence-3f9c21ab>", OwnTag::Whole(20)),
-            ("<", OwnTag::Begun),
-            ("</quest", OwnTag::Begun),
-            ("<question-3f9", OwnTag::Begun),
-            ("<question-3f9c21ab", OwnTag::Begun),
-            ("<question>", OwnTag::None),
-            ("<part-time>", OwnTag::None),
-            ("<p>", OwnTag::None),
-            ("a", OwnTag::None),
+            ("</evidence-3f9c21ab>", (Some(20), false)),
+            ("<", (None, true)),
+            ("</quest", (None, true)),
+            ("<question-3f9", (None, true)),
+            ("<question-3f9c21ab", (None, true)),
+            ("<question>", (None, false)),
+            ("<part-time>", (None, false)),
+            ("<p>", (None, false)),
+            ("a", (None, false)),
         ] {
-            assert_eq!(own_tag(text), is, "{text}");
+            assert_eq!((own_tag(text), begins_own_tag(text)), is, "{text}");
         }
     }
 

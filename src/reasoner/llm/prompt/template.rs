@@ -63,8 +63,8 @@ impl Template {
     /// The messages with the values put in.
     pub fn fill(&self, values: &[(&str, String)]) -> Vec<Message> {
         vec![
-            Message::system(fill_places(&self.system, values)),
-            Message::user(fill_places(&self.user, values)),
+            Message::new("system", fill_places(&self.system, values)),
+            Message::new("user", fill_places(&self.user, values)),
         ]
     }
 }
@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(
             Template::new(file).fill(&values),
             [
-                Message::system("be kind"),
-                Message::user("{{c}} and {{\n\nend"),
+                Message::new("system", "be kind"),
+                Message::new("user", "{{c}} and {{\n\nend"),
             ]
         );
     }

@@ -1,6 +1,6 @@
 //! The routing plan in a reply (R1–R4).
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::agent::ports::{Analysis, Caveat};
@@ -17,19 +17,16 @@ const LONGEST_PART: usize = 1_000;
 /// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
 /// here.
 pub fn analysis(reply: &str) -> Analysis {
+    let mut analysis = Analysis::default();
+    let warnings = &mut analysis.warnings;
     let mut found = find_all(reply).into_iter();
-    let mut reader = AnalysisReader::default();
     let Some(fields) = found.find_map(|found| plan_in(found.value)) else {
         let message = "the analysis could not be read; searching on the question as it is";
-        reader.warn("analysis_unreadable", message.to_owned());
-        return Analysis {
-            plan: RoutingPlan::fallback(),
-            warnings: reader.warnings,
-            ..Analysis::default()
-        };
+        warnings.push(Caveat::new("analysis_unreadable", message));
+        analysis.plan = RoutingPlan::fallback();
+        return analysis;
     };
-    reader.fields = fields;
-    let complexity = reader.word("complexity").unwrap_or_default();
+    let complexity = word(&fields, "complexity", warnings).unwrap_or_default();
     let is_talk = complexity == Complexity::Chitchat;
     // A type that was left out contradicts nothing.
     let unsaid = if is_talk {
@@ -37,20 +34,16 @@ pub fn analysis(reply: &str) -> Analysis {
     } else {
         QueryType::default()
     };
-    let plan = RoutingPlan {
+    analysis.plan = RoutingPlan {
         complexity,
-        query_type: reader.word("query_type").unwrap_or(unsaid),
-        sub_questions: reader.sub_questions(),
-        suggested_tools: reader.tools(),
-        grep_keywords: reader.keywords(),
+        query_type: word(&fields, "query_type", warnings).unwrap_or(unsaid),
+        sub_questions: sub_questions(&fields, warnings),
+        suggested_tools: tools(&fields, warnings),
+        grep_keywords: keywords(&fields, warnings),
         ..RoutingPlan::default()
     };
-    Analysis {
-        plan,
-        reply: reader.reply().filter(|_| is_talk),
-        warnings: reader.warnings,
-        ..Analysis::default()
-    }
+    analysis.reply = small_talk(&fields).filter(|_| is_talk);
+    analysis
 }
 
 /// The object that has a plan's fields: itself, or the first within.
@@ -65,86 +58,76 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// The fields of a plan, and what is wrong with those that were read.
-#[derive(Default)]
-struct AnalysisReader {
-    fields: Map<String, Value>,
-    warnings: Vec<Caveat>,
+/// The value that a word stands for; an unknown word stands for none, with a caveat.
+fn word<T: DeserializeOwned>(
+    fields: &Map<String, Value>,
+    name: &str,
+    warnings: &mut Vec<Caveat>,
+) -> Option<T> {
+    let text = match fields.get(name)? {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
+    let value = serde_json::from_value(spelled.into()).ok();
+    if value.is_none() {
+        let message = format!("the analysis gives {name} as '{}'", one_line(&text, 60));
+        warnings.push(Caveat::new("analysis_value_unknown", message));
+    }
+    value
 }
 
-impl AnalysisReader {
-    fn warn(&mut self, code: &'static str, message: String) {
-        self.warnings.push(Caveat { code, message });
+/// The parts of the question; none where a model did not find the end of one, because all later prompts
+/// would be full of it and the others alone would not be the question.
+fn sub_questions(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
+    let parts = texts(fields.get("sub_questions"), &['\n']);
+    if !parts.iter().any(|part| is_longer(part, LONGEST_PART)) {
+        return parts;
     }
+    let message = format!(
+        "the analysis gives a part of over {LONGEST_PART} characters; the question is taken whole"
+    );
+    warnings.push(Caveat::new("analysis_endless", message));
+    Vec::new()
+}
 
-    /// The value that a word stands for; an unknown word stands for none, with a caveat.
-    fn word<T: for<'de> Deserialize<'de>>(&mut self, field: &str) -> Option<T> {
-        let text = match self.fields.get(field)? {
-            Value::Null => return None,
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-        let value = serde_json::from_value(spelled.into()).ok();
-        if value.is_none() {
-            let message = format!("the analysis gives {field} as '{}'", one_line(&text, 60));
-            self.warn("analysis_value_unknown", message);
-        }
-        value
-    }
-
-    /// The parts of the question; none where a model did not find the end of one, because all later prompts
-    /// would be full of it and the others alone would not be the question.
-    fn sub_questions(&mut self) -> Vec<String> {
-        let parts = texts(self.fields.get("sub_questions"), &['\n']);
-        if !parts.iter().any(|part| is_longer(part, LONGEST_PART)) {
-            return parts;
-        }
-        let message = format!(
-            "the analysis gives a part of over {LONGEST_PART} characters; the question is taken whole"
-        );
-        self.warn("analysis_endless", message);
-        Vec::new()
-    }
-
-    fn tools(&mut self) -> Vec<ToolName> {
-        let mut tools = Vec::new();
-        for name in texts(self.fields.get("suggested_tools"), &[',', ' ', '\n']) {
-            match tool_named(&name) {
-                Some(tool) if tools.contains(&tool) => {}
-                Some(tool) => tools.push(tool),
-                None => {
-                    let name = one_line(&name, 60);
-                    let message = format!("the analysis suggests '{name}', no such tool");
-                    self.warn("tool_unknown", message);
-                }
+fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolName> {
+    let mut tools = Vec::new();
+    for name in texts(fields.get("suggested_tools"), &[',', ' ', '\n']) {
+        match tool_named(&name) {
+            Some(tool) if tools.contains(&tool) => {}
+            Some(tool) => tools.push(tool),
+            None => {
+                let name = one_line(&name, 60);
+                let message = format!("the analysis suggests '{name}', no such tool");
+                warnings.push(Caveat::new("tool_unknown", message));
             }
         }
-        tools
     }
+    tools
+}
 
-    /// The words to be found literally, without endless ones and an endless number of them.
-    fn keywords(&mut self) -> Vec<String> {
-        let mut keywords = texts(self.fields.get("grep_keywords"), &KEYWORD_BORDERS);
-        let given = keywords.len();
-        keywords.retain(|keyword| !is_longer(keyword, LONGEST_KEYWORD));
-        keywords.truncate(MOST_KEYWORDS);
-        let dropped = given - keywords.len();
-        if dropped > 0 {
-            let message = format!(
-                "{dropped} of {given} keywords of the analysis dropped: too long or too many"
-            );
-            self.warn("analysis_endless", message);
-        }
-        keywords
+/// The words to be found literally, without endless ones and an endless number of them.
+fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
+    let mut keywords = texts(fields.get("grep_keywords"), &KEYWORD_BORDERS);
+    let given = keywords.len();
+    keywords.retain(|keyword| !is_longer(keyword, LONGEST_KEYWORD));
+    keywords.truncate(MOST_KEYWORDS);
+    let dropped = given - keywords.len();
+    if dropped > 0 {
+        let message =
+            format!("{dropped} of {given} keywords of the analysis dropped: too long or too many");
+        warnings.push(Caveat::new("analysis_endless", message));
     }
+    keywords
+}
 
-    /// A reply that says something; models write null in quotation marks, too.
-    fn reply(&self) -> Option<String> {
-        let text = self.fields.get("reply")?.as_str()?.trim();
-        let is_null = ["", "null", "none"].contains(&text.to_lowercase().as_str());
-        (!is_null).then(|| text.to_owned())
-    }
+/// A reply that says something; models write null in quotation marks, too.
+fn small_talk(fields: &Map<String, Value>) -> Option<String> {
+    let text = fields.get("reply")?.as_str()?.trim();
+    let is_null = ["", "null", "none"].contains(&text.to_lowercase().as_str());
+    (!is_null).then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -52,12 +52,9 @@ pub fn rescale(grades: &mut [f64]) -> Option<Caveat> {
     for grade in grades.iter_mut() {
         *grade /= scale;
     }
-    Some(Caveat {
-        code: "grades_rescaled",
-        message: format!(
-            "the model graded from 0 to {scale} instead of 0 to 1: divided by {scale}"
-        ),
-    })
+    let message =
+        format!("the model graded from 0 to {scale} instead of 0 to 1: divided by {scale}");
+    Some(Caveat::new("grades_rescaled", message))
 }
 
 /// The numbers in the order of their items, or why they cannot be read; nothing where this is not about

@@ -32,15 +32,19 @@ const LONGEST_ARGUMENT: usize = 2_000;
 /// any plan has one caveat of its own. Costs are not known here.
 pub fn plan(reply: &str) -> Planned {
     let mut planned = Planned::default();
-    let mut warn = |code, message| planned.warnings.push(Caveat { code, message });
+    let warnings = &mut planned.warnings;
     let Some(calls) = calls_in(reply) else {
-        warn("plan_unreadable", "the plan could not be read".to_owned());
+        let message = "the plan could not be read";
+        warnings.push(Caveat::new("plan_unreadable", message));
         return planned;
     };
     for fields in calls {
         match call(&fields) {
             Ok(call) => planned.calls.push(call),
-            Err(why) => warn("call_dropped", format!("a planned call was dropped: {why}")),
+            Err(why) => {
+                let message = format!("a planned call was dropped: {why}");
+                warnings.push(Caveat::new("call_dropped", message));
+            }
         }
     }
     planned

@@ -9,7 +9,7 @@ use crate::domain::{Complexity, QueryType, RoutingPlan};
 
 /// Makes small talk a simple question where it seems not to be small talk. `offline` is what the offline engine
 /// makes of the same question, where it can tell.
-pub fn settle_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
+pub fn check_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
     let plan = &mut analysis.plan;
     let contradiction = contradiction(plan);
     let is_talk = match &offline {
@@ -27,10 +27,9 @@ pub fn settle_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
     plan.complexity = Complexity::Simple;
     analysis.reply = None;
     let why = contradiction.unwrap_or("it reads like a question about the knowledge base");
-    analysis.warnings.push(Caveat {
-        code: "small_talk_doubted",
-        message: format!("the model took the question for small talk, but {why}: it is looked up"),
-    });
+    let message = format!("the model took the question for small talk, but {why}: it is looked up");
+    let doubt = Caveat::new("small_talk_doubted", message);
+    analysis.warnings.push(doubt);
 }
 
 /// What in a plan says that its question is not small talk.
@@ -104,7 +103,7 @@ mod tests {
         ] {
             for second in [None, Some(offline(Complexity::Complex))] {
                 let mut settled = analysis.clone();
-                settle_small_talk(&mut settled, second);
+                check_small_talk(&mut settled, second);
                 assert_eq!(settled.plan.complexity, Complexity::Simple, "{why}");
                 assert_eq!(settled.reply, None);
                 let message = format!(
@@ -114,20 +113,20 @@ mod tests {
             }
             // A model that contradicts itself whatever it is asked does so for a greeting, too.
             let mut settled = analysis.clone();
-            settle_small_talk(&mut settled, Some(offline(Complexity::Chitchat)));
+            check_small_talk(&mut settled, Some(offline(Complexity::Chitchat)));
             assert_eq!(settled, analysis);
         }
         let mut settled = agreeing.clone();
-        settle_small_talk(&mut settled, None);
+        check_small_talk(&mut settled, None);
         assert_eq!(settled, agreeing);
     }
 
     #[test]
     fn r02_small_talk_needs_the_word_of_the_offline_engine() {
         let mut settled = small_talk();
-        settle_small_talk(&mut settled, Some(offline(Complexity::Chitchat)));
+        check_small_talk(&mut settled, Some(offline(Complexity::Chitchat)));
         assert_eq!(settled, small_talk());
-        settle_small_talk(&mut settled, Some(offline(Complexity::Complex)));
+        check_small_talk(&mut settled, Some(offline(Complexity::Complex)));
         assert_eq!(settled.plan.complexity, Complexity::Simple);
         assert_eq!(settled.plan.suggested_tools, [ToolName::GrepSearch]);
         assert_eq!(settled.reply, None);

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::update::{Gap, UpdateReport};
+use super::update::{MissingText, UpdateReport};
 use crate::files::{read_text_bounded, write_atomic};
 
 const FILE: &str = "gaps.json";
@@ -30,20 +30,22 @@ pub(super) fn keep(home: &Path, report: &mut UpdateReport) {
     let path = home.join(FILE);
     let kept = read_text_bounded(&path, LARGEST).unwrap_or_default();
     let before: BTreeMap<String, Vec<String>> = serde_json::from_str(&kept).unwrap_or_default();
-    let mut gaps = before.clone();
-    for found in report.gaps.drain(..) {
+    let mut lines = before.clone();
+    for found in report.missing_texts.drain(..) {
         if found.missing.is_empty() {
-            gaps.remove(&found.path);
+            lines.remove(&found.path);
         } else {
-            gaps.insert(found.path, found.missing);
+            lines.insert(found.path, found.missing);
         }
     }
-    if gaps != before
-        && let Ok(json) = serde_json::to_vec(&gaps)
+    if lines != before
+        && let Ok(json) = serde_json::to_vec(&lines)
         && let Err(error) = write_atomic(&path, &json)
     {
         tracing::debug!(%error, "what is missing from documents is not listed next time");
     }
-    let all = gaps.into_iter();
-    report.gaps = all.map(|(path, missing)| Gap { path, missing }).collect();
+    let all = lines.into_iter();
+    report.missing_texts = all
+        .map(|(path, missing)| MissingText { path, missing })
+        .collect();
 }

@@ -20,7 +20,7 @@ const ALONE: &str = "\\ufffd";
 
 /// The JSON with every half that stands alone put right. A first half at the end of a string is kept
 /// in `half` for the string that begins with the other.
-pub fn mended<'a>(json: &'a str, half: &mut Option<u16>) -> Cow<'a, str> {
+pub fn join_surrogates<'a>(json: &'a str, half: &mut Option<u16>) -> Cow<'a, str> {
     let Some(escape) = ESCAPE
         .as_ref()
         .filter(|_| json.contains("\\ud") || json.contains("\\uD"))
@@ -67,7 +67,8 @@ mod tests {
         ] {
             let mut half = None;
             for (event, text) in events.iter().zip(texts) {
-                let read: String = serde_json::from_str(&mended(event, &mut half)).unwrap();
+                let read: String =
+                    serde_json::from_str(&join_surrogates(event, &mut half)).unwrap();
                 assert_eq!(read, *text, "{event}");
             }
         }
@@ -83,7 +84,7 @@ mod tests {
             "\\ud83d\\u比比",
             "\\",
         ] {
-            mended(text, &mut None);
+            join_surrogates(text, &mut None);
         }
     }
 }
