@@ -18,7 +18,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
 use remembering::Remembering;
-use terms::{Terms, char_at, is_unspaced};
+use terms::{Terms, char_at, is_picture, is_unspaced};
 
 mod compound;
 mod folding;
@@ -28,7 +28,7 @@ mod terms;
 pub(in crate::kb) use terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
-pub(in crate::kb) const VERSION: u32 = 2;
+pub(in crate::kb) const VERSION: u32 = 3;
 
 /// Lucene's English list.
 const STOP_WORDS: &[&str] = &[
@@ -261,6 +261,7 @@ fn split(text: &str, terms: &mut Terms) {
             match char_at(text, at) {
                 Some(c) if is_unspaced(c) => pairs(text, at, terms),
                 Some(c) if c.is_alphanumeric() => compound::take(text, at, terms),
+                Some(c) if is_picture(c) => picture(text, at, terms),
                 Some(c) => at + c.len_utf8(),
                 None => text.len(),
             }
@@ -287,6 +288,17 @@ fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
         at = end;
     }
     at
+}
+
+/// A picture, or the two letters that make a flag; returns where it ends.
+fn picture(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let is_flag_letter = |c: &char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+    let mut chars = text[from..].chars();
+    let first = chars.next().map_or(0, char::len_utf8);
+    let is_flag = text[from..].chars().take(2).filter(is_flag_letter).count() == 2;
+    let end = from + if is_flag { 2 * first } else { first };
+    terms.push(&[&text[from..end]], Role::Exact);
+    end
 }
 
 #[cfg(test)]
@@ -365,6 +377,13 @@ mod tests {
             ("еще", "Ещё"),
             ("istanbul", "İstanbul"),
             ("ﬁle", "file"),
+            ("محمد", "مُحَمَّد"),
+            ("احمد", "أحمد"),
+            ("٢٠٢٤", "in 2024"),
+            ("בראשית", "בְּרֵאשִׁ֖ית"),
+            ("צה\"ל", "צה״ל"),
+            ("👍", "👍🏽"),
+            ("eau", "l’eau"),
             ("グーグル", "ｸﾞｰｸﾞﾙで検索"),
             ("データ", "データベース"),
             ("人々", "多くの人々"),
@@ -398,6 +417,8 @@ mod tests {
             ("C++", "C#"),
             ("PROJ-123", "PROJ-124 123 PROJ"),
             ("ハ", "バ"),
+            ("कम", "काम"),
+            ("🇫🇷", "🇷🇫"),
             (".NET", "the net"),
             ("1.2.3", "3.2.1"),
         ] {

@@ -48,7 +48,7 @@ impl Terms {
         self.ends.clear();
     }
 
-    /// Adds these pieces as one term, in lower case.
+    /// Adds these pieces as one term, in lower case and without the marks of Hebrew abbreviations.
     pub(super) fn push(&mut self, pieces: &[&str], role: Role) {
         for piece in pieces {
             let from = self.text.len();
@@ -57,9 +57,10 @@ impl Terms {
                 self.text[from..].make_ascii_lowercase();
             } else {
                 let lower = piece.chars().flat_map(char::to_lowercase);
+                let kept = lower.filter(|c| !matches!(c, '"' | '\''));
                 // The same letter, whatever comes after it.
                 self.text
-                    .extend(lower.map(|c| if c == 'ς' { 'σ' } else { c }));
+                    .extend(kept.map(|c| if c == 'ς' { 'σ' } else { c }));
             }
         }
         self.ends.push((self.text.len(), role));
@@ -84,4 +85,12 @@ pub(super) fn is_unspaced(c: char) -> bool {
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+}
+
+/// A picture that is looked for like a word: emoji, symbols and dingbats. Signs that print has always
+/// had, such as arrows and `©`, are none.
+pub(super) fn is_picture(c: char) -> bool {
+    matches!(c,
+        '\u{231a}' | '\u{231b}' | '\u{2328}' | '\u{23cf}' | '\u{23e9}'..='\u{23fa}'
+        | '\u{2600}'..='\u{27bf}' | '\u{2b1b}'..='\u{2b55}' | '\u{1f000}'..='\u{1faff}')
 }

@@ -1,0 +1,171 @@
+//! Words of other scripts and languages than English, over a real index.
+
+use kb_agent::kb::{KnowledgeBase, SearchMode};
+
+use crate::kb::Bench;
+
+/// The documents that hold words of the query, best first.
+fn found(base: &KnowledgeBase, query: &str) -> Vec<String> {
+    let hits = base.search(SearchMode::Lexical, query, 10).unwrap();
+    hits.into_iter().map(|hit| hit.source).collect()
+}
+
+/// Holds a base of these documents to what each query finds there first.
+fn each_is_found(documents: &[(&str, &str)], queries: &[(&str, &str)]) {
+    let bench = Bench::new(documents);
+    let base = bench.indexed();
+    for (query, source) in queries {
+        let found = found(&base, query);
+        assert_eq!(found.first().map(String::as_str), Some(*source), "{query}");
+    }
+}
+
+/// Holds a base of these documents to the queries that find nothing there.
+fn none_is_found(documents: &[(&str, &str)], queries: &[&str]) {
+    let bench = Bench::new(documents);
+    let base = bench.indexed();
+    for query in queries {
+        assert_eq!(found(&base, query), [""; 0], "{query}");
+    }
+}
+
+#[test]
+fn r12_arabic_is_found_without_its_signs_and_with_its_letters_exchanged() {
+    let documents = [
+        ("name.md", "مُحَمَّد أحمد\n"),
+        ("school.md", "المدرسة الكبيرة\n"),
+        ("plain.md", "على المستشفى\n"),
+        ("wide.md", "كتــــاب جديد\n"),
+        ("year.md", "سنة ٢٠٢٤\n"),
+        ("persian.md", "زبان فارسی و کتابخانه\n"),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("محمد", "name.md"),
+            ("مُحمّد", "name.md"),
+            ("محـمد", "name.md"),
+            ("احمد", "name.md"),
+            ("المدرسه", "school.md"),
+            ("المستشفي", "plain.md"),
+            ("كتاب", "wide.md"),
+            ("2024", "year.md"),
+            ("فارسي", "persian.md"),
+            ("كتابخانه", "persian.md"),
+        ],
+    );
+}
+
+#[test]
+fn r12_hebrew_is_found_without_its_points_and_with_either_mark_of_an_abbreviation() {
+    let documents = [
+        ("bible.md", "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים\n"),
+        ("army.md", "צה״ל וארה\"ב\n"),
+        ("zoo.md", "ג׳ירפה בגן\n"),
+        ("school.md", "בית־ספר\n"),
+        ("paper.md", "כתב ב\"הארץ\" היום\n"),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("בראשית", "bible.md"),
+            ("בָּרָא", "bible.md"),
+            ("צה\"ל", "army.md"),
+            ("צהל", "army.md"),
+            ("וארה״ב", "army.md"),
+            ("ג'ירפה", "zoo.md"),
+            ("ספר", "school.md"),
+            ("הארץ", "paper.md"),
+        ],
+    );
+}
+
+#[test]
+fn r12_an_emoji_is_a_word_however_it_is_drawn() {
+    let documents = [
+        ("fire.md", "Release day 🔥🔥\n"),
+        ("heart.md", "We ❤\u{fe0f} this\n"),
+        ("thumb.md", "Agreed 👍🏽\n"),
+        ("coder.md", "Written by 👩\u{200d}💻\n"),
+        ("flag.md", "Shipped to 🇫🇷 first\n"),
+        ("other.md", "Shipped to 🇷🇫 next, © 2024 → end\n"),
+        ("🎂.md", "Nothing but a name\n"),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("🔥", "fire.md"),
+            ("❤", "heart.md"),
+            ("❤\u{fe0f}", "heart.md"),
+            ("👍", "thumb.md"),
+            ("👍🏿", "thumb.md"),
+            ("👩\u{200d}💻", "coder.md"),
+            ("💻", "coder.md"),
+            ("🇫🇷", "flag.md"),
+            ("🎂", "🎂.md"),
+        ],
+    );
+    none_is_found(&documents, &["🚀", "→", "©"]);
+}
+
+#[test]
+fn r12_a_word_is_found_behind_an_elided_article() {
+    let documents = [
+        (
+            "water.md",
+            "L'eau de la rivière. C’est l’été qu’il préfère.\n",
+        ),
+        ("tree.md", "À l’ombre d’une forêt, jusqu'aux racines.\n"),
+        ("rain.md", "La qualità dell'acqua e un’altra pioggia.\n"),
+        ("home.md", "L'home va obrir l’escola.\n"),
+        ("part.md", "Section L and part D.\n"),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("eau", "water.md"),
+            ("l’eau", "water.md"),
+            ("l\u{2bc}eau", "water.md"),
+            ("été", "water.md"),
+            ("une forêt", "tree.md"),
+            ("d'une", "tree.md"),
+            ("acqua", "rain.md"),
+            ("all’acqua", "rain.md"),
+            ("d'altra", "rain.md"),
+            ("escola", "home.md"),
+        ],
+    );
+    // The article itself is no word to look for.
+    none_is_found(&documents[..1], &["l", "qu"]);
+}
+
+#[test]
+fn r12_scripts_without_spaces_are_found_by_their_words() {
+    let documents = [
+        ("th.md", "ประเทศไทยมีเมืองหลวงชื่อกรุงเทพมหานคร\n"),
+        ("lo.md", "ປະເທດລາວມີນະຄອນຫຼວງວຽງຈັນ\n"),
+        ("km.md", "ប្រទេសកម្ពុជាមានរាជធានីភ្នំពេញ\n"),
+        ("my.md", "မြန်မာနိုင်ငံ၏မြို့တော်သည်နေပြည်တော်ဖြစ်သည်\n"),
+        ("ja.md", "東京タワーはとうきょうのランドマークです\n"),
+        ("ko.md", "서울에서 도서관을 찾았다. 학교는 크다.\n"),
+        ("ko2.md", "부산으로 여행을 갔다.\n"),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("เมืองหลวง", "th.md"),
+            ("กรุงเทพ", "th.md"),
+            ("ວຽງຈັນ", "lo.md"),
+            ("ភ្នំពេញ", "km.md"),
+            ("နေပြည်တော်", "my.md"),
+            ("ランドマーク", "ja.md"),
+            ("とうきょう", "ja.md"),
+            ("서울", "ko.md"),
+            ("서울의", "ko.md"),
+            ("도서관", "ko.md"),
+            ("학교에서", "ko.md"),
+            ("부산", "ko2.md"),
+            ("여행은", "ko2.md"),
+        ],
+    );
+}
