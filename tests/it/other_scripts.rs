@@ -169,3 +169,108 @@ fn r12_scripts_without_spaces_are_found_by_their_words() {
         ],
     );
 }
+
+#[test]
+fn r12_a_word_with_an_umlaut_is_found_spelt_out_and_the_other_way_about() {
+    let documents = [
+        ("contact.md", "Ansprechpartner: Jürgen Müller, Löhningen\n"),
+        // With this spelling in the base, no slip is corrected.
+        ("other.md", "Another Mueller, whose Juergen wrote.\n"),
+        ("change.md", "Änderung der Straße\n"),
+        ("spelt.md", "Aenderungen der Gebuehr\n"),
+        ("north.md", "Århus og Tromsø\n"),
+        (
+            "english.md",
+            "The poet does queue for the aerosol, the bauer said.\n",
+        ),
+        ("short.md", "The pot is auto.\n"),
+    ];
+    let bench = Bench::new(&documents);
+    let base = bench.indexed();
+    for (query, sources) in [
+        ("Mueller", ["contact.md", "other.md"].as_slice()),
+        ("Müller", &["contact.md", "other.md"]),
+        ("Mu\u{308}ller", &["contact.md", "other.md"]),
+        ("Muller", &["contact.md"]),
+        ("MÜLLER", &["contact.md", "other.md"]),
+        ("Loehningen", &["contact.md"]),
+        ("Löhningen", &["contact.md"]),
+        ("Aenderung", &["change.md"]),
+        ("Änderungen", &["spelt.md"]),
+        ("Strasse", &["change.md"]),
+        ("Gebühr", &["spelt.md"]),
+        ("Aarhus", &["north.md"]),
+        ("Tromsoe", &["north.md"]),
+        ("poet", &["english.md"]),
+        ("queue", &["english.md"]),
+        ("aerosol", &["english.md"]),
+        ("pot", &["short.md"]),
+    ] {
+        let mut found = found(&base, query);
+        found.sort();
+        assert_eq!(found, sources, "{query}");
+    }
+}
+
+#[test]
+fn r12_a_document_is_found_by_other_forms_of_its_words() {
+    let documents = [
+        (
+            "de.md",
+            "# Altstadt\n\nDie Häuser der Altstadt wurden nach dem Krieg mit viel Geduld wieder aufgebaut.\n",
+        ),
+        (
+            "fr.md",
+            "# Élevage\n\nLes chevaux de la ferme voisine sont nourris deux fois par jour avec du foin.\n",
+        ),
+        (
+            "es.md",
+            "# Fiesta\n\nLas canciones del pueblo fueron escritas por los abuelos hace muchos años.\n",
+        ),
+        (
+            "ru.md",
+            "# Библиотека\n\nВ старых книгах написано о городах, которые давно исчезли с карты.\n",
+        ),
+        (
+            "ar.md",
+            "# المكتبة\n\nقرأ الطلاب الكتاب في المدرسة ثم كتبوا عنه مقالات قصيرة للمعلم.\n",
+        ),
+        (
+            "el.md",
+            "# Γειτονιά\n\nΟι γάτες της γειτονιάς κοιμούνται στις αυλές όταν έχει ζέστη το μεσημέρι.\n",
+        ),
+        (
+            "tr.md",
+            "# Okul\n\nÖğrenciler okulun bahçesinde kitaplarını okudular ve öğretmenlerine sorular sordular.\n",
+        ),
+        (
+            "hi.md",
+            "# पुस्तकालय\n\nविद्यार्थियों ने पुस्तकालय में बहुत सारी किताबें पढ़ीं और शिक्षक से सवाल पूछे।\n",
+        ),
+        (
+            "en.md",
+            "# House\n\nThe houses of the old town are built of stone, and this is what the guide says.\n",
+        ),
+    ];
+    each_is_found(
+        &documents,
+        &[
+            ("Haus", "de.md"),
+            ("des Hauses", "de.md"),
+            ("geduldig", "de.md"),
+            ("cheval", "fr.md"),
+            ("canción", "es.md"),
+            ("cancion", "es.md"),
+            ("город", "ru.md"),
+            ("книга", "ru.md"),
+            ("كتاب", "ar.md"),
+            ("طلاب", "ar.md"),
+            ("γάτα", "el.md"),
+            ("kitap", "tr.md"),
+            ("किताब", "hi.md"),
+            ("housing", "en.md"),
+        ],
+    );
+    // In a base of English only, no other language's stems are looked for.
+    none_is_found(&documents[8..], &["Führer", "viejo", "книга"]);
+}

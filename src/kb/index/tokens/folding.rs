@@ -26,6 +26,43 @@ pub(super) fn fold(text: &str, out: &mut String) {
     }
 }
 
+/// Adds the text with umlauts and their northern kin in two letters, as `Mueller` for `Müller`; returns
+/// whether there were any.
+pub(super) fn spell_out(text: &str, out: &mut String) -> bool {
+    let start = out.len();
+    let mut chars = text.nfc().peekable();
+    let mut any = false;
+    while let Some(c) = chars.next() {
+        let (first, second) = match c {
+            'ä' => ('a', 'e'),
+            'ö' | 'ø' => ('o', 'e'),
+            'ü' => ('u', 'e'),
+            'å' => ('a', 'a'),
+            'Ä' => ('A', 'e'),
+            'Ö' | 'Ø' => ('O', 'e'),
+            'Ü' => ('U', 'e'),
+            'Å' => ('A', 'a'),
+            c => {
+                out.push(c);
+                continue;
+            }
+        };
+        any = true;
+        // Case parts the words of a compound.
+        let is_capital = first.is_uppercase() && !chars.peek().is_some_and(|c| c.is_lowercase());
+        out.push(first);
+        out.push(if is_capital {
+            second.to_ascii_uppercase()
+        } else {
+            second
+        });
+    }
+    if !any {
+        out.truncate(start);
+    }
+    any
+}
+
 fn fold_slowly(text: impl Iterator<Item = char>, out: &mut String) {
     let mut loses_marks = false;
     let kept = text.nfkd().filter(|&c| {

@@ -1,5 +1,7 @@
 //! A text's terms on their way, and what each stands for.
 
+use std::mem;
+
 use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
@@ -13,6 +15,8 @@ pub(in crate::kb) enum Role {
     Joined,
     /// Something exact: an id or number, a part of one, a character.
     Exact,
+    /// The term before it in another spelling.
+    Spelling,
 }
 
 impl Role {
@@ -22,6 +26,7 @@ impl Role {
             Self::Word => 1,
             Self::Joined => 2,
             Self::Exact => 3,
+            Self::Spelling => 4,
         }
     }
 
@@ -29,6 +34,7 @@ impl Role {
         match length {
             1 => Self::Word,
             2 => Self::Joined,
+            4 => Self::Spelling,
             _ => Self::Exact,
         }
     }
@@ -46,6 +52,14 @@ impl Terms {
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
+    }
+
+    /// The terms in order, with what each stands for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Role)> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&(end, role)| (&self.text[mem::replace(&mut start, end)..end], role))
     }
 
     /// Adds these pieces as one term, in lower case and without the marks of Hebrew abbreviations.
