@@ -97,15 +97,18 @@ fn fold_slowly(text: impl Iterator<Item = char>, out: &mut String) {
             '\u{2010}'..='\u{2012}' | '\u{5be}' => out.push('-'),
             '\u{2019}' | '\u{2bc}' | '\u{5f3}' => out.push('\''),
             '\u{201d}' | '\u{5f4}' => out.push('"'),
-            // Soft hyphens and joiners are not seen, and so not written.
-            '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {}
-            // Arabic's tatweel only widens a word.
-            '\u{640}' => {}
-            // How an emoji is drawn: as picture or letter, in a frame, with which skin.
-            '\u{fe00}'..='\u{fe0f}' | '\u{20e3}' | '\u{1f3fb}'..='\u{1f3ff}' => {}
+            c if is_unwritten(c) => {}
             c => out.push(ascii_digit(c).unwrap_or(c)),
         }
     }
+}
+
+/// Soft hyphens and joiners, which are not seen; Arabic's tatweel, which only widens a word; and how
+/// an emoji is drawn: as picture or letter, in a frame, with which skin.
+fn is_unwritten(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{640}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{20e3}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
 
 /// The same digit in ASCII, for digits of the scripts that have their own.
