@@ -138,13 +138,29 @@ mod tests {
                 )
             })
             .collect();
-        let many: Vec<(&str, &str)> = many.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let german = [
+            (
+                "de1.md",
+                "# Haus\n\nDie Häuser der Stadt wurden von Herrn Müller nach dem Brand gebaut.\n",
+            ),
+            (
+                "de2.md",
+                "# Brände\n\nIm alten Haus brannte es nachts, und Frau Mueller rief die Feuerwehr.\n",
+            ),
+            (
+                "de3.md",
+                "# Öfen\n\nIn den Häusern der Töpfer standen große Öfen aus gebranntem Ton.\n",
+            ),
+        ];
+        let many = many.iter().map(|(a, b)| (a.as_str(), b.as_str()));
+        let many: Vec<(&str, &str)> = many.chain(german).collect();
         let [embedded, _] = local_engines();
         let (remote, _) = remote_stores();
         for store in [embedded.one.as_ref(), &remote] {
             put(store, &many);
             let mut batch = store.begin(false, limits()).unwrap();
             batch.remove("007.md", limits()).unwrap();
+            batch.remove("de3.md", limits()).unwrap();
             batch
                 .put(incoming("008.md", "glaze night\n"), limits())
                 .unwrap();
@@ -158,6 +174,10 @@ mod tests {
             "note 3 clay plan",
             "glaez nigth",
             "unheard",
+            "Haus",
+            "Hausbrand bei Müllers",
+            "Ofen",
+            "Häuzer",
         ] {
             let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
                 store

@@ -53,6 +53,7 @@ mod models;
 mod multilingual;
 mod notes_and_folders;
 mod offline;
+mod other_scripts;
 mod own_base;
 mod picture;
 mod plain;

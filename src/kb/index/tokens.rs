@@ -4,12 +4,15 @@
 //! common pieces, `max_items` and `MaxItems` are one opaque word each, Chinese is one word a
 //! sentence. Here a compound is kept whole *and* given in parts (`compound`), and scripts without
 //! spaces give single characters and pairs (measured better than a dictionary). Stop words and
-//! English stems follow. Case, width and accents are folded first (`folding`).
+//! English stems follow. Case, width and accents are folded first (`folding`); a word with an umlaut
+//! is also given as it is spelt without one. A document in another language has the stems of that
+//! one too (`languages`).
 //!
 //! Everything that is indexed passes here, so nothing is allocated a word: a text's terms lie one
 //! after the other in one buffer that is used again for the next text.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::{mem, slice};
 
 use tantivy::tokenizer::{
     Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
@@ -18,17 +21,19 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
 use remembering::Remembering;
-use terms::{Terms, char_at, is_unspaced};
+use terms::{Terms, char_at, is_picture, is_unspaced};
 
 mod compound;
 mod folding;
+mod languages;
 mod remembering;
 mod terms;
 
+pub(in crate::kb) use languages::{detect, mark, unmark};
 pub(in crate::kb) use terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
-pub(in crate::kb) const VERSION: u32 = 2;
+pub(in crate::kb) const VERSION: u32 = 3;
 
 /// Lucene's English list.
 const STOP_WORDS: &[&str] = &[
@@ -37,9 +42,9 @@ const STOP_WORDS: &[&str] = &[
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// The whole chain, for the index.
+/// The whole chain, for the index and its marked texts.
 pub(in crate::kb) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(Remembering::new(chain())).build()
+    TextAnalyzer::builder(WithStems::new(Remembering::new(chain()))).build()
 }
 
 fn chain() -> TextAnalyzer {
@@ -58,21 +63,58 @@ pub(in crate::kb) struct QueryTerm {
     pub text: String,
     /// What it stands for.
     pub role: Role,
+    /// What a text may have in its place: other spellings, and stems in other languages.
+    pub others: Vec<String>,
 }
 
 /// The distinct terms of a query, in order of appearance.
 pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut analyzer = chain();
-    let mut stream = analyzer.token_stream(text);
     let mut terms: Vec<QueryTerm> = Vec::new();
-    let mut known = HashSet::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut stream = analyzer.token_stream(text);
+    // The place of the last term among the distinct ones, and in the text.
+    let mut last = None;
     while stream.advance() {
         let token = stream.token();
-        if known.insert(token.text.clone()) {
-            terms.push(QueryTerm {
-                text: token.text.clone(),
-                role: Role::of(token.position_length),
-            });
+        let role = Role::of(token.position_length);
+        if role != Role::Spelling {
+            let place = *known.entry(token.text.clone()).or_insert(terms.len());
+            last = Some((place, token.position));
+            if place == terms.len() {
+                terms.push(QueryTerm {
+                    text: token.text.clone(),
+                    role,
+                    others: Vec::new(),
+                });
+            }
+        } else if let Some((place, position)) = last
+            && position + 1 == token.position
+            && !terms[place].others.contains(&token.text)
+        {
+            // A stop word, which is no term, has no other spelling either.
+            terms[place].others.push(token.text.clone());
+        }
+    }
+    drop(stream);
+    for word in languages::words(text) {
+        let mut stream = analyzer.token_stream(word);
+        let mut own = Vec::new();
+        while stream.advance() {
+            own.push(stream.token().text.clone());
+        }
+        // A word of several parts has no stem.
+        let place = own
+            .first()
+            .filter(|_| own.len() < 3)
+            .and_then(|term| known.get(term));
+        if let Some(term) = place.and_then(|place| terms.get_mut(*place))
+            && term.role == Role::Word
+        {
+            let stems = languages::stems(word);
+            let new = stems.into_iter().filter(|stem| !term.others.contains(stem));
+            let new: Vec<String> = new.collect();
+            term.others.extend(new);
         }
     }
     terms
@@ -192,7 +234,17 @@ pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
 struct Words {
     terms: Terms,
     folded: String,
+    spelt_out: SpeltOut,
     token: Token,
+}
+
+/// A text without umlauts, and its terms.
+#[derive(Clone, Default)]
+struct SpeltOut {
+    text: String,
+    folded: String,
+    terms: Terms,
+    all: Terms,
 }
 
 impl Tokenizer for Words {
@@ -206,6 +258,7 @@ impl Tokenizer for Words {
             self.folded.clear();
             folding::fold(text, &mut self.folded);
             split(&self.folded, &mut self.terms);
+            self.spelt_out.add_to(&mut self.terms, text);
         }
         Stream {
             terms: &self.terms,
@@ -213,6 +266,32 @@ impl Tokenizer for Words {
             next: 0,
             start: 0,
         }
+    }
+}
+
+impl SpeltOut {
+    /// Puts behind each term of the text its other spelling, where it has one.
+    fn add_to(&mut self, terms: &mut Terms, text: &str) {
+        self.text.clear();
+        if !folding::spell_out(text, &mut self.text) {
+            return;
+        }
+        self.folded.clear();
+        folding::fold(&self.text, &mut self.folded);
+        self.terms.clear();
+        split(&self.folded, &mut self.terms);
+        // The same words, unless a longer spelling makes one too long for a word.
+        if self.terms.ends.len() != terms.ends.len() {
+            return;
+        }
+        self.all.clear();
+        for ((term, role), (spelt_out, _)) in terms.iter().zip(self.terms.iter()) {
+            self.all.push(&[term], role);
+            if spelt_out != term {
+                self.all.push(&[spelt_out], Role::Spelling);
+            }
+        }
+        mem::swap(terms, &mut self.all);
     }
 }
 
@@ -246,6 +325,86 @@ impl TokenStream for Stream<'_> {
     }
 }
 
+/// The terms of a marked text, then its stems.
+#[derive(Clone)]
+struct WithStems {
+    terms: Remembering,
+    stems: String,
+    ends: Vec<usize>,
+    token: Token,
+}
+
+impl WithStems {
+    fn new(terms: Remembering) -> Self {
+        Self {
+            terms,
+            stems: String::new(),
+            ends: Vec::new(),
+            token: Token::default(),
+        }
+    }
+}
+
+impl Tokenizer for WithStems {
+    type TokenStream<'a> = StreamWithStems<'a>;
+
+    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StreamWithStems<'a> {
+        self.stems.clear();
+        self.ends.clear();
+        languages::stem_marked(marked, &mut self.stems, &mut self.ends);
+        StreamWithStems {
+            terms: self.terms.token_stream(unmark(marked)),
+            has_terms: true,
+            stems: &self.stems,
+            ends: self.ends.iter(),
+            start: 0,
+            token: &mut self.token,
+        }
+    }
+}
+
+struct StreamWithStems<'a> {
+    terms: remembering::Stream<'a>,
+    has_terms: bool,
+    stems: &'a str,
+    ends: slice::Iter<'a, usize>,
+    start: usize,
+    token: &'a mut Token,
+}
+
+impl TokenStream for StreamWithStems<'_> {
+    fn advance(&mut self) -> bool {
+        self.has_terms = self.has_terms && self.terms.advance();
+        if self.has_terms {
+            return true;
+        }
+        let Some(&end) = self.ends.next() else {
+            return false;
+        };
+        self.token.text.clear();
+        self.token.text.push_str(&self.stems[self.start..end]);
+        self.token.position = self.terms.token().position.saturating_add(1);
+        self.start = end;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        if self.has_terms {
+            self.terms.token()
+        } else {
+            self.token
+        }
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        if self.has_terms {
+            self.terms.token_mut()
+        } else {
+            self.token
+        }
+    }
+}
+
 /// Of a text that is folded.
 fn split(text: &str, terms: &mut Terms) {
     let mut at = 0;
@@ -261,6 +420,7 @@ fn split(text: &str, terms: &mut Terms) {
             match char_at(text, at) {
                 Some(c) if is_unspaced(c) => pairs(text, at, terms),
                 Some(c) if c.is_alphanumeric() => compound::take(text, at, terms),
+                Some(c) if is_picture(c) => picture(text, at, terms),
                 Some(c) => at + c.len_utf8(),
                 None => text.len(),
             }
@@ -287,6 +447,17 @@ fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
         at = end;
     }
     at
+}
+
+/// A picture, or the two letters that make a flag; returns where it ends.
+fn picture(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let is_flag_letter = |c: &char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+    let mut chars = text[from..].chars();
+    let first = chars.next().map_or(0, char::len_utf8);
+    let is_flag = text[from..].chars().take(2).filter(is_flag_letter).count() == 2;
+    let end = from + if is_flag { 2 * first } else { first };
+    terms.push(&[&text[from..end]], Role::Exact);
+    end
 }
 
 #[cfg(test)]
@@ -365,6 +536,13 @@ mod tests {
             ("еще", "Ещё"),
             ("istanbul", "İstanbul"),
             ("ﬁle", "file"),
+            ("محمد", "مُحَمَّد"),
+            ("احمد", "أحمد"),
+            ("٢٠٢٤", "in 2024"),
+            ("בראשית", "בְּרֵאשִׁ֖ית"),
+            ("צה\"ל", "צה״ל"),
+            ("👍", "👍🏽"),
+            ("eau", "l’eau"),
             ("グーグル", "ｸﾞｰｸﾞﾙで検索"),
             ("データ", "データベース"),
             ("人々", "多くの人々"),
@@ -398,6 +576,8 @@ mod tests {
             ("C++", "C#"),
             ("PROJ-123", "PROJ-124 123 PROJ"),
             ("ハ", "バ"),
+            ("कम", "काम"),
+            ("🇫🇷", "🇷🇫"),
             (".NET", "the net"),
             ("1.2.3", "3.2.1"),
         ] {

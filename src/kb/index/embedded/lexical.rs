@@ -107,7 +107,7 @@ struct Fields {
     document: Field,
     /// Document and chunk.
     row: Field,
-    /// Heading and text: two values, indexed as one and stored as they are.
+    /// Heading and text: two values, indexed as one and stored, each marked with its language.
     words: Field,
     /// The keys of its names.
     names: Field,
@@ -304,7 +304,7 @@ impl LexicalView {
             words
                 .next()
                 .and_then(|value| value.as_str())
-                .unwrap_or_default()
+                .map_or("", tokens::unmark)
                 .to_owned()
         };
         Ok(Some(Wording {

@@ -196,16 +196,20 @@ impl RemoteBatch {
         self.is_touched = true;
         let numbers: [Typed<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
         let asked = format!(
-            "SELECT c.heading, c.body, w.len FROM unnest($1) AS n(number)
+            "SELECT c.heading, c.body, w.len, c.chunk >> 32 FROM unnest($1) AS n(number)
             JOIN chunks_{space} c ON c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32
-            JOIN words_{space} w USING (chunk)"
+            JOIN words_{space} w USING (chunk) ORDER BY chunk"
         );
         let rows = self.connection.rows(limits, &asked, &numbers)?;
-        for row in &rows {
-            let terms = self.terms.read(row.get(0), row.get(1));
-            for term in terms.frequencies.into_keys() {
-                *self.difference.held.entry(term).or_default() -= 1;
+        for document in rows.chunk_by(|a, b| a.get::<_, i64>(3) == b.get::<_, i64>(3)) {
+            let chunks: Vec<(&str, &str)> = document.iter().map(|c| (c.get(0), c.get(1))).collect();
+            for terms in self.terms.read(&chunks) {
+                for term in terms.frequencies.into_keys() {
+                    *self.difference.held.entry(term).or_default() -= 1;
+                }
             }
+        }
+        for row in &rows {
             self.difference.chunks -= 1;
             self.difference.tokens -= i64::from(row.get::<_, i32>(2));
         }
@@ -237,9 +241,11 @@ impl RemoteBatch {
         let mut terms = Vec::new();
         for document in &documents {
             self.next_number += 1;
-            for (_, chunk) in &document.chunks {
-                terms.push(self.terms.read(&chunk.heading, &chunk.text));
-            }
+            let chunks = document.chunks.iter();
+            let chunks: Vec<_> = chunks
+                .map(|(_, chunk)| (chunk.heading.as_str(), chunk.text.as_str()))
+                .collect();
+            terms.append(&mut self.terms.read(&chunks));
         }
         let tokens: u64 = terms.iter().map(|terms| u64::from(terms.length)).sum();
         for term in terms.iter().flat_map(|terms| terms.frequencies.keys()) {

@@ -44,11 +44,19 @@ impl TermReader {
         Self(tokens::analyzer())
     }
 
-    /// Of a chunk's heading and text.
-    pub fn read(&mut self, heading: &str, text: &str) -> ChunkTerms {
+    /// Of a document's chunks, each with its heading.
+    pub fn read(&mut self, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
+        let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
+        let marked = chunks
+            .iter()
+            .map(|(heading, text)| [heading, text].map(|part| tokens::mark(language, part)));
+        marked.map(|parts| self.read_chunk(&parts)).collect()
+    }
+
+    fn read_chunk(&mut self, parts: &[String]) -> ChunkTerms {
         let mut terms = ChunkTerms::default();
         let mut count = 0;
-        for part in [heading, text] {
+        for part in parts {
             let mut stream = self.0.token_stream(part);
             while stream.advance() {
                 count += 1;
@@ -105,7 +113,8 @@ pub(super) struct SoughtWord {
     pub asked: String,
     /// With weight and how many chunks hold each.
     pub terms: Vec<(String, f64, u64)>,
-    /// Of the best of them; `None` when it need not be in a full match.
+    /// Of the best of them, or the one that most hold of several spellings and stems, which count as
+    /// one term; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
     /// Whether they stand for a word that the index does not have.
     pub is_corrected: bool,
@@ -140,12 +149,16 @@ impl SpaceStatistics {
         length: u32,
     ) -> f64 {
         let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
-        let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
-            let at = ids.binary_search(&term_id(term)).ok()?;
-            let frequency = f64::from(*frequencies.get(at)?);
-            Some(weight * self.idf(*doc_freq) * gain(frequency, f64::from(length), average))
+        let of_word = |word: &SoughtWord| {
+            let shared = word.doc_freq.filter(|_| !word.is_corrected);
+            let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
+                let at = ids.binary_search(&term_id(term)).ok()?;
+                let frequency = f64::from(*frequencies.get(at)?);
+                let idf = self.idf(shared.unwrap_or(*doc_freq));
+                Some(weight * idf * gain(frequency, f64::from(length), average))
+            };
+            word.terms.iter().filter_map(of_term).fold(0.0, f64::max)
         };
-        let of_word = |word: &SoughtWord| word.terms.iter().filter_map(of_term).fold(0.0, f64::max);
         sought.iter().map(of_word).sum()
     }
 }
@@ -156,11 +169,12 @@ mod tests {
 
     #[test]
     fn a_row_holds_each_term_once_in_the_order_of_its_number() {
-        let terms = TermReader::new().read("Kiln", "The kiln fires; PROJ-7 waits for the kiln.");
+        let chunk = ("Kiln", "The kiln fires; PROJ-7 waits for the kiln.");
+        let terms = &TermReader::new().read(&[chunk])[0];
         assert_eq!(terms.frequencies["kiln"], 3);
         assert_eq!(terms.frequencies["proj-7"], 1);
         assert!(!terms.frequencies.contains_key("the"));
-        let row = TermRow::of(&terms, 5.0);
+        let row = TermRow::of(terms, 5.0);
         assert!(row.ids.is_sorted_by(|a, b| a < b));
         assert_eq!(row.ids.len(), terms.frequencies.len());
         let at = row.ids.binary_search(&term_id("kiln")).unwrap();

@@ -2,6 +2,7 @@
 //! have takes another.
 
 use std::collections::HashMap;
+use std::iter;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -95,9 +96,11 @@ impl Asked {
     fn of(terms: &[QueryTerm]) -> Self {
         let mut asked = Self::default();
         let mut with_slips = 0;
-        for (at, term) in (1..).zip(terms) {
+        for term in terms {
             asked.terms.push(term.text.clone());
-            asked.weights.push(1.0);
+            let at = asked.terms.len() as i32;
+            asked.terms.extend(term.others.iter().cloned());
+            asked.weights.resize(asked.terms.len(), 1.0);
             let Some(edits) = near_words::edits(&term.text) else {
                 continue;
             };
@@ -247,7 +250,12 @@ impl Found {
     fn sought(&self, asked: &[QueryTerm]) -> Vec<SoughtWord> {
         let mut looked_up = 0;
         let words = asked.iter().map(|term| {
-            let doc_freq = self.held(&term.text);
+            let texts = iter::once(&term.text).chain(&term.others);
+            let mut terms: Vec<(String, f64, u64)> = texts
+                .map(|text| (text.clone(), 1.0, self.held(text)))
+                .collect();
+            terms.retain(|(text, _, held)| *held > 0 || *text == term.text);
+            let doc_freq = most_held(&terms);
             if doc_freq == 0 && term.role == Role::Word && looked_up < MOST_LOOKED_UP {
                 looked_up += 1;
                 let instead = self.instead(&term.text);
@@ -267,7 +275,7 @@ impl Found {
             let is_required = doc_freq > 0 || term.role != Role::Joined;
             SoughtWord {
                 asked: term.text.clone(),
-                terms: vec![(term.text.clone(), 1.0, doc_freq)],
+                terms,
                 doc_freq: is_required.then_some(doc_freq),
                 is_corrected: false,
             }
@@ -298,9 +306,17 @@ impl Found {
                 *doc_freq = self.held(term);
             }
             let first = word.terms.first().map(|(.., doc_freq)| *doc_freq);
-            word.doc_freq = word.doc_freq.and(first);
+            let shared = Some(most_held(&word.terms));
+            word.doc_freq = word
+                .doc_freq
+                .and(if word.is_corrected { first } else { shared });
         }
     }
+}
+
+fn most_held(terms: &[(String, f64, u64)]) -> u64 {
+    let held = terms.iter().map(|(.., doc_freq)| *doc_freq);
+    held.max().unwrap_or(0)
 }
 
 fn corrections(

@@ -11,9 +11,20 @@ const MAX_BYTES: usize = 120;
 /// How many ends of a path are kept whole, besides all of it.
 const ENDS: usize = 2;
 
+/// Articles and pronouns of French, Italian and Catalan before a vowel, as in `l'eau`; the lists are
+/// Lucene's.
+const ELIDED: &[&str] = &[
+    "l", "d", "c", "j", "m", "t", "s", "n", "v", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "un",
+    "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl", "degl", "negl",
+    "sugl",
+];
+
 /// Adds the compound that begins here; returns where it ends.
 pub(super) fn take(text: &str, from: usize, terms: &mut Terms) -> usize {
     let end = end_of(text, from);
+    if is_elided(text, from, end) {
+        return end;
+    }
     add(&text[from..end], terms);
     let marked = marked_end(text, from, end);
     if marked > end {
@@ -44,6 +55,7 @@ fn end_of(text: &str, from: usize) -> usize {
         match bytes.get(at) {
             Some(byte) if byte.is_ascii_alphanumeric() => at += 1,
             Some(b',') if groups_digits(bytes, at) => at += 1,
+            Some(b'"' | b'\'') if is_within_hebrew(text, at) => at += 1,
             Some(byte) if is_joint(*byte) || is_bar(*byte) => {
                 // A joint is one only between words.
                 match char_at(text, at + 1).filter(|&c| is_word(c)) {
@@ -64,6 +76,27 @@ fn end_of(text: &str, from: usize) -> usize {
 fn groups_digits(bytes: &[u8], comma: usize) -> bool {
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     digit(comma.wrapping_sub(1)) && (1..=3).all(|step| digit(comma + step)) && !digit(comma + 4)
+}
+
+/// `צה"ל`, `ג'ירפה`: a mark that belongs to a Hebrew word. The double one stands before the last
+/// letter; elsewhere it quotes.
+fn is_within_hebrew(text: &str, mark: usize) -> bool {
+    let is_letter = |c: char| matches!(c, 'א'..='ת');
+    let mut after = text[mark + 1..].chars();
+    text[..mark].ends_with(is_letter)
+        && after.next().is_some_and(is_letter)
+        && (text[mark..].starts_with('\'') || !after.next().is_some_and(is_letter))
+}
+
+fn is_elided(text: &str, from: usize, end: usize) -> bool {
+    let after = match char_at(text, end) {
+        Some(mark @ ('\'' | '\u{2019}')) => char_at(text, end + mark.len_utf8()),
+        _ => None,
+    };
+    after.is_some_and(char::is_alphabetic)
+        && ELIDED
+            .iter()
+            .any(|article| text[from..end].eq_ignore_ascii_case(article))
 }
 
 fn is_joint(byte: u8) -> bool {

@@ -1,5 +1,7 @@
 //! A text's terms on their way, and what each stands for.
 
+use std::mem;
+
 use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
@@ -13,6 +15,8 @@ pub(in crate::kb) enum Role {
     Joined,
     /// Something exact: an id or number, a part of one, a character.
     Exact,
+    /// The term before it in another spelling.
+    Spelling,
 }
 
 impl Role {
@@ -22,6 +26,7 @@ impl Role {
             Self::Word => 1,
             Self::Joined => 2,
             Self::Exact => 3,
+            Self::Spelling => 4,
         }
     }
 
@@ -29,6 +34,7 @@ impl Role {
         match length {
             1 => Self::Word,
             2 => Self::Joined,
+            4 => Self::Spelling,
             _ => Self::Exact,
         }
     }
@@ -48,7 +54,15 @@ impl Terms {
         self.ends.clear();
     }
 
-    /// Adds these pieces as one term, in lower case.
+    /// The terms in order, with what each stands for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Role)> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&(end, role)| (&self.text[mem::replace(&mut start, end)..end], role))
+    }
+
+    /// Adds these pieces as one term, in lower case and without the marks of Hebrew abbreviations.
     pub(super) fn push(&mut self, pieces: &[&str], role: Role) {
         for piece in pieces {
             let from = self.text.len();
@@ -57,9 +71,10 @@ impl Terms {
                 self.text[from..].make_ascii_lowercase();
             } else {
                 let lower = piece.chars().flat_map(char::to_lowercase);
+                let kept = lower.filter(|c| !matches!(c, '"' | '\''));
                 // The same letter, whatever comes after it.
                 self.text
-                    .extend(lower.map(|c| if c == 'ς' { 'σ' } else { c }));
+                    .extend(kept.map(|c| if c == 'ς' { 'σ' } else { c }));
             }
         }
         self.ends.push((self.text.len(), role));
@@ -84,4 +99,12 @@ pub(super) fn is_unspaced(c: char) -> bool {
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric()
         || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+}
+
+/// A picture that is looked for like a word: emoji, symbols and dingbats. Signs that print has always
+/// had, such as arrows and `©`, are none.
+pub(super) fn is_picture(c: char) -> bool {
+    matches!(c,
+        '\u{231a}' | '\u{231b}' | '\u{2328}' | '\u{23cf}' | '\u{23e9}'..='\u{23fa}'
+        | '\u{2600}'..='\u{27bf}' | '\u{2b1b}'..='\u{2b55}' | '\u{1f000}'..='\u{1faff}')
 }

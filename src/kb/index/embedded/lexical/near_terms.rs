@@ -1,13 +1,14 @@
 //! Words of a query that the index does not have: what it has instead.
 //!
-//! Only a word without a single document is looked up, so a query whose words all exist costs and
-//! finds what it always did. Which terms count is for `near_words` to say. An embedding makes noise of a
+//! Only a word without a single document, in any spelling or stem, is looked up, so a query whose
+//! words all exist costs and finds what it always did. Which terms count is for `near_words` to say. An embedding makes noise of a
 //! word that does not exist, so that it is given what was meant.
 //!
 //! Schulz and Mihov, Fast string correction with Levenshtein automata (2002): the automaton walks
 //! the term dictionary and visits only what can still match.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use levenshtein_automata::{DFA, Distance, SINK_STATE};
 use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Query, TermQuery};
@@ -25,7 +26,8 @@ use crate::kb::index::tokens::{QueryTerm, Role};
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::kb) struct Sought {
     terms: Vec<(Term, f64)>,
-    /// How many chunks hold the best of them; `None` when it need not be in a full match.
+    /// How many chunks hold the best of them, or the one that most hold of several spellings and
+    /// stems, which count as one term; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
     /// What was asked for, where the index does not have it.
     misspelt: Option<String>,
@@ -35,6 +37,11 @@ impl Sought {
     /// Terms of the index with what a match counts, best first.
     pub fn terms(&self) -> impl Iterator<Item = (&Term, f64)> {
         self.terms.iter().map(|(term, weight)| (term, *weight))
+    }
+
+    /// How many chunks hold a term; `None` where that is its own.
+    pub fn shared_doc_freq(&self) -> Option<u64> {
+        self.doc_freq.filter(|_| self.misspelt.is_none())
     }
 
     /// What was taken for what, if the index does not have what was asked for.
@@ -79,8 +86,16 @@ pub(in crate::kb) fn sought(
     terms
         .into_iter()
         .map(|asked| {
-            let term = Term::from_field_text(field, &asked.text);
-            let doc_freq = alive_doc_freq(searcher, &term)?;
+            let mut terms = Vec::new();
+            let mut doc_freq = 0;
+            for text in iter::once(&asked.text).chain(&asked.others) {
+                let term = Term::from_field_text(field, text);
+                let held = alive_doc_freq(searcher, &term)?;
+                if held > 0 || terms.is_empty() {
+                    terms.push((term, 1.0));
+                }
+                doc_freq = doc_freq.max(held);
+            }
             if doc_freq == 0 && asked.role == Role::Word && looked_up < MOST_LOOKED_UP {
                 looked_up += 1;
                 let instead = instead(searcher, field, &asked.text)?;
@@ -100,7 +115,7 @@ pub(in crate::kb) fn sought(
             // `high-speed` may well be written apart; its words are asked for themselves.
             let is_required = doc_freq > 0 || asked.role != Role::Joined;
             Ok(Sought {
-                terms: vec![(term, 1.0)],
+                terms,
                 doc_freq: is_required.then_some(doc_freq),
                 misspelt: None,
             })

@@ -47,8 +47,15 @@ impl<'a> Statistics<'a> {
             *counted.get_or_init(|| tokens)
         };
         let mut doc_freq = HashMap::with_capacity(sought.len());
-        for (term, _) in sought.iter().flat_map(Sought::terms) {
-            doc_freq.insert(term.clone(), alive_doc_freq(searcher, term)?);
+        for word in sought {
+            for (term, _) in word.terms() {
+                let held = match word.shared_doc_freq() {
+                    Some(held) => held,
+                    None => alive_doc_freq(searcher, term)?,
+                };
+                let most: &mut u64 = doc_freq.entry(term.clone()).or_default();
+                *most = held.max(*most);
+            }
         }
         Ok(Self {
             searcher,

@@ -79,15 +79,16 @@ impl LexicalWriter {
         self.writer.delete_term(term);
     }
 
-    /// Adds a document's chunks, which stay together. The reservation ends when all are indexed.
+    /// Adds a document's chunks, which stay together, with its language. The reservation ends when all are indexed.
     pub fn add<'a>(
         &self,
         document: u32,
-        chunks: impl ExactSizeIterator<Item = &'a Chunk>,
+        chunks: impl Iterator<Item = &'a Chunk> + Clone,
         reservation: Reservation,
     ) -> Result<(), KbError> {
         let fields = self.fields;
         let reservation = Arc::new(reservation);
+        let language = tokens::detect(chunks.clone().map(|chunk| chunk.text.as_str()));
         let rows = (0_u32..).zip(chunks).map(|(at, chunk)| {
             let row = Row {
                 document,
@@ -96,8 +97,8 @@ impl LexicalWriter {
             let mut stored = TantivyDocument::new();
             stored.add_u64(fields.document, u64::from(document));
             stored.add_u64(fields.row, row.pack());
-            stored.add_text(fields.words, &chunk.heading);
-            stored.add_text(fields.words, &chunk.text);
+            stored.add_text(fields.words, tokens::mark(language, &chunk.heading));
+            stored.add_text(fields.words, tokens::mark(language, &chunk.text));
             for name in tokens::name_keys(&chunk.names) {
                 stored.add_text(fields.names, name);
             }
