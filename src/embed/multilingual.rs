@@ -7,20 +7,20 @@
 const BLOCK: usize = 32;
 /// A scale in half precision, and two numbers a byte.
 const BLOCK_BYTES: usize = 2 + BLOCK / 2;
-const BLOCKS: usize = super::DIMENSIONS / BLOCK;
+const BLOCKS: usize = 12;
 
 static TABLE: &[u8] = include_bytes!("../../assets/embedding/multilingual/tokens.q4");
 
 /// The vectors of these tokens, one behind the other; of a token that there is not, zeros.
 pub(super) fn token_rows(tokens: &[i32]) -> Vec<f32> {
-    let mut numbers = Vec::with_capacity(tokens.len() * super::DIMENSIONS);
+    let mut numbers = Vec::with_capacity(tokens.len() * BLOCKS * BLOCK);
     let (blocks, _) = TABLE.as_chunks::<BLOCK_BYTES>();
     for token in tokens {
         let start = usize::try_from(*token).unwrap_or(usize::MAX);
         let start = start.saturating_mul(BLOCKS);
         let row = blocks.get(start..start.saturating_add(BLOCKS));
         let Some(row) = row else {
-            numbers.resize(numbers.len() + super::DIMENSIONS, 0.0);
+            numbers.resize(numbers.len() + BLOCKS * BLOCK, 0.0);
             continue;
         };
         for block in row {

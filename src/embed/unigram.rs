@@ -129,7 +129,8 @@ impl Unigram {
                 if node.is_final() {
                     let piece = output.cat(node.final_output()).value() as usize;
                     let score = self.scores.get(piece).copied().unwrap_or_default();
-                    reach(start + at + 1, piece as i32, f32::from_le_bytes(score));
+                    let piece = i32::try_from(piece).unwrap_or(UNKNOWN);
+                    reach(start + at + 1, piece, f32::from_le_bytes(score));
                 }
             }
             reach(start + c.len_utf8(), UNKNOWN, self.unknown);

@@ -215,7 +215,7 @@ pub(super) fn status(
         documents: status.documents,
         chunks: status.chunks,
         pending: status.pending,
-        is_multilingual: status.is_multilingual,
+        languages: status.languages,
         indexing,
         progress: (indexing && is_known).then(|| IndexProgress {
             step,

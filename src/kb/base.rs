@@ -19,7 +19,6 @@ use super::source::TextCache;
 use super::status::KbStatus;
 use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
-use crate::domain::Languages;
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -369,10 +368,7 @@ impl KnowledgeBase {
                 chunks: counts.chunks,
                 words_only: counts.words_only + refused,
                 pending: pending - refused,
-                is_multilingual: self
-                    .embedder
-                    .choice()
-                    .is_some_and(|choice| choice.chosen() == Languages::All),
+                languages: self.embedder.choice().map(EmbeddingChoice::chosen),
             })
         };
         let now = now();

@@ -1,5 +1,7 @@
 //! What the index holds.
 
+use crate::domain::Languages;
+
 /// What the index holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KbStatus {
@@ -13,8 +15,8 @@ pub struct KbStatus {
     pub words_only: usize,
     /// Chunks that still wait for their embedding.
     pub pending: usize,
-    /// Whether its embedding is the built-in one for all languages.
-    pub is_multilingual: bool,
+    /// What its embedding is for, where there is a choice.
+    pub languages: Option<Languages>,
 }
 
 impl KbStatus {

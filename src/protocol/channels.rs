@@ -2,7 +2,7 @@ use super::{
     DocumentText, Event, KnowledgeContents, ModelCommand, ModelUpdate, RunHistory, RunId,
     SessionCommand, SessionUpdate, Timestamp,
 };
-use crate::domain::{Complexity, Wait};
+use crate::domain::{Complexity, Languages, Wait};
 
 /// What the screen asks of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,8 +128,8 @@ pub struct KnowledgeStatus {
     pub chunks: usize,
     /// Chunks that still wait for their embedding; 0 when all is ready.
     pub pending: usize,
-    /// Whether the built-in embedding for all languages makes its vectors.
-    pub is_multilingual: bool,
+    /// What its embedding is for, where that is a built-in one.
+    pub languages: Option<Languages>,
     /// Whether the index is being brought up to date: folders read, chunks embedded.
     pub indexing: bool,
     /// How far that is, where it can be counted.

@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
 use crate::tui::panes::wording::route_ink;
@@ -106,7 +107,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
-        if knowledge.is_multilingual && width >= if working { 150 } else { 100 } {
+        if knowledge.languages == Some(Languages::All) && width >= if working { 150 } else { 100 } {
             left.push(Ink::Dim, " · multilingual");
         }
         left = left.join(pace::progress(knowledge, &model.pace, width));

@@ -20,7 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // The vectors of texts, behind the port.
     (
         "embed",
-        &["agent::ports", "files", "http", "threads", "text"],
+        &["agent::ports", "domain", "files", "http", "threads", "text"],
     ),
     // How many threads searches and embeddings take, for both of them.
     ("threads", &[]),

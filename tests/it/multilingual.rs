@@ -154,7 +154,7 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
     const DOCUMENTS: usize = 100;
     let place = Workplace::empty();
     for at in 0..DOCUMENTS {
-        place.file(&format!("kb/{at}.md"), &format!("# Gate {at}\n\n{ENGLISH}"));
+        place.file(&format!("kb/{at}.md"), format!("# Gate {at}\n\n{ENGLISH}"));
     }
     let (old, new) = (Flag::named("old"), Flag::named("new"));
     let open = |set| {

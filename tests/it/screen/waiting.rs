@@ -26,7 +26,7 @@ fn counted(step: IndexStep, done: usize, total: usize, at: u64) -> KnowledgeStat
         name: "handbook".to_owned(),
         documents: 640,
         chunks: 5_020,
-        is_multilingual: false,
+        languages: None,
         pending: 5_020 - done,
         indexing: true,
         watching: true,
