@@ -15,12 +15,13 @@ const LARGEST: u64 = 1 << 20;
 /// Reads the built-in tables with the rows of the user's own text before them. The error is one line.
 pub fn read_tables<T: DeserializeOwned>(own: Option<&str>, built_in: &str) -> Result<T, String> {
     let in_one_line = |error: toml::de::Error| one_line(&error.to_string(), 300);
-    if let Some(own) = own {
-        // Before the tables are merged, an error names its line.
-        toml::from_str::<T>(own).map_err(in_one_line)?;
-    }
+    let Some(own) = own else {
+        return toml::from_str(built_in).map_err(in_one_line);
+    };
+    // Before the tables are merged, an error names its line.
+    toml::from_str::<T>(own).map_err(in_one_line)?;
     let mut tables = Table::new();
-    for text in own.into_iter().chain([built_in]) {
+    for text in [own, built_in] {
         for (name, rows) in text.parse::<Table>().map_err(in_one_line)? {
             match (tables.get_mut(&name), rows) {
                 (Some(Value::Array(before)), Value::Array(rows)) => before.extend(rows),
