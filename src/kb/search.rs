@@ -347,7 +347,7 @@ fn ranked(
             let measure = by.measure(sides);
             let found = RankedMatch {
                 found: Match {
-                    score: by.probability(measure),
+                    score: by.probability(measure, cosines.curves),
                     ..c.found
                 },
                 measured: Measured {

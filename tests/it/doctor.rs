@@ -149,7 +149,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         (
             "settings",
             "sources",
-            "4 of 43 settings set; there is no .env here",
+            "4 of 44 settings set; there is no .env here",
         ),
         ("endpoint", "reach", "answers; its kind of server: other"),
         ("endpoint", "models", "2 models listed"),

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
 use kb_agent::domain::Languages;
@@ -129,23 +129,45 @@ fn r14_a_setting_wins_and_the_base_turns_to_it() {
     );
 }
 
-/// Gives one vector for everything and raises a flag when it has done so.
-struct Flag(&'static str, AtomicBool);
+/// Gives one vector for everything, and raises a flag when it is called a second time.
+struct OneVector {
+    name: &'static str,
+    calls: AtomicUsize,
+    interrupts: AtomicBool,
+}
 
-impl Flag {
+impl OneVector {
     fn named(name: &'static str) -> Arc<Self> {
-        Arc::new(Self(name, AtomicBool::new(false)))
+        Arc::new(Self {
+            name,
+            calls: AtomicUsize::new(0),
+            interrupts: AtomicBool::new(false),
+        })
     }
 }
 
-impl Embedder for Flag {
+impl Embedder for OneVector {
     fn model_id(&self) -> &str {
-        self.0
+        self.name
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.1.store(true, Ordering::Relaxed);
         Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+    }
+
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        _: BulkPriority,
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        if self.calls.fetch_add(1, Ordering::Relaxed) > 0 {
+            self.interrupts.store(true, Ordering::Relaxed);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        self.embed(texts).map(Some)
     }
 }
 
@@ -156,7 +178,7 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
     for at in 0..DOCUMENTS {
         place.file(&format!("kb/{at}.md"), format!("# Gate {at}\n\n{ENGLISH}"));
     }
-    let (old, new) = (Flag::named("old"), Flag::named("new"));
+    let (old, new) = (OneVector::named("old"), OneVector::named("new"));
     let open = |set| {
         let embedder = EmbedderByLanguage::new(old.clone(), new.clone(), set);
         let roots = [place.path().join("kb")];
@@ -169,8 +191,11 @@ fn r14_a_base_that_turns_is_searched_by_its_old_vectors_until_the_new_are_comple
     drop(first);
 
     let base = open(Some(Languages::All));
-    // The flag of the new one stops the update after its first batch.
-    let begun = base.embed_pending(&|_| {}, &new.1).unwrap().embedded;
+    // The new one stops the update after its first batch.
+    let begun = base
+        .embed_pending(&|_| {}, &new.interrupts)
+        .unwrap()
+        .embedded;
     assert!((1..DOCUMENTS).contains(&begun), "{begun}");
     assert_eq!((base.model_id(), base.status().pending), ("old", 0));
     assert_eq!(base.search(SearchMode::Vector, "gate", 5).unwrap().len(), 5);

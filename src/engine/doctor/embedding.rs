@@ -3,6 +3,7 @@ use std::time::Instant;
 use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
+use crate::domain::Languages;
 use crate::engine::knowledge;
 
 const AREA: &str = "embedding";
@@ -46,7 +47,7 @@ pub(super) async fn check(
     let name = model.strip_prefix("endpoint:").unwrap_or(&model);
     let who = match &settings.embedding {
         Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
-        None => match choice {
+        None => match choice.filter(|choice| choice.languages == Languages::All) {
             Some(choice) => format!("{name}, built in, as {}", choice.reason()),
             None => format!("{name}, built in"),
         },

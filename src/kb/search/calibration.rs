@@ -13,6 +13,10 @@
 //! relevant in .56 to .92 of the cases, and not one query put to a foreign base reached 0.7. What
 //! transfers least is how much there is to find: MED has 23 relevant documents for a query, so there
 //! the middle of the curves says less than is true, which is the side to err on.
+//!
+//! Those of the multilingual embedding are fitted in the same way on questions in French (PIAF), German and
+//! Russian (XQuAD) and Korean (KorQuAD) over 600 passages each. What is 0.8 and more by both is relevant there in
+//! .98 to 1.0 of the cases, in Korean in .74, where single syllables are shared by much.
 
 use super::fusion::{Sides, fuse};
 use crate::embed::BuiltInModel;
@@ -40,16 +44,30 @@ impl By {
         }
     }
 
-    /// The probability, 0–1, that a passage of this measure is relevant.
-    pub fn probability(self, measure: f64) -> f64 {
-        let (bias, slope) = match self {
-            Self::Meaning => (-6.520, 10.560),
-            Self::Words => (-3.282, 5.592),
-            Self::Both => (-4.665, 8.791),
+    /// The probability, 0–1, that a passage of this measure is relevant, by the curves of an embedding.
+    pub fn probability(self, measure: f64, curves: Curves) -> f64 {
+        let (bias, slope) = match (self, curves) {
+            (Self::Words, _) => (-3.282, 5.592),
+            (Self::Meaning, Curves::English) => (-6.520, 10.560),
+            (Self::Both, Curves::English) => (-4.665, 8.791),
+            (Self::Meaning, Curves::Multilingual) => (-8.193, 16.381),
+            (Self::Both, Curves::Multilingual) => (-7.706, 16.581),
         };
         1.0 / (1.0 + f64::exp(-bias - slope * measure))
     }
 }
+
+/// Whose cosines the curves are for. Those for English stand for unknown embeddings too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::kb) enum Curves {
+    #[default]
+    English,
+    Multilingual,
+}
+
+/// The cosine of unrelated texts by the multilingual embedding: between the best of a question that a base knows
+/// nothing of and the fiftieth of one that it answers.
+const UNRELATED: f64 = 0.76;
 
 /// How to read the cosines of one search.
 ///
@@ -60,6 +78,8 @@ impl By {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::kb) struct Cosines {
     floor: f64,
+    /// What turns what is read into a probability.
+    pub curves: Curves,
 }
 
 /// Fewer passages than this say nothing of the background.
@@ -70,6 +90,12 @@ const DEPTH: usize = 50;
 impl Cosines {
     /// For a query and the passages nearest to it, best first.
     pub fn of(model_id: &str, query: &str, nearest: &[Match]) -> Self {
+        if model_id == BuiltInModel::Multilingual.id() {
+            return Self {
+                floor: UNRELATED,
+                curves: Curves::Multilingual,
+            };
+        }
         let is_read = is_chinese(query) || !query.chars().any(is_cjk);
         let is_known = model_id == BuiltInModel::English.id() && is_read;
         let floor = nearest
@@ -78,7 +104,10 @@ impl Cosines {
             .next_back()
             .filter(|_| !is_known && nearest.len() >= BACKGROUND)
             .map_or(0.0, |last| last.score.clamp(0.0, 0.99));
-        Self { floor }
+        Self {
+            floor,
+            curves: Curves::English,
+        }
     }
 
     /// From 0 for unrelated to 1.
@@ -93,9 +122,11 @@ mod tests {
 
     #[test]
     fn a_better_measure_is_never_less_likely() {
-        for by in [By::Meaning, By::Words, By::Both] {
+        let all = [By::Meaning, By::Words, By::Both].into_iter();
+        let all = all.flat_map(|by| [(by, Curves::English), (by, Curves::Multilingual)]);
+        for (by, curves) in all {
             let curve: Vec<f64> = (0..=100)
-                .map(|at| by.probability(f64::from(at) / 100.0))
+                .map(|at| by.probability(f64::from(at) / 100.0, curves))
                 .collect();
             assert!(curve.is_sorted(), "{by:?}");
             assert!(curve[0] < 0.05 && curve[20] < 0.3, "{by:?}: {curve:?}");
