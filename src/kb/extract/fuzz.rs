@@ -7,7 +7,7 @@ use std::thread;
 use std::sync::atomic::AtomicBool;
 
 use super::format::{Reading, kind_of, reading};
-use super::isolation::made_of;
+use super::isolation::extract_bytes;
 use super::text::decode;
 use super::{Extraction, SNIFF_BYTES};
 use crate::fuzz::{DOCUMENT_TARGETS, packed};
@@ -48,7 +48,7 @@ fn one(ending: &str, bytes: &[u8]) {
                 let made = Extraction::of_text(&name, text);
                 Ok(Extraction { shape, ..made })
             }
-            _ => made_of(Path::new(&name), bytes.to_vec()),
+            _ => extract_bytes(Path::new(&name), bytes.to_vec()),
         }
     };
     let Ok(Ok(made)) = catch_unwind(AssertUnwindSafe(read)) else {
