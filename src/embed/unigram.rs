@@ -1,8 +1,8 @@
 //! The tokenizer of XLM-RoBERTa: text in one form, cut at spaces, each word into its most probable pieces.
 //!
 //! The cut is that of SentencePiece's unigram model (Kudo, Subword regularization, 2018). `tokenizers` reads
-//! the same vocabulary into tables of its own, which takes longer than a question may wait; here it is an
-//! automaton that is used where it lies. No piece reaches over a space, so words are cut one by one and a text
+//! the same vocabulary into tables of its own, which takes it .7 s; here it is an automaton that is used where
+//! it lies. No piece reaches over a space, so words are cut one by one and a text
 //! far beyond the limit costs no more than the part read.
 
 use fst::raw::{Fst, Output};
