@@ -19,12 +19,12 @@ use crate::text::is_cjk;
 
 const FILE: &str = "languages.json";
 const LARGEST: u64 = 10_000;
-/// From this share of other languages on, a base without vectors gets the embedding for all. Beside that
-/// share its questions gain more than those in English lose.
+/// From this share of other languages on, a base without vectors gets the embedding for all. A judgement, not a
+/// measured bound.
 const MANY: f64 = 0.3;
 /// A base with vectors turns only well beyond: embedding it anew takes long.
 const MOST: f64 = 0.5;
-/// … and turns back below this.
+/// A base that has turned goes back below this.
 const HARDLY_ANY: f64 = 0.1;
 /// How many documents of a base are looked into.
 const DOCUMENTS: usize = 200;
