@@ -96,7 +96,7 @@ struct Global {
 enum CliCommand {
     /// Answer one question on standard output
     Ask(ask::Ask),
-    /// Build or update the index
+    /// Build or update the index. Which embedding it gets is chosen by its text; KB_AGENT_EMBEDDING sets it
     Index(index::Index),
     /// Print what is seen of a file: its text with its places, and what is missing
     Read(read::Read),

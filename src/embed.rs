@@ -10,7 +10,7 @@
 
 mod by_language;
 mod endpoint;
-mod gloss;
+mod judging;
 mod multilingual;
 mod precomputed;
 mod remembering;
@@ -27,11 +27,13 @@ use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
 
 use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
+use crate::domain::Languages;
 use crate::threads;
 use crate::threads::InBulk;
 
 pub use by_language::EmbedderByLanguage;
 pub use endpoint::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder};
+pub use judging::JudgeEmbedder;
 pub use precomputed::Precomputed;
 pub use remembering::CachedEmbedder;
 pub use wordpiece::WordPiece;
@@ -55,8 +57,22 @@ impl BuiltInModel {
     /// What vectors are kept under; another one whenever a vector of the same text would change.
     pub fn id(self) -> &'static str {
         match self {
-            Self::English => "all-MiniLM-L6-v2-int8-256-gloss",
+            Self::English => "all-MiniLM-L6-v2-int8-256",
             Self::Multilingual => "multilingual-e5-small-int8-512",
+        }
+    }
+
+    /// The built-in model of this id.
+    pub fn from_id(id: &str) -> Option<Self> {
+        let all = [Self::English, Self::Multilingual];
+        all.into_iter().find(|model| model.id() == id)
+    }
+
+    /// The languages that the model is for.
+    pub fn languages(self) -> Languages {
+        match self {
+            Self::English => Languages::English,
+            Self::Multilingual => Languages::All,
         }
     }
 
@@ -224,7 +240,7 @@ enum Tokens {
 impl Tokens {
     fn encode(&self, text: &str, side: Side, most: usize) -> Vec<i32> {
         match self {
-            Self::WordPiece { tokens, .. } => tokens.encode(&gloss::in_english(text), most),
+            Self::WordPiece { tokens, .. } => tokens.encode(text, most),
             Self::Unigram { tokens, .. } => {
                 let side = match side {
                     Side::Question => "query: ",
@@ -235,8 +251,8 @@ impl Tokens {
         }
     }
 
-    /// The tokens of the text alone, with nothing in front of it and in no other words.
-    fn encode_as_written(&self, text: &str, most: usize) -> Vec<i32> {
+    /// The tokens of the text alone, with nothing in front of it.
+    fn encode_bare(&self, text: &str, most: usize) -> Vec<i32> {
         match self {
             Self::WordPiece { tokens, .. } => tokens.encode(text, most),
             Self::Unigram { tokens, .. } => tokens.encode(text, most),
@@ -253,7 +269,7 @@ impl Tokens {
     /// Whether a word is one token.
     fn has(&self, word: &str) -> bool {
         const MARKS: usize = 2;
-        self.encode_as_written(word, MARKS + 2).len() == MARKS + 1
+        self.encode_bare(word, MARKS + 2).len() == MARKS + 1
     }
 
     fn inputs(&self, tokens: Vec<i32>) -> Vec<(NodeId, ValueOrView<'static>)> {
@@ -425,11 +441,7 @@ impl Loaded {
         pool: &Arc<ThreadPool>,
     ) -> Result<TokenVectors, EmbedError> {
         let most = wanted.most.min(self.max_tokens);
-        let tokens = if wanted.as_written {
-            self.tokens.encode_as_written(text, most)
-        } else {
-            self.tokens.encode(text, Side::Question, most)
-        };
+        let tokens = self.tokens.encode_bare(text, most);
         let states = self.run(tokens.clone(), self.states, tokens.len() * DIMENSIONS, pool)?;
         let known = tokens.iter().zip(states.chunks(DIMENSIONS));
         let known = known.filter(|(token, _)| self.tokens.is_known(**token));

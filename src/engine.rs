@@ -4,6 +4,7 @@
 //! so that the agent can be driven without a disk and the screen without an agent.
 
 mod adding;
+mod built_in_models;
 mod contents;
 mod conversation;
 mod data_folder;

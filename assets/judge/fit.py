@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Fits weights.toml, the weights of the offline engine's judge, and says how well they do.
 
-    fit.py SIGNALS.jsonl... [--write] [--without NAME,NAME...]
+    fit.py SIGNALS.jsonl... [--write] [--only MODEL,MODEL...] [--without NAME,NAME...]
 
-Each file is what `kb-agent eval signals` writes: the names of the signals, then a line for each question with its
+Each file is what `kb-agent eval signals` writes with KB_AGENT_EMBEDDING=english or =multilingual: the names of the
+signals and the embedding, then a line for each question with its
 `set` and its passages, each with its blocks and their signals. A passage has a `label` (answers, relevant, vain, near,
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-Three things are fitted for each language:
+There are three models: en for English by the English embedding, zh for Chinese and multilingual for everything else
+by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
@@ -18,18 +20,19 @@ Three things are fitted for each language:
               sets only
 Figures are out of fold: a set is predicted by a fit on the other sets ("left out").
 """
-import json, math, os, sys
+import json, os, re, sys
 import numpy as np
 from scipy.optimize import minimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
-ANSWER_FROM = {"en": 0.5, "zh": 0.5}  # an answer that is more likely wrong than right is not given
+ANSWER_FROM = 0.5  # an answer that is more likely wrong than right is not given
 KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
-CHINESE = ("cmrc", "drcd", "xquad_zh")
+MODELS = ("en", "zh", "multilingual")
+CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
 
@@ -85,6 +88,13 @@ class Set:
         """The greatest value of a signal in each passage."""
         starts = np.flatnonzero(np.r_[True, self.passage[1:] != self.passage[:-1]])
         return np.maximum.reduceat(self.x[:, self.names.index(name)], starts)
+
+
+def kept_part(model):
+    """What weights.toml says of a model."""
+    with open(os.path.join(HERE, "weights.toml"), encoding="utf-8") as file:
+        _, part = file.read().split(f"\n[{model}]\n", 1)
+    return f"\n[{model}]\n" + re.split(r"(?m)^\[(?!" + model + r"\.)", part)[0].rstrip() + "\n"
 
 
 def logistic(s):
@@ -180,7 +190,8 @@ def fit_answers(x, right):
         s = b[0] + z @ b[1:]
         return (np.logaddexp(0, s) - right * s).mean() + 0.01 * (b[1:] @ b[1:])
 
-    found = minimize(objective, np.zeros(1 + x.shape[1])).x
+    bounds = [(None, None)] + [(0, None)] * x.shape[1]
+    found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
     b = found[1:] / spread
     return np.r_[found[0] - b @ mean, b]
 
@@ -237,10 +248,13 @@ def report(name, s, b):
 
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
-    dropped = []
-    if "--without" in sys.argv:
-        dropped = sys.argv[sys.argv.index("--without") + 1].split(",")
-        arguments.remove(",".join(dropped))
+    listed = {}
+    for option in ("--without", "--only"):
+        value = sys.argv[sys.argv.index(option) + 1] if option in sys.argv else ""
+        listed[option] = value.split(",") if value else []
+        if value:
+            arguments.remove(value)
+    dropped, only = listed["--without"], listed["--only"] or MODELS
     by_set, by_base, names = {}, {}, None
     for path in arguments:
         head, *found = lines(path)
@@ -248,17 +262,20 @@ def main():
         for q in found:
             if any(p["blocks"] for p in q["passages"]):
                 is_elsewhere = all(p.get("label") == "elsewhere" for p in q["passages"])
-                (by_base if is_elsewhere else by_set).setdefault(q["set"], []).append(q)
+                key = (head["embedding"], q["set"])
+                (by_base if is_elsewhere else by_set).setdefault(key, []).append(q)
     gone = [at for at, name in enumerate(names) if name.removesuffix("_to_best") in dropped]
-    all_sets = [Set(name, asked, names) for name, asked in by_set.items()]
-    elsewhere = [Set(name, asked, names) for name, asked in by_base.items()]
-    for s in all_sets + elsewhere:
-        s.x[:, gone] = 0.0
     text = "# Made by fit.py; see NOTICE. Weights of signals by name.\n"
-    for language in ("en", "zh"):
-        is_zh = lambda s: s.name in CHINESE or s.name.startswith("zh")
-        own = [s for s in all_sets if is_zh(s) == (language == "zh")]
-        sets = own if language == "en" else own + [s for s in all_sets if s.is_docs and not is_zh(s)]
+    for language in MODELS:
+        if language not in only:
+            text += kept_part(language)
+            continue
+        embedding = "english" if language == "en" else "multilingual"
+        is_own = lambda by, name: by == embedding and (name in CHINESE) == (language == "zh")
+        sets = [Set(name, asked, names) for (by, name), asked in by_set.items() if is_own(by, name)]
+        elsewhere = [Set(name, asked, names) for (by, name), asked in by_base.items() if is_own(by, name)]
+        for s in sets + elsewhere:
+            s.x[:, gone] = 0.0
         final = fit(sets, names)
         print(language)
         blocks_of, lefts = [], []
@@ -272,7 +289,8 @@ def main():
         stack = lambda pairs: (np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs]))
         answer = fit_answers(*stack([pair for _, pair in blocks_of]))
         for s, (x, right) in blocks_of:
-            own = fit_answers(*stack([pair for o, pair in blocks_of if o.name.split("_")[0] != s.name.split("_")[0]]))
+            others = [pair for o, pair in blocks_of if o.name.split("_")[0] != s.name.split("_")[0]]
+            own = fit_answers(*stack(others)) if others else answer
             s.confidence, s.right = logistic(own[0] + x @ own[1:]), right
             s.asked = np.array([bool(q["gold"]) for q in s.questions])
         docs = [s for s, _ in blocks_of]
@@ -283,7 +301,7 @@ def main():
             print(f"    confidence {low:.1f}-{high:.1f}: {of.sum():4} answers, {share:.2f} right, {(~asked[of]).sum()} of them cannot be answered")
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
-        text += f"answer_from = {ANSWER_FROM[language]}\ngrade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
+        text += f"answer_from = {ANSWER_FROM}\ngrade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
         text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)

@@ -404,10 +404,10 @@ pub trait Embedder: Send + Sync {
 /// An embedding that stands for two and is used as one of them.
 pub trait EmbeddingChoice: Send + Sync {
     /// What the user wants, whatever the texts are; `None` where they are to decide.
-    fn set(&self) -> Option<Languages>;
+    fn fixed(&self) -> Option<Languages>;
 
     /// Which one is used.
-    fn chosen(&self) -> Languages;
+    fn current(&self) -> Languages;
 
     /// Uses that one from now on.
     fn choose(&self, languages: Languages);
@@ -421,9 +421,8 @@ pub trait EmbeddingChoice: Send + Sync {
 pub struct TokensWanted {
     /// The first so many, marks at both ends included.
     pub most: usize,
-    /// Those of the text as it is written, though the embedding knows the language only by way of
-    /// English: for texts in one language, whose tokens are compared.
-    pub as_written: bool,
+    /// What the texts are written in, for an embedding that has a model for each.
+    pub languages: Languages,
 }
 
 /// The known tokens of a text, each with its vector of length 1 in the context of the others.

@@ -11,25 +11,29 @@ use crate::domain::Languages;
 /// Embeds by the one of two models that was chosen last; by the one for English until then.
 pub struct EmbedderByLanguage {
     english: Arc<dyn Embedder>,
-    all: Arc<dyn Embedder>,
+    multilingual: Arc<dyn Embedder>,
     is_for_all: AtomicBool,
-    set: Option<Languages>,
+    fixed: Option<Languages>,
 }
 
 impl EmbedderByLanguage {
-    /// Of these two; `set` is the one that the user wants, whatever a base is written in.
-    pub fn new(english: Arc<dyn Embedder>, all: Arc<dyn Embedder>, set: Option<Languages>) -> Self {
+    /// An embedding that stands for these two; `fixed` is the one that the user wants, whatever a base is written in.
+    pub fn new(
+        english: Arc<dyn Embedder>,
+        multilingual: Arc<dyn Embedder>,
+        fixed: Option<Languages>,
+    ) -> Self {
         Self {
             english,
-            all,
-            is_for_all: AtomicBool::new(set == Some(Languages::All)),
-            set,
+            multilingual,
+            is_for_all: AtomicBool::new(fixed == Some(Languages::All)),
+            fixed,
         }
     }
 
-    fn current(&self) -> &Arc<dyn Embedder> {
+    fn embedder(&self) -> &Arc<dyn Embedder> {
         if self.is_for_all.load(Ordering::Relaxed) {
-            &self.all
+            &self.multilingual
         } else {
             &self.english
         }
@@ -37,11 +41,11 @@ impl EmbedderByLanguage {
 }
 
 impl EmbeddingChoice for EmbedderByLanguage {
-    fn set(&self) -> Option<Languages> {
-        self.set
+    fn fixed(&self) -> Option<Languages> {
+        self.fixed
     }
 
-    fn chosen(&self) -> Languages {
+    fn current(&self) -> Languages {
         if self.is_for_all.load(Ordering::Relaxed) {
             Languages::All
         } else {
@@ -57,30 +61,30 @@ impl EmbeddingChoice for EmbedderByLanguage {
     fn embedder_for(&self, languages: Languages) -> Arc<dyn Embedder> {
         match languages {
             Languages::English => Arc::clone(&self.english),
-            Languages::All => Arc::clone(&self.all),
+            Languages::All => Arc::clone(&self.multilingual),
         }
     }
 }
 
 impl Embedder for EmbedderByLanguage {
     fn model_id(&self) -> &str {
-        self.current().model_id()
+        self.embedder().model_id()
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.current().embed(texts)
+        self.embedder().embed(texts)
     }
 
     fn is_cpu_bound(&self) -> bool {
-        self.current().is_cpu_bound()
+        self.embedder().is_cpu_bound()
     }
 
     fn knows(&self, word: &str) -> bool {
-        self.current().knows(word)
+        self.embedder().knows(word)
     }
 
     fn batch(&self) -> usize {
-        self.current().batch()
+        self.embedder().batch()
     }
 
     fn embed_stoppable(
@@ -88,7 +92,7 @@ impl Embedder for EmbedderByLanguage {
         texts: &[&str],
         caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.current().embed_stoppable(texts, caller)
+        self.embedder().embed_stoppable(texts, caller)
     }
 
     fn embed_tokens(
@@ -97,7 +101,7 @@ impl Embedder for EmbedderByLanguage {
         tokens: TokensWanted,
         caller: Caller<'_>,
     ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
-        self.current().embed_tokens(texts, tokens, caller)
+        self.embedder().embed_tokens(texts, tokens, caller)
     }
 
     fn embed_unless(
@@ -106,7 +110,7 @@ impl Embedder for EmbedderByLanguage {
         priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.current().embed_unless(texts, priority, stop)
+        self.embedder().embed_unless(texts, priority, stop)
     }
 
     fn choice(&self) -> Option<&dyn EmbeddingChoice> {

@@ -136,6 +136,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::domain::Languages;
 
     /// One number for each text: its length. Counts what it was asked.
     #[derive(Default)]
@@ -193,7 +194,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let wanted = |most| TokensWanted {
             most,
-            as_written: true,
+            languages: Languages::English,
         };
         let lengths = |texts: &[&str], most| -> Vec<f32> {
             let made = remembering.embed_tokens(texts, wanted(most), (&stop).into());

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 
-use crate::agent::ports::{Caveat, Embedder, Narrowed, ToolError, Toolbox, WaitSink};
+use super::built_in_models::BuiltInModels;
+use crate::agent::ports::{Caveat, Narrowed, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
@@ -77,7 +78,7 @@ impl Toolbox for CurrentTools {
 /// What it takes to open a base with one source more.
 pub(super) struct Adding {
     settings: Settings,
-    built_in: Arc<dyn Embedder>,
+    built_in: BuiltInModels,
     added: Mutex<Vec<PathBuf>>,
 }
 
@@ -93,7 +94,7 @@ pub(super) struct WithMore {
 }
 
 impl Adding {
-    pub(super) fn new(settings: &Settings, built_in: Arc<dyn Embedder>) -> Self {
+    pub(super) fn new(settings: &Settings, built_in: BuiltInModels) -> Self {
         Self {
             settings: settings.clone(),
             built_in,
@@ -126,7 +127,7 @@ impl Adding {
             return Err(format!("{named} is part of the knowledge base already"));
         }
         let with = [self.added().as_slice(), std::slice::from_ref(&real)].concat();
-        let base = open_with(&self.settings, Arc::clone(&self.built_in), &with)
+        let base = open_with(&self.settings, self.built_in.clone(), &with)
             .map_err(|error| format!("{named} cannot be added: {error}"))?;
         let skipped = match update_words(&base, progress, stop) {
             _ if stop.load(Ordering::Relaxed) => {

@@ -258,6 +258,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::sync::mpsc::channel;
 
+    use super::super::built_in_models::BuiltInModels;
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
     use crate::config::{Environment, Overrides, Settings};
@@ -293,7 +294,7 @@ mod tests {
         let nothing: [(&str, &str); 0] = [];
         let environment = Environment::from_pairs(nothing);
         let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
-        let adding = Adding::new(&settings, Arc::new(NoMeaning));
+        let adding = Adding::new(&settings, BuiltInModels::new());
         let base = CurrentBase::new(Arc::clone(base));
         let is_asked = CancellationToken::new();
         Contents::new(base, Arc::new(adding), updates, samples, is_asked)

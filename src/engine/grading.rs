@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, GradeJob, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{Evidence, NodeName, Score, scores_of};
-use crate::embed::{BuiltInModel, CachedEmbedder, SentenceEmbedding};
+use crate::embed::{CachedEmbedder, JudgeEmbedder};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline::{self, Given, QuotedBlock};
 
@@ -35,13 +35,13 @@ impl Grader {
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         Self::remembering(
             settings,
-            CachedEmbedder::new(Arc::new(SentenceEmbedding::new(BuiltInModel::English))),
+            CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in())),
         )
     }
 
     /// The same for thousands of questions, whose passages come again.
     pub fn open_for_many(settings: &Settings) -> Result<Self, EngineError> {
-        let built_in = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+        let built_in = Arc::new(JudgeEmbedder::built_in());
         Self::remembering(settings, CachedEmbedder::holding(MANY, built_in))
     }
 

@@ -3,12 +3,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::built_in_models::BuiltInModels;
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
-use crate::embed::{
-    BuiltInModel, EmbedderByLanguage, EmbeddingData, EmbeddingEndpoint, EndpointEmbedder,
-    Precomputed, SentenceEmbedding,
-};
+use crate::embed::{EmbeddingData, EmbeddingEndpoint, EndpointEmbedder, Precomputed};
 use crate::files::{read_own_file, wait_for};
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, LanguageChoice, Progress, Sources,
@@ -20,10 +18,7 @@ use super::{EngineError, demo};
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
 /// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
 pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(
-        settings,
-        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
-    )?;
+    let embedder = embedder(settings, BuiltInModels::new())?;
     open(settings, embedder)
 }
 
@@ -35,10 +30,7 @@ pub fn open_knowledge_at(
     home: &Path,
     space: &str,
 ) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(
-        settings,
-        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
-    )?;
+    let embedder = embedder(settings, BuiltInModels::new())?;
     let base = match access(settings) {
         Some(access) => {
             let access = StoreAccess {
@@ -56,10 +48,7 @@ pub fn open_knowledge_at(
 
 /// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(
-        settings,
-        Arc::new(SentenceEmbedding::new(BuiltInModel::English)),
-    )?;
+    let embedder = embedder(settings, BuiltInModels::new())?;
     let embedder = of_passages(settings, embedder);
     let home = settings.index_dir();
     let base = match access(settings) {
@@ -88,7 +77,7 @@ pub(super) fn document_reader(settings: &Settings) -> Result<DocumentReader, Eng
 /// The same without blocking, for a caller that has the built-in model anyway.
 pub(super) async fn open_beside(
     settings: &Settings,
-    built_in: Arc<dyn Embedder>,
+    built_in: BuiltInModels,
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, built_in)?;
     let settings = settings.clone();
@@ -100,12 +89,10 @@ pub(super) async fn open_beside(
 /// The one place that decides what embeds chunks and questions.
 pub(super) fn embedder(
     settings: &Settings,
-    built_in: Arc<dyn Embedder>,
+    built_in: BuiltInModels,
 ) -> Result<Arc<dyn Embedder>, EngineError> {
     let Some(endpoint) = &settings.embedding else {
-        let all = Arc::new(SentenceEmbedding::new(BuiltInModel::Multilingual));
-        let set = settings.embedding_languages;
-        return Ok(Arc::new(EmbedderByLanguage::new(built_in, all, set)));
+        return Ok(Arc::new(built_in.for_base(settings.embedding_languages)));
     };
     let embedder = EndpointEmbedder::new(&EmbeddingEndpoint {
         base_url: endpoint.base_url.clone(),
@@ -123,8 +110,7 @@ pub(super) fn embedder(
 pub(super) fn embedder_of_base(
     settings: &Settings,
 ) -> Result<(Arc<dyn Embedder>, Option<LanguageChoice>), EngineError> {
-    let english = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-    let embedder = embedder(settings, english)?;
+    let embedder = embedder(settings, BuiltInModels::new())?;
     let Some(choice) = embedder.choice().filter(|_| !is_demo(settings)) else {
         return Ok((embedder, None));
     };
@@ -192,7 +178,7 @@ pub(super) fn access(settings: &Settings) -> Option<StoreAccess> {
 /// The base that the settings name, with more folders and files.
 pub(super) fn open_with(
     settings: &Settings,
-    built_in: Arc<dyn Embedder>,
+    built_in: BuiltInModels,
     more: &[PathBuf],
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = of_passages(settings, embedder(settings, built_in)?);

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};
+use super::built_in_models::BuiltInModels;
 use super::profile::Profile;
 use super::thinking::{ThinkingEngine, thinking_engine};
 use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder};
 use crate::agent::Agent;
-use crate::agent::ports::{Embedder, Identity, Ports};
+use crate::agent::ports::{Identity, Ports};
 use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
-use crate::embed::{BuiltInModel, SentenceEmbedding};
 use crate::protocol::JobModels;
 
 impl Engine {
@@ -27,7 +27,7 @@ impl Engine {
 pub struct Opening {
     settings: Settings,
     profile: Profile,
-    built_in: Arc<dyn Embedder>,
+    built_in: BuiltInModels,
     thinking: ThinkingEngine,
     audit_log: Destination,
     mask: Mask,
@@ -61,8 +61,8 @@ impl Opening {
         let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
         let mut notices = settings.without_effect.clone();
         notices.extend(interruptions(&closed));
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-        let thinking = thinking_engine(settings, built_in.clone())?;
+        let built_in = BuiltInModels::new();
+        let thinking = thinking_engine(settings, built_in.judge())?;
         Ok(Self {
             settings: settings.clone(),
             profile: Profile::of(settings),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, Identity, Reasoner};
+use crate::agent::ports::{AnalyzeJob, CallOrigin, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{NodeName, RoutingPlan};
-use crate::embed::{BuiltInModel, SentenceEmbedding};
+use crate::embed::JudgeEmbedder;
 use crate::protocol::RunId;
 use crate::reasoner::offline::OfflineReasoner;
 
@@ -32,18 +32,17 @@ pub struct Routed {
 impl Router {
     /// Of the endpoint, if one is set, which is first asked when a question comes.
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         Ok(Self {
-            reasoner: thinking::thinking_engine(settings, built_in)?.reasoner,
+            reasoner: thinking::thinking_engine(settings, Arc::new(JudgeEmbedder::built_in()))?
+                .reasoner,
             run: RunId::generate(),
         })
     }
 
     /// The embedded engine, whatever the settings say.
     pub fn embedded() -> Self {
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
         Self {
-            reasoner: Arc::new(OfflineReasoner::new(built_in)),
+            reasoner: Arc::new(OfflineReasoner::new(Arc::new(JudgeEmbedder::built_in()))),
             run: RunId::generate(),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent::ports::{Embedder, Toolbox};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
-use crate::embed::{BuiltInModel, CachedEmbedder, SentenceEmbedding};
+use crate::embed::{CachedEmbedder, JudgeEmbedder};
 use crate::reasoner::offline;
 
 use super::{EngineError, open_knowledge};
@@ -19,11 +19,11 @@ pub struct SignalReader {
 }
 
 impl SignalReader {
-    /// Loads nothing yet.
-    pub fn new() -> Self {
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+    /// Loads nothing yet. The setting for the embedding fixes which model compares the tokens.
+    pub fn new(settings: &Settings) -> Self {
+        let built_in = JudgeEmbedder::built_in().with_fixed_model(settings.embedding_languages);
         Self {
-            embedder: Arc::new(CachedEmbedder::new(built_in)),
+            embedder: Arc::new(CachedEmbedder::new(Arc::new(built_in))),
         }
     }
 
@@ -54,11 +54,5 @@ impl SignalReader {
     ) -> Result<Vec<Vec<Signals>>, EngineError> {
         offline::measure_signals(question, passages, self.embedder.as_ref())
             .map_err(|error| EngineError::Run(error.to_string()))
-    }
-}
-
-impl Default for SignalReader {
-    fn default() -> Self {
-        Self::new()
     }
 }

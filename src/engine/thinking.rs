@@ -36,19 +36,19 @@ impl ThinkingEngine {
     }
 }
 
-/// The chat endpoint if one is set, or else the offline engine, which compares by `built_in`.
+/// The chat endpoint if one is set, or else the offline engine, which compares by `judge_embedder`.
 pub(super) fn thinking_engine(
     settings: &Settings,
-    built_in: Arc<dyn Embedder>,
+    judge_embedder: Arc<dyn Embedder>,
 ) -> Result<ThinkingEngine, EngineError> {
     let Some(llm) = &settings.llm else {
-        let embedder = Arc::new(CachedEmbedder::new(built_in));
+        let embedder = Arc::new(CachedEmbedder::new(judge_embedder));
         return Ok(ThinkingEngine {
             reasoner: Arc::new(OfflineReasoner::new(embedder)),
             endpoint: None,
         });
     };
-    let reasoner = endpoint_reasoner(settings, llm)?.with_embedder(built_in);
+    let reasoner = endpoint_reasoner(settings, llm)?.with_embedder(judge_embedder);
     let endpoint = Arc::new(reasoner);
     Ok(ThinkingEngine {
         reasoner: endpoint.clone(),

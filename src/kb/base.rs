@@ -1,3 +1,4 @@
+mod embedding_choice;
 mod opening;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::index::{EmbeddedStore, Lease, Limits, Reader, Store, Within};
+use super::index::{Lease, Limits, Reader, Store, Within};
 use super::languages::LanguageChoice;
 use super::missing_text;
 use super::monitored::MonitoredEmbedder;
@@ -159,63 +160,6 @@ impl KnowledgeBase {
         Ok(report)
     }
 
-    /// Embeds what has no vector yet, by the model for what the base is written in.
-    ///
-    /// A base that turns to another model is embedded by that one from the start, and searched by the vectors
-    /// that it has until that is done.
-    fn embed_by_language(&self, job: &Job<'_>) -> Result<usize, KbError> {
-        let Some(choice) = self.embedder.choice().filter(|_| self.shared.is_none()) else {
-            return job.meaning();
-        };
-        let before = match LanguageChoice::read(&self.home) {
-            Some(before) => Some(before),
-            None if job.store.dimensions(job.limits())?.is_some() => {
-                Some(LanguageChoice::unsampled(choice.chosen()))
-            }
-            None => None,
-        };
-        let reader = job.store.reader();
-        let wanted = LanguageChoice::make(before, choice.set(), reader.as_ref(), job.limits())?;
-        if before.is_some_and(|before| before.languages != wanted.languages) {
-            return self.turn(job, choice, wanted);
-        }
-        if before != Some(wanted) {
-            choice.choose(wanted.languages);
-            self.refresh()?;
-            wanted.write(&self.home);
-        }
-        job.meaning()
-    }
-
-    fn turn(
-        &self,
-        job: &Job<'_>,
-        choice: &dyn EmbeddingChoice,
-        wanted: LanguageChoice,
-    ) -> Result<usize, KbError> {
-        let embedder = choice.embedder_for(wanted.languages);
-        let store = EmbeddedStore::open(&self.home, embedder.model_id())?;
-        store.refresh(embedder.model_id(), job.limits())?;
-        let done = Job {
-            store: &store,
-            embedder: embedder.as_ref(),
-            ..*job
-        }
-        .meaning()?;
-        if store.reader().pending_count(call())? == 0 {
-            choice.choose(wanted.languages);
-            wanted.write(&self.home);
-            self.refresh()?;
-        }
-        Ok(done)
-    }
-
-    /// What its embedding was chosen by; `None` where nothing was chosen yet or there is no choice.
-    pub fn language_choice(&self) -> Option<LanguageChoice> {
-        self.embedder.choice()?;
-        LanguageChoice::read(&self.home)
-    }
-
     /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
     /// only how many.
     pub fn embed_pending(
@@ -335,6 +279,7 @@ impl KnowledgeBase {
 
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
+        self.follow_shared_model()?;
         self.store.refresh(self.embedder.model_id(), call())
     }
 
@@ -368,7 +313,7 @@ impl KnowledgeBase {
                 chunks: counts.chunks,
                 words_only: counts.words_only + refused,
                 pending: pending - refused,
-                languages: self.embedder.choice().map(EmbeddingChoice::chosen),
+                languages: self.embedder.choice().map(EmbeddingChoice::current),
             })
         };
         let now = now();

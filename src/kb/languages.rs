@@ -8,32 +8,30 @@ use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use whatlang::Lang;
 
 use super::error::KbError;
 use super::index::{EmbeddedStore, Limits, Reader};
 use super::source::{Roots, Sources};
 use crate::domain::Languages;
 use crate::files::{read_text_bounded, write_atomic};
-use crate::text::is_cjk;
+use crate::text::LetterCounts;
 
 const FILE: &str = "languages.json";
+/// More bytes than this are not such a file.
 const LARGEST: u64 = 10_000;
 /// From this share of other languages on, a base without vectors gets the embedding for all. A judgement, not a
 /// measured bound.
-const MANY: f64 = 0.3;
+const FIRST_CHOICE: f64 = 0.3;
 /// A base with vectors turns only well beyond: embedding it anew takes long.
-const MOST: f64 = 0.5;
+const TURN_TO_ALL: f64 = 0.5;
 /// A base that has turned goes back below this.
-const HARDLY_ANY: f64 = 0.1;
+const STAY_WITH_ALL: f64 = 0.1;
 /// How many documents of a base are looked into.
 const DOCUMENTS: usize = 200;
 /// How many passages of each.
 const PASSAGES: usize = 3;
 /// How many documents the index is asked for at once.
 const PAGE: usize = 4096;
-/// Fewer letters than this tell no language from another.
-const FEWEST_LETTERS: usize = 60;
 
 /// What was chosen for a base, and on which grounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,7 +40,8 @@ pub struct LanguageChoice {
     pub languages: Languages,
     /// The share of the sampled letters that are of other languages than English, 0–1; `None` where a setting
     /// chose and nothing was sampled.
-    pub others: Option<f64>,
+    #[serde(alias = "others")]
+    pub foreign_share: Option<f64>,
     /// How many documents there were then.
     documents: usize,
 }
@@ -56,10 +55,10 @@ impl LanguageChoice {
 
     /// Why it was chosen, as the end of a sentence about the embedding.
     pub fn reason(&self) -> String {
-        match self.others {
-            Some(others) => format!(
+        match self.foreign_share {
+            Some(share) => format!(
                 "{:.0} % of the text is in other languages than English",
-                100.0 * others
+                100.0 * share
             ),
             None => "KB_AGENT_EMBEDDING says so".to_owned(),
         }
@@ -75,7 +74,7 @@ impl LanguageChoice {
     pub(super) fn unsampled(languages: Languages) -> Self {
         Self {
             languages,
-            others: None,
+            foreign_share: None,
             documents: 0,
         }
     }
@@ -93,51 +92,51 @@ impl LanguageChoice {
         let _ = fs::remove_file(home.join(FILE));
     }
 
-    /// What a base is worth now. `before` is what its vectors were made by, if there are any; `set` is what the
-    /// user chose.
+    /// What a base is worth now. `before` is what its vectors were made by, if there are any; `fixed` is what
+    /// the user chose.
     pub(super) fn make(
         before: Option<Self>,
-        set: Option<Languages>,
+        fixed: Option<Languages>,
         reader: &dyn Reader,
         limits: Limits<'_>,
     ) -> Result<Self, KbError> {
         let documents = reader.counts(limits)?.documents;
-        if let Some(languages) = set {
+        if let Some(languages) = fixed {
             return Ok(Self {
                 languages,
-                others: None,
+                foreign_share: None,
                 documents,
             });
         }
-        if let Some(before) = before.filter(|before| before.others.is_some()) {
+        if let Some(before) = before.filter(|before| before.foreign_share.is_some()) {
             let (less, more) = (before.documents / 2, before.documents.saturating_mul(2));
             if (less..=more).contains(&documents) {
                 return Ok(before);
             }
         }
-        let others = share_of_others(reader, documents, limits)?;
+        let foreign = sample_letters(reader, documents, limits)?.foreign_share();
         let languages = match before.map(|before| before.languages) {
-            None if others >= MANY => Languages::All,
-            Some(Languages::English) if others >= MOST => Languages::All,
-            Some(Languages::All) if others >= HARDLY_ANY => Languages::All,
+            None if foreign >= FIRST_CHOICE => Languages::All,
+            Some(Languages::English) if foreign >= TURN_TO_ALL => Languages::All,
+            Some(Languages::All) if foreign >= STAY_WITH_ALL => Languages::All,
             _ => Languages::English,
         };
         Ok(Self {
             languages,
-            others: Some(others),
+            foreign_share: Some(foreign),
             documents,
         })
     }
 }
 
-/// The share of letters in a sample of the base that are of other languages than English, 0–1.
-fn share_of_others(
+/// The letters of a sample of the base.
+fn sample_letters(
     reader: &dyn Reader,
     documents: usize,
     limits: Limits<'_>,
-) -> Result<f64, KbError> {
+) -> Result<LetterCounts, KbError> {
     let stride = documents.div_ceil(DOCUMENTS).max(1);
-    let (mut letters, mut others, mut at) = (0, 0, 0);
+    let (mut counts, mut at) = (Vec::new(), 0);
     let mut after: Option<String> = None;
     loop {
         let page = reader.page(after.as_deref(), PAGE, limits)?;
@@ -151,62 +150,8 @@ fn share_of_others(
             .map(|(_, document)| document.source.as_str())
             .collect();
         at += page.len();
-        for passage in reader.openings(&sampled, PASSAGES, limits)? {
-            let count = passage.text.chars().filter(|c| c.is_alphabetic()).count();
-            letters += count;
-            others += letters_of_others(&passage.text, count);
-        }
+        let openings = reader.openings(&sampled, PASSAGES, limits)?;
+        counts.extend(openings.iter().map(|it| LetterCounts::of_passage(&it.text)));
     }
-    Ok(if letters == 0 {
-        0.0
-    } else {
-        f64::from(u32::try_from(others).unwrap_or(u32::MAX))
-            / f64::from(u32::try_from(letters).unwrap_or(u32::MAX))
-    })
-}
-
-/// How many of the letters of a passage, which has so many, are of other languages than English: those of other
-/// scripts, and all where the passage is surely in another language.
-fn letters_of_others(text: &str, letters: usize) -> usize {
-    let is_foreign = |c: &char| c.is_alphabetic() && (is_cjk(*c) || !is_latin(*c));
-    let foreign = text.chars().filter(is_foreign).count();
-    if letters < FEWEST_LETTERS || foreign * 2 > letters {
-        return foreign;
-    }
-    match whatlang::detect(text) {
-        Some(found) if found.is_reliable() && found.lang() != Lang::Eng => letters,
-        _ => foreign,
-    }
-}
-
-/// Latin with its extensions, and what words of it are written with now and then.
-fn is_latin(c: char) -> bool {
-    matches!(c, '\0'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' | '\u{2c60}'..='\u{2c7f}' | '\u{a720}'..='\u{a7ff}' | '\u{fb00}'..='\u{fb06}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn letters_of_other_languages_are_counted_by_script_or_by_passage() {
-        let share = |text: &str| {
-            let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-            (letters_of_others(text, letters), letters)
-        };
-        let english = "The gate opens at seven in the morning and closes when the last guest has left the house.";
-        assert_eq!(share(english).0, 0);
-        for text in [
-            "大门早上七点开，最后一位客人离开后关闭。",
-            "Das Tor öffnet morgens um sieben und schließt, wenn der letzte Gast das Haus verlassen hat.",
-            "La porte ouvre à sept heures du matin et ferme quand le dernier invité a quitté la maison.",
-            "Ворота открываются в семь утра и закрываются, когда уходит последний гость.",
-        ] {
-            let (others, letters) = share(text);
-            assert_eq!(others, letters, "{text}");
-        }
-        let code = "pub fn reader(&self) -> Arc<dyn Reader> { self.store.reader() } // the index as it is now";
-        assert_eq!(share(code).0, 0);
-        assert_eq!(share("α and β").0, 2);
-    }
+    Ok(counts.into_iter().sum())
 }

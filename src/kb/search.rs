@@ -107,7 +107,7 @@ pub(super) fn lexical(
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
-/// semantic side when the embedding fails, which is said beside them then.
+/// semantic side when the embedding does not read the query, or fails, which is said beside them then.
 pub(super) fn hybrid(
     reader: &dyn Reader,
     embedder: &dyn Embedder,
@@ -120,6 +120,9 @@ pub(super) fn hybrid(
     } else {
         asked.query.trim()
     };
+    if !calibration::is_read(embedder.model_id(), dense_query) {
+        return Ok((lexical(reader, lexical_query, asked.k, asked.within)?, None));
+    }
     let pool = pool(asked.k);
     let near = |vector: Vec<f32>| {
         let matches = reader.semantic(&vector, pool, asked.within)?;

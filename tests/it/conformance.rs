@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{Reasoner, Toolbox};
 use kb_agent::domain::{Complexity, NodeName, Outcome, RoutingLimits, Turn};
-use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
+use kb_agent::embed::JudgeEmbedder;
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{EventBody, Mode};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
@@ -80,7 +80,7 @@ const CASES: &[Case] = &[
 
 struct Bench {
     tools: Arc<dyn Toolbox>,
-    embedder: Arc<SentenceEmbedding>,
+    embedder: Arc<JudgeEmbedder>,
     _place: Workplace,
 }
 
@@ -94,7 +94,7 @@ impl Bench {
 /// The demo's files with their words indexed; the offline engine embeds what it grades itself.
 fn bench() -> Bench {
     let place = Workplace::empty();
-    let embedder = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+    let embedder = Arc::new(JudgeEmbedder::built_in());
     let pages = [frozen_demo::pages()];
     let knowledge = KnowledgeBase::open(&pages, place.path(), embedder.clone()).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);

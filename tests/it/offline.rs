@@ -13,16 +13,15 @@ use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
     ToolCall, ToolName, ToolRecord, Topic, Turn, Usage,
 };
-use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
+use kb_agent::embed::JudgeEmbedder;
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use tokio::sync::mpsc;
 
 /// One model for all tests of this file: loading it is most of their time.
 fn embedder() -> Arc<dyn Embedder> {
-    static SHARED: OnceLock<Arc<SentenceEmbedding>> = OnceLock::new();
-    Arc::clone(SHARED.get_or_init(|| Arc::new(SentenceEmbedding::new(BuiltInModel::English))))
-        as Arc<dyn Embedder>
+    static SHARED: OnceLock<Arc<JudgeEmbedder>> = OnceLock::new();
+    Arc::clone(SHARED.get_or_init(|| Arc::new(JudgeEmbedder::built_in()))) as Arc<dyn Embedder>
 }
 
 fn engine() -> OfflineReasoner {

@@ -27,7 +27,7 @@ pub(super) struct SignalArgs {
     /// passages the knowledge base is searched. Other fields are copied
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to write: the names of the signals, and then a line for each question
+    /// Where to write: the names of the signals with the embedding that is set, and then a line for each question
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -71,8 +71,9 @@ pub(super) fn run(args: &SignalArgs, settings: &Settings) -> Result<(), CommandF
     let mut found = found.into_iter();
     let cannot = |error: &std::io::Error| cannot(&args.out, error);
     let mut out = BufWriter::new(File::create(&args.out).map_err(|error| cannot(&error))?);
-    writeln!(out, "{}", json!({"signals": signal_names()})).map_err(|error| cannot(&error))?;
-    let reader = SignalReader::new();
+    let head = json!({"signals": signal_names(), "embedding": settings.embedding_languages});
+    writeln!(out, "{head}").map_err(|error| cannot(&error))?;
+    let reader = SignalReader::new(settings);
     let bar = bar(questions.len());
     for question in &questions {
         let items = if question.passages.is_empty() {

@@ -38,6 +38,12 @@ pub(in crate::kb) trait Store: Send + Sync {
         limits.check().map(|()| None)
     }
 
+    /// The id of the model whose vectors are searched by all who share the index; `None` while there are
+    /// none, and of an index that nobody shares.
+    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+        limits.check().map(|()| None)
+    }
+
     /// The leadership of that name for so long, renewed or not; `None` while another holds it.
     fn lease(
         &self,

@@ -21,7 +21,7 @@
 use super::fusion::{Sides, fuse};
 use crate::embed::BuiltInModel;
 use crate::kb::index::Match;
-use crate::text::{is_chinese, is_cjk};
+use crate::text::is_cjk;
 
 /// What a search goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,11 @@ pub(in crate::kb) enum Curves {
 /// nothing of and the fiftieth of one that it answers.
 const UNRELATED: f64 = 0.76;
 
+/// Whether a model reads a query: the vocabulary of the one for English lacks Chinese, Japanese and Korean words.
+pub(in crate::kb) fn is_read(model_id: &str, query: &str) -> bool {
+    model_id != BuiltInModel::English.id() || !query.chars().any(is_cjk)
+}
+
 /// How to read the cosines of one search.
 ///
 /// The curves are of the model in the binary and of texts that it can read. To other models
@@ -96,8 +101,7 @@ impl Cosines {
                 curves: Curves::Multilingual,
             };
         }
-        let is_read = is_chinese(query) || !query.chars().any(is_cjk);
-        let is_known = model_id == BuiltInModel::English.id() && is_read;
+        let is_known = model_id == BuiltInModel::English.id() && is_read(model_id, query);
         let floor = nearest
             .iter()
             .take(DEPTH)

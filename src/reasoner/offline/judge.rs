@@ -60,8 +60,8 @@ pub(super) fn judge(
     let query = Query::read(question, pool);
     let promising = promising(&query, pool, most);
     let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
-    let rows = signals::rows(&query, pool, &nearness);
-    let model = Model::for_language(question.language);
+    let rows = signals::rows(&query, pool, &nearness.of_blocks);
+    let model = Model::for_question(question.language, nearness.languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
     let mut grades: Vec<f64> = Vec::new();
     for (rows, is_promising) in rows.iter().zip(promising) {
@@ -78,7 +78,7 @@ pub(super) fn judge(
     let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
     let sentences = pool.terms.iter();
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
-    let nearest = nearness.into_iter().flatten();
+    let nearest = nearness.of_blocks.into_iter().flatten();
     Ok(Judgement {
         rows,
         chances,

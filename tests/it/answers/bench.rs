@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use kb_agent::agent::ports::Toolbox;
 use kb_agent::agent::{RunRequest, without_marks};
 use kb_agent::domain::{RoutingLimits, Turn};
-use kb_agent::embed::{BuiltInModel, CachedEmbedder, SentenceEmbedding};
+use kb_agent::embed::{CachedEmbedder, JudgeEmbedder};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
@@ -26,9 +26,7 @@ impl Bench {
     /// Reads and embeds the documents of `folder`.
     pub fn over(folder: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let embedder = Arc::new(CachedEmbedder::new(Arc::new(SentenceEmbedding::new(
-            BuiltInModel::English,
-        ))));
+        let embedder = Arc::new(CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in())));
         let bases = [folder.to_owned()];
         let of_passages = frozen_demo::knowing_the_pages(embedder.clone());
         let base = KnowledgeBase::open(&bases, home.path(), of_passages).unwrap();

@@ -122,6 +122,15 @@ impl Space {
         self.refresh_by(&mut connection, limits)
     }
 
+    /// Asks for the id of the model whose vectors were written last.
+    pub fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+        let asked =
+            "SELECT m.id FROM spaces s JOIN models m ON m.model = s.model WHERE s.name = $1";
+        let mut connection = self.server.connection(self.reading(), limits)?;
+        let rows = connection.rows(limits, asked, &[(&self.name as _, Type::TEXT)])?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+
     /// The same over a connection at hand.
     pub fn refresh_by(
         &self,

@@ -66,6 +66,11 @@ impl Store for RemoteStore {
         Ok(Box::new(RemoteVectorBatch::begin(&self.space, limits)?))
     }
 
+    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+        limits.check()?;
+        self.space.model_in_use(limits)
+    }
+
     /// Of each set of roots, for two machines may keep different folders of one space. Who keeps none
     /// or may only read never leads.
     fn lease(

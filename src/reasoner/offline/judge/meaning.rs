@@ -12,6 +12,8 @@ use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 use super::pool::Pool;
 use super::query::Query;
 use super::terms::BlockTerms;
+use crate::domain::{Language, Languages};
+use crate::text::LetterCounts;
 
 /// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
 /// measured of a block.
@@ -23,6 +25,14 @@ const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
 const SENTENCE_SHARE: f64 = 0.3;
 
+/// How near the blocks of a pool are to a question.
+pub(super) struct Nearness {
+    /// The nearness of each block of each passage, -1 to 1.
+    pub(super) of_blocks: Vec<Vec<f64>>,
+    /// The languages of the embedding that compared them.
+    pub(super) languages: Languages,
+}
+
 /// How near each block of each passage is to the question, -1 to 1. A block that is not looked at is as far as the
 /// farthest of the others.
 pub(super) fn nearness(
@@ -30,7 +40,7 @@ pub(super) fn nearness(
     pool: &Pool<'_>,
     promising: &[bool],
     embedder: &dyn Embedder,
-) -> Result<Vec<Vec<f64>>, EmbedError> {
+) -> Result<Nearness, EmbedError> {
     let chosen = nearest_in_words(query, pool, promising);
     let text = |(passage, block): &(usize, usize)| {
         let block = &pool.passages[*passage].blocks[*block];
@@ -42,12 +52,10 @@ pub(super) fn nearness(
         .chain(texts.iter().map(String::as_str))
         .collect();
     let never = AtomicBool::new(false);
-    let of_another_language = chosen
-        .iter()
-        .filter(|(passage, _)| pool.terms[*passage].language != query.language);
+    let languages = languages_of(query, &texts);
     let wanted = TokensWanted {
         most: MOST_TOKENS,
-        as_written: 2 * of_another_language.count() < chosen.len(),
+        languages,
     };
     let vectors = embedder.embed_tokens(&texts, wanted, (&never).into())?;
     let (question, blocks) = vectors
@@ -61,13 +69,26 @@ pub(super) fn nearness(
         .collect();
     let farthest = known.iter().copied().reduce(f64::min).unwrap_or_default();
     let passages = pool.passages.iter();
-    let mut nearness: Vec<Vec<f64>> = passages
+    let mut of_blocks: Vec<Vec<f64>> = passages
         .map(|passage| vec![farthest; passage.blocks.len()])
         .collect();
     for ((passage, block), near) in chosen.into_iter().zip(known) {
-        nearness[passage][block] = near;
+        of_blocks[passage][block] = near;
     }
-    Ok(nearness)
+    Ok(Nearness {
+        of_blocks,
+        languages,
+    })
+}
+
+/// The languages that an embedding must read to compare a question, the first of these texts, with the others.
+fn languages_of(query: &Query, texts: &[&str]) -> Languages {
+    let letters: LetterCounts = texts.iter().map(|it| LetterCounts::of_passage(it)).sum();
+    if query.language == Language::En && 2 * letters.foreign < letters.all {
+        Languages::English
+    } else {
+        Languages::All
+    }
 }
 
 /// The blocks that share most with the question in words, by the places of their passages and their own.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::signals::signal_names;
-use crate::domain::Language;
+use crate::domain::{Language, Languages};
 
 static FITTED: LazyLock<BTreeMap<String, Model>> = LazyLock::new(|| {
     let file = include_str!("../../../../assets/judge/weights.toml");
@@ -85,9 +85,13 @@ impl WeightsFile {
 }
 
 impl Model {
-    /// The model for questions in a language; that for English where a language has none.
-    pub(super) fn for_language(language: Language) -> Self {
-        let name = if language == Language::Zh { "zh" } else { "en" };
+    /// The model for questions in a language whose tokens are compared by the embedding for these languages.
+    pub(super) fn for_question(language: Language, embedding: Languages) -> Self {
+        let name = match (embedding, language) {
+            (Languages::English, _) => "en",
+            (Languages::All, Language::Zh) => "zh",
+            (Languages::All, Language::En | Language::De) => "multilingual",
+        };
         let found = FITTED.get(name).or_else(|| FITTED.get("en"));
         found.cloned().unwrap_or_default()
     }
@@ -142,7 +146,9 @@ mod tests {
     fn r17_every_weight_is_of_a_signal_and_more_is_never_worse() {
         let file = include_str!("../../../../assets/judge/weights.toml");
         let read: BTreeMap<String, WeightsFile> = toml::from_str(file).unwrap();
-        assert!(read.contains_key("en") && read.contains_key("zh"));
+        for name in ["en", "zh", "multilingual"] {
+            assert!(read.contains_key(name), "{name}");
+        }
         for part in read.into_values() {
             for name in part.weights.keys() {
                 assert!(signal_names().contains(name), "{name}");

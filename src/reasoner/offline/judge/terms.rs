@@ -11,7 +11,6 @@ use super::super::passage::{Block, Passage};
 /// The words of a passage.
 #[derive(Debug)]
 pub(in super::super) struct PassageTerms {
-    pub(super) language: Language,
     pub(super) blocks: Vec<BlockTerms>,
     /// Each name of the document, as words.
     pub(super) names: Vec<HashSet<String>>,
@@ -52,12 +51,7 @@ impl PassageTerms {
                 .iter()
                 .flat_map(|block| block.with_topic.iter().cloned()),
         );
-        Self {
-            language,
-            blocks,
-            names,
-            all,
-        }
+        Self { blocks, names, all }
     }
 
     /// Reads the passages of a question.
