@@ -10,19 +10,16 @@
 //! The rows are read into memory by the first search: a file that is cut off under a map
 //! would end the process, and reading costs no more than the faults of a map do.
 //!
-//! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
-//! of them. Of more, their signs are looked at first (`signs`).
+//! A search measures all rows (`scan`): that cannot miss a neighbour, and takes a few milliseconds for
+//! a hundred thousand of them.
 
-mod addition;
 mod files;
-mod nearest;
-mod signs;
-mod simd;
+mod scan;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::agent::ports::EmbedError;
@@ -30,10 +27,8 @@ use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::index::quantised::{Query, quantise};
 use crate::text::Trouble;
-use addition::Addition;
-use files::Files;
-use nearest::RowFilter;
-use signs::Signs;
+use files::{Addition, Files};
+use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
@@ -52,10 +47,6 @@ pub(in crate::kb) struct Vectors {
     whole: bool,
     /// Where each key's row is; made when first needed.
     places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
-    /// For the first look at many rows; made at the second search, because many a process makes
-    /// only one.
-    signs: OnceLock<Signs>,
-    searched: AtomicBool,
     /// Counts how often the rows were other ones, and not merely more of them.
     lineage: u64,
 }
@@ -81,8 +72,6 @@ impl Vectors {
             reading: Mutex::new(()),
             whole: true,
             places: OnceLock::new(),
-            signs: OnceLock::new(),
-            searched: AtomicBool::new(false),
             lineage: 0,
         }
     }
@@ -235,11 +224,8 @@ impl Vectors {
             return Ok(Vec::new());
         };
         let table = self.table()?;
-        let again = self.searched.swap(true, Ordering::Relaxed);
-        let signs = (again && signs::pay(self.len(), self.dims))
-            .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
         let wanted = RowFilter { row: wanted, stop };
-        Ok(nearest::nearest(&query, &table, signs, k, &wanted))
+        Ok(scan::nearest(&query, &table, k, &wanted))
     }
 
     /// The cosine with each of these rows; `None` when the query is of another length.
@@ -263,8 +249,8 @@ impl Vectors {
         Ok(Some(vector.collect()))
     }
 
-    fn table(&self) -> Result<nearest::Table<'_>, KbError> {
-        Ok(nearest::Table {
+    fn table(&self) -> Result<Table<'_>, KbError> {
+        Ok(Table {
             keys: &self.keys,
             scales: &self.scales,
             rows: self.rows()?,
@@ -336,7 +322,6 @@ impl Vectors {
         self.rows_file = None;
         self.rows = OnceLock::new();
         self.places = OnceLock::new();
-        self.signs = OnceLock::new();
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
@@ -360,12 +345,8 @@ impl Vectors {
             Err(error) => {
                 // The next search reads all of them, or says what is wrong.
                 tracing::debug!(%error, "the new rows cannot be read");
-                self.signs = OnceLock::new();
                 return;
             }
-        }
-        if let Some(signs) = self.signs.get_mut() {
-            signs.extend(&rows, self.dims);
         }
         self.rows = OnceLock::from(rows);
     }
