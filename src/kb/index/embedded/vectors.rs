@@ -54,15 +54,7 @@ pub(in crate::kb) struct Vectors {
 impl Vectors {
     /// With all that `home` holds for this model.
     pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
-        let mut vectors = Self::unread(home, model_id);
-        vectors.refresh()?;
-        Ok(vectors)
-    }
-
-    /// What `home` holds for this model, read with the first [`Vectors::refresh`]; another model has
-    /// other files.
-    pub fn unread(home: &Path, model_id: &str) -> Self {
-        Self {
+        let mut vectors = Self {
             files: Files::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
@@ -73,7 +65,9 @@ impl Vectors {
             whole: true,
             places: OnceLock::new(),
             lineage: 0,
-        }
+        };
+        vectors.refresh()?;
+        Ok(vectors)
     }
 
     /// Takes over what another process has written since.
@@ -283,14 +277,10 @@ impl Vectors {
     fn catch_up(&mut self) -> Result<(), KbError> {
         let result = self.try_to_catch_up();
         if result.is_err() {
-            self.lose();
+            self.forget(0);
+            self.files.lose();
         }
         result
-    }
-
-    fn lose(&mut self) {
-        self.forget(0);
-        self.files.lose();
     }
 
     fn try_to_catch_up(&mut self) -> Result<(), KbError> {
