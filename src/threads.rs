@@ -5,7 +5,6 @@
 //! such work runs waits for the next tick, which is as long as the whole search. So while searches
 //! come, one core is left to them, and each of them stays on one thread.
 
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -46,25 +45,6 @@ pub(crate) fn for_a_search() -> usize {
         return 1;
     }
     cores()
-}
-
-/// What both come to; the second on a thread of its own if there are cores for it. A panic of either
-/// goes on in the caller.
-pub(crate) fn beside<A, B: Send>(
-    first: impl FnOnce() -> A,
-    second: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    if for_a_search() < 2 {
-        return (first(), second());
-    }
-    thread::scope(|scope| {
-        let second = scope.spawn(second);
-        let first = first();
-        (
-            first,
-            second.join().unwrap_or_else(|panic| resume_unwind(panic)),
-        )
-    })
 }
 
 /// On how many threads work in bulk may run now.

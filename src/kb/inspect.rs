@@ -191,7 +191,7 @@ fn open(
         return Ok((None, IndexState::Missing));
     }
     let state = match EmbeddedStore::open_existing(home, model_id) {
-        Ok(Some(store)) if store.is_sound() => {
+        Ok(Some(store)) => {
             let (reader, limits) = (store.reader(), Limits::of_a_call(stop));
             if reader.generation() == 0 {
                 return Ok((None, IndexState::Missing));
@@ -207,7 +207,6 @@ fn open(
             };
             return Ok((Some(store), IndexState::Ready(indexed)));
         }
-        Ok(Some(_)) => IndexState::Damaged("its list of documents is missing or broken".to_owned()),
         Ok(None) => {
             let names = others.iter().map(|other| other.name.clone());
             let formats: Vec<String> = names

@@ -2,8 +2,10 @@
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 /// The hash of what a chunk says: what names its vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
 
 impl ChunkKey {

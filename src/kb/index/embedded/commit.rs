@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::documents::{Change, ChunkEntry, Documents, StoredDocument};
+use super::documents::{ChunkEntry, Documents, StoredDocument};
+use super::journal::{Entries, Entry, Journal};
 use super::lexical::{LexicalWriter, Payload};
 use super::lock::{LockGuard, Right, try_lock};
-use super::manifest::{Entries, Entry, Journal};
 use super::store::EmbeddedStore;
 use super::view::View;
 use crate::kb::error::KbError;
@@ -101,7 +101,6 @@ pub(crate) struct DocumentBatch<'a> {
     /// What it found.
     found: Arc<View>,
     documents: Documents,
-    next_number: u32,
     /// What was put or removed since the last commit.
     touched: BTreeSet<String>,
     /// Made when there is something to write.
@@ -116,18 +115,17 @@ pub(crate) struct DocumentBatch<'a> {
 impl<'a> DocumentBatch<'a> {
     /// Begins with what `view` holds, or with nothing.
     pub fn new(store: &'a EmbeddedStore, held: LockGuard, view: Arc<View>, afresh: bool) -> Self {
-        let afresh = afresh || !view.sound || view.next_number > u32::MAX / 2;
-        let (documents, next_number) = if afresh {
-            (Documents::default(), 0)
+        let afresh = afresh || view.documents.next_number > u32::MAX / 2;
+        let documents = if afresh {
+            Documents::default()
         } else {
-            (view.documents.clone(), view.next_number)
+            view.documents.clone()
         };
         Self {
             store,
             _held: held,
             documents,
             found: Arc::clone(&view),
-            next_number,
             touched: BTreeSet::new(),
             writer: None,
             large: false,
@@ -156,7 +154,7 @@ impl<'a> DocumentBatch<'a> {
     fn entries(&self, list: Vec<Entry>) -> Entries {
         Entries {
             list,
-            next_number: self.next_number,
+            next_number: self.documents.next_number,
         }
     }
 }
@@ -172,8 +170,8 @@ impl Batch for DocumentBatch<'_> {
 
     fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
         self.remove(&document.source, limits)?;
-        let number = self.next_number;
-        self.next_number += 1;
+        let number = self.documents.next_number;
+        self.documents.next_number += 1;
         let chunks = document.chunks.iter().map(|(_, chunk)| chunk);
         self.writer()?.add(number, chunks, document.reservation)?;
         let chunks = document.chunks.iter().map(|(key, chunk)| ChunkEntry {
@@ -250,20 +248,11 @@ impl Batch for DocumentBatch<'_> {
         };
         self.writer()?.commit(commit)?;
         journal.tidy(dir);
-        let documents = (self.documents.clone(), self.next_number);
-        let touched = std::mem::take(&mut self.touched);
-        let was_cleared = std::mem::take(&mut self.anew) && self.afresh;
-        self.view = if was_cleared {
-            self.store.show_afresh(commit, documents)?
-        } else {
-            let (shown, now) = (&self.view.documents, &self.documents);
-            let changes = touched.iter().map(|source| Change {
-                before: shown.get_shared(source).map(Arc::clone),
-                after: now.get_shared(source).map(Arc::clone),
-            });
-            let changes: Vec<Change> = changes.collect();
-            self.store.show(&self.view, commit, documents, &changes)?
-        };
+        self.touched.clear();
+        self.anew = false;
+        self.view = self.store.reload()?;
+        // What is the same is kept once.
+        self.documents = self.view.documents.clone();
         Ok(())
     }
 

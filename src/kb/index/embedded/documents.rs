@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdSet;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::LineRange;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -21,12 +21,10 @@ use crate::kb::links::Link;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct StoredDocument {
     /// What it is to everything else.
-    #[serde(deserialize_with = "deserialize_arc")]
     pub document: Arc<Document>,
     /// Names its rows in the lexical index; never used twice.
     pub number: u32,
     /// Its chunks, in order.
-    #[serde(with = "packed")]
     pub chunks: Vec<ChunkEntry>,
     /// The references it makes, as JSON.
     pub links: Box<str>,
@@ -45,8 +43,8 @@ impl StoredDocument {
     }
 }
 
-/// What the manifest knows about a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is known about a chunk, besides its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct ChunkEntry {
     /// Names its vector.
     pub key: ChunkKey,
@@ -54,73 +52,12 @@ pub(in crate::kb) struct ChunkEntry {
     pub lines: LineRange,
 }
 
-/// Read into where it stays; serde's own way is by a [`Box`], which is one allocation more of each.
-pub(super) fn deserialize_arc<'de, T, D>(deserializer: D) -> Result<Arc<T>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    T::deserialize(deserializer).map(Arc::new)
-}
-
-/// Chunks in one piece, not field by field: all of a base are read at a start. Key, first and last
-/// line of each, the lines as four bytes.
-mod packed {
-    use serde::de::Error as _;
-    use serde::ser::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::{ChunkEntry, ChunkKey};
-    use crate::domain::LineRange;
-
-    const BYTES: usize = ChunkKey::BYTES + 8;
-
-    pub(super) fn serialize<S: Serializer>(
-        chunks: &[ChunkEntry],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::with_capacity(chunks.len() * BYTES);
-        for ChunkEntry { key, lines } in chunks {
-            bytes.extend(key.0);
-            for line in [lines.start, lines.end] {
-                let line = u32::try_from(line).map_err(S::Error::custom)?;
-                bytes.extend(line.to_le_bytes());
-            }
-        }
-        serializer.serialize_bytes(&bytes)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<ChunkEntry>, D::Error> {
-        let bytes = <&[u8]>::deserialize(deserializer)?;
-        let (chunks, []) = bytes.as_chunks::<BYTES>() else {
-            return Err(D::Error::custom("half a chunk"));
-        };
-        let entry = |bytes: &[u8; BYTES]| {
-            let (key, lines) = bytes.split_first_chunk()?;
-            let (lines, []) = lines.as_chunks() else {
-                return None;
-            };
-            let [start, end] = *lines else { return None };
-            Some(ChunkEntry {
-                key: ChunkKey(*key),
-                lines: LineRange {
-                    start: u32::from_le_bytes(start) as usize,
-                    end: u32::from_le_bytes(end) as usize,
-                },
-            })
-        };
-        let mut entries = Vec::with_capacity(chunks.len());
-        entries.extend(chunks.iter().filter_map(entry));
-        Ok(entries)
-    }
-}
-
 /// All documents of one commit, ordered by name; cheap to clone.
 #[derive(Clone, Default)]
 pub(in crate::kb) struct Documents {
     by_name: OrdSet<Named>,
+    /// The number that the next document gets.
+    pub next_number: u32,
     chunks: usize,
     words_only: usize,
 }

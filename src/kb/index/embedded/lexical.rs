@@ -1,9 +1,9 @@
 //! The chunks by their words: BM25 over an on-disk index.
 //!
 //! The index also stores what the chunks say, so that what is shown is what was indexed even when
-//! the file has changed since; where they are is the manifest's to know. A row is named by its
+//! the file has changed since; where they are is the journal's to know. A row is named by its
 //! document's number and its place in the document, which a search reads without touching what is
-//! stored. A commit is atomic, and its payload names the manifest that belongs to it.
+//! stored. A commit is atomic, and its payload names the journal that belongs to it.
 //!
 //! The same documents give the same scores, whatever the index went through: statistics count
 //! only what is alive, and the scores that a search returns are summed up term by term, not in
@@ -12,7 +12,6 @@
 mod checked;
 mod clear;
 mod directory;
-mod doc_freq;
 mod near_terms;
 mod statistics;
 mod writer;
@@ -32,7 +31,7 @@ use tantivy::{
     DocAddress, DocSet, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TERMINATED, Term,
 };
 
-use super::manifest::Journal;
+use super::journal::Journal;
 use crate::domain::Place;
 use crate::files::create_private_dir;
 use crate::kb::error::KbError;
@@ -43,7 +42,6 @@ use near_terms::Sought;
 use statistics::Statistics;
 
 pub(in crate::kb) use clear::discard;
-pub(in crate::kb) use doc_freq::alive_doc_freq;
 pub(in crate::kb) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
@@ -170,11 +168,6 @@ impl LexicalIndex {
         Ok(payload
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default())
-    }
-
-    /// How many chunks the commit has that was looked at last.
-    pub fn chunks(&self) -> u64 {
-        self.reader.searcher().num_docs()
     }
 
     /// A view of the last commit.

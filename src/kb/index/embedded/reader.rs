@@ -214,9 +214,6 @@ impl Reader for View {
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
-        if !self.sound {
-            return Ok(LexicalMatches::default());
-        }
         within.go_on()?;
         let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
             let documents = sources

@@ -1,16 +1,14 @@
-//! The store in the data folder: the lexical index, the vectors and the manifest as one.
+//! The store in the data folder: the words, the journal of the documents and the vectors as one.
 //!
-//! Below `home` lie the vectors, which stay valid as long as the model does, and a folder for the
-//! words and the manifest, which is named by everything that decides what is in it: another
-//! version of the program finds another folder, or none, and makes it. The folder of
-//! another version is not removed: it may still be in use.
+//! The folder of the words and the journal is named by everything that decides what is in it: another
+//! version of the program finds another folder, or none, and makes it. The folder of another version is
+//! not removed, because it may still be in use.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::documents::{Change, Documents};
 use super::lexical;
-use super::lexical::{LexicalIndex, Payload};
+use super::lexical::LexicalIndex;
 use super::lock::{LockGuard, Right, lock, try_lock};
 use super::vectors::Vectors;
 use super::view::{View, load};
@@ -21,14 +19,10 @@ use crate::kb::index::port::{Administration, Damage};
 use crate::kb::index::tokens;
 use crate::kb::source::Roots;
 use crate::kb::source::cache;
-use crate::threads;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 8;
-
-/// From so many chunks on, reading the keys of their vectors takes longer than a thread takes to begin.
-const THREAD_FROM_CHUNKS: u64 = 32 * 1024;
+const FORMAT: u32 = 9;
 
 /// The store in the data folder.
 pub(in crate::kb) struct EmbeddedStore {
@@ -69,7 +63,7 @@ impl EmbeddedStore {
         Self::over(home, dir, lexical, model_id)
     }
 
-    /// Removes the words and the manifest, whatever they are like.
+    /// Removes the words and the journal, whatever they are like.
     pub fn discard(home: &Path) -> Result<(), KbError> {
         let _held = lock(home, Right::Documents)?;
         lexical::discard(&dir_in(home))
@@ -91,19 +85,8 @@ impl EmbeddedStore {
         lexical: LexicalIndex,
         model_id: &str,
     ) -> Result<Self, KbError> {
-        let vectors = Arc::new(RwLock::new(Vectors::unread(home, model_id)));
-        let read_view = || load(&dir, &lexical, &vectors, None);
-        let read_vectors = || {
-            let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
-            vectors.refresh()
-        };
-        let (view, read) = if lexical.chunks() < THREAD_FROM_CHUNKS {
-            (read_view(), read_vectors())
-        } else {
-            threads::beside(read_view, read_vectors)
-        };
-        read?;
-        let view = view?;
+        let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
+        let view = load(&dir, &lexical, &vectors, None)?;
         Ok(Self {
             home: home.to_owned(),
             dir,
@@ -142,11 +125,6 @@ impl EmbeddedStore {
         !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')
     }
 
-    /// Whether the last commit is whole; one that is not is made anew by the next update.
-    pub fn is_sound(&self) -> bool {
-        self.view().sound
-    }
-
     /// The commit that is searched now.
     pub(crate) fn view(&self) -> Arc<View> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
@@ -155,56 +133,24 @@ impl EmbeddedStore {
 
     /// Moves on to the last commit, of whatever process.
     pub(crate) fn reload(&self) -> Result<Arc<View>, KbError> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
-        if known.sound && known.commit == self.lexical.payload()? {
+        if known.commit == self.lexical.payload()? {
             return Ok(known);
         }
+        drop(loading);
+        self.look_again()
+    }
+
+    /// Moves on to the last commit and its segments as they are now, also where the commit is the same.
+    pub(crate) fn look_again(&self) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.view();
         let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
         let fresh = Arc::new(load(dir, lexical, vectors, Some(&known))?);
-        self.install(Arc::clone(&fresh));
-        Ok(fresh)
-    }
-
-    /// The commit that this process has just made out of the one before.
-    pub(crate) fn show(
-        &self,
-        before: &View,
-        commit: Payload,
-        documents: (Documents, u32),
-        changes: &[Change],
-    ) -> Result<Arc<View>, KbError> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        let lexical = self.lexical.searcher()?;
-        let view = Arc::new(before.after(commit, documents, changes, lexical));
-        self.install(Arc::clone(&view));
-        Ok(view)
-    }
-
-    /// The commit that this process has just made out of nothing.
-    pub(crate) fn show_afresh(
-        &self,
-        commit: Payload,
-        documents: (Documents, u32),
-    ) -> Result<Arc<View>, KbError> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        let lexical = self.lexical.searcher()?;
-        let vectors = Arc::clone(&self.vectors);
-        let view = Arc::new(View::new(commit, documents, lexical, vectors));
-        self.install(Arc::clone(&view));
-        Ok(view)
-    }
-
-    /// The same commit, with its segments as they are now.
-    pub(crate) fn look_again(&self) -> Result<(), KbError> {
-        let view = self.view();
-        let documents = (view.documents.clone(), view.next_number);
-        self.show(&view, view.commit, documents, &[]).map(|_| ())
-    }
-
-    fn install(&self, fresh: Arc<View>) {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        *view = fresh;
+        *view = Arc::clone(&fresh);
+        Ok(fresh)
     }
 
     pub(crate) fn held(&self, right: Right<'_>) -> Result<LockGuard, KbError> {

@@ -10,19 +10,16 @@
 //! The rows are read into memory by the first search: a file that is cut off under a map
 //! would end the process, and reading costs no more than the faults of a map do.
 //!
-//! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
-//! of them. Of more, their signs are looked at first (`signs`).
+//! A search measures all rows (`scan`): that cannot miss a neighbour, and takes a few milliseconds for
+//! a hundred thousand of them.
 
-mod addition;
 mod files;
-mod nearest;
-mod signs;
-mod simd;
+mod scan;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::agent::ports::EmbedError;
@@ -30,10 +27,8 @@ use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::index::quantised::{Query, quantise};
 use crate::text::Trouble;
-use addition::Addition;
-use files::Files;
-use nearest::RowFilter;
-use signs::Signs;
+use files::{Addition, Files};
+use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
@@ -52,10 +47,6 @@ pub(in crate::kb) struct Vectors {
     whole: bool,
     /// Where each key's row is; made when first needed.
     places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
-    /// For the first look at many rows; made at the second search, because many a process makes
-    /// only one.
-    signs: OnceLock<Signs>,
-    searched: AtomicBool,
     /// Counts how often the rows were other ones, and not merely more of them.
     lineage: u64,
 }
@@ -63,15 +54,7 @@ pub(in crate::kb) struct Vectors {
 impl Vectors {
     /// With all that `home` holds for this model.
     pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
-        let mut vectors = Self::unread(home, model_id);
-        vectors.refresh()?;
-        Ok(vectors)
-    }
-
-    /// What `home` holds for this model, read with the first [`Vectors::refresh`]; another model has
-    /// other files.
-    pub fn unread(home: &Path, model_id: &str) -> Self {
-        Self {
+        let mut vectors = Self {
             files: Files::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
@@ -81,10 +64,10 @@ impl Vectors {
             reading: Mutex::new(()),
             whole: true,
             places: OnceLock::new(),
-            signs: OnceLock::new(),
-            searched: AtomicBool::new(false),
             lineage: 0,
-        }
+        };
+        vectors.refresh()?;
+        Ok(vectors)
     }
 
     /// Takes over what another process has written since.
@@ -235,11 +218,8 @@ impl Vectors {
             return Ok(Vec::new());
         };
         let table = self.table()?;
-        let again = self.searched.swap(true, Ordering::Relaxed);
-        let signs = (again && signs::pay(self.len(), self.dims))
-            .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
         let wanted = RowFilter { row: wanted, stop };
-        Ok(nearest::nearest(&query, &table, signs, k, &wanted))
+        Ok(scan::nearest(&query, &table, k, &wanted))
     }
 
     /// The cosine with each of these rows; `None` when the query is of another length.
@@ -263,8 +243,8 @@ impl Vectors {
         Ok(Some(vector.collect()))
     }
 
-    fn table(&self) -> Result<nearest::Table<'_>, KbError> {
-        Ok(nearest::Table {
+    fn table(&self) -> Result<Table<'_>, KbError> {
+        Ok(Table {
             keys: &self.keys,
             scales: &self.scales,
             rows: self.rows()?,
@@ -297,14 +277,10 @@ impl Vectors {
     fn catch_up(&mut self) -> Result<(), KbError> {
         let result = self.try_to_catch_up();
         if result.is_err() {
-            self.lose();
+            self.forget(0);
+            self.files.lose();
         }
         result
-    }
-
-    fn lose(&mut self) {
-        self.forget(0);
-        self.files.lose();
     }
 
     fn try_to_catch_up(&mut self) -> Result<(), KbError> {
@@ -336,7 +312,6 @@ impl Vectors {
         self.rows_file = None;
         self.rows = OnceLock::new();
         self.places = OnceLock::new();
-        self.signs = OnceLock::new();
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
@@ -360,12 +335,8 @@ impl Vectors {
             Err(error) => {
                 // The next search reads all of them, or says what is wrong.
                 tracing::debug!(%error, "the new rows cannot be read");
-                self.signs = OnceLock::new();
                 return;
             }
-        }
-        if let Some(signs) = self.signs.get_mut() {
-            signs.extend(&rows, self.dims);
         }
         self.rows = OnceLock::from(rows);
     }

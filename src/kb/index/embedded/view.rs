@@ -14,8 +14,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::documents::{Change, Documents, StoredDocument};
 use super::holders::{Holders, Pending};
+use super::journal::Journal;
 use super::lexical::{LexicalIndex, LexicalView, Payload, Row};
-use super::manifest::Journal;
 use super::vectors::Vectors;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -28,10 +28,7 @@ type ByNumber = GenericHashMap<u32, Arc<StoredDocument>, FxBuildHasher, DefaultS
 pub(crate) struct View {
     /// What it says about itself.
     pub commit: Payload,
-    /// Whether the journal that the commit names could be read.
-    pub sound: bool,
     pub documents: Documents,
-    pub next_number: u32,
     by_number: OnceLock<ByNumber>,
     holders: OnceLock<Holders>,
     pending: Mutex<Option<Pending>>,
@@ -44,15 +41,13 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn new(
         commit: Payload,
-        (documents, next_number): (Documents, u32),
+        documents: Documents,
         lexical: LexicalView,
         vectors: Arc<RwLock<Vectors>>,
     ) -> Self {
         Self {
             commit,
-            sound: true,
             documents,
-            next_number,
             by_number: OnceLock::new(),
             holders: OnceLock::new(),
             pending: Mutex::new(None),
@@ -66,12 +61,12 @@ impl View {
     pub(crate) fn after(
         &self,
         commit: Payload,
-        (documents, next_number): (Documents, u32),
+        documents: Documents,
         changes: &[Change],
         lexical: LexicalView,
     ) -> Self {
         let vectors = Arc::clone(&self.vectors);
-        let mut next = Self::new(commit, (documents, next_number), lexical, vectors);
+        let mut next = Self::new(commit, documents, lexical, vectors);
         if let Some(known) = self.by_number.get() {
             let mut by_number = known.clone();
             for change in changes {
@@ -206,8 +201,8 @@ impl View {
     }
 }
 
-/// Another process may commit, and tidy up, between any two of these reads: then they are done
-/// again, so that documents and words always are of the same commit. Of a journal that `known`
+/// The last commit. Another process may commit, and tidy up, between any two of these reads: then they
+/// are done again, so that documents and words always are of the same commit. Of a journal that `known`
 /// has read, only what came since is.
 pub(crate) fn load(
     dir: &Path,
@@ -221,7 +216,7 @@ pub(crate) fn load(
         let Journal { number, len, .. } = commit.journal;
         let known = known.filter(|known| {
             let journal = known.commit.journal;
-            known.sound && number > 0 && journal.number == number && journal.len <= len
+            number > 0 && journal.number == number && journal.len <= len
         });
         let from = known.map_or(0, |known| known.commit.journal.len);
         let entries = commit.journal.read(dir, from)?;
@@ -229,31 +224,13 @@ pub(crate) fn load(
         if lexical.payload()? != commit {
             continue;
         }
-        let sound = entries.is_some();
-        let entries = entries.unwrap_or_default();
+        let broken = || KbError::Damaged("its list of documents is missing or broken".to_owned());
+        let entries = entries.ok_or_else(broken)?;
+        let mut documents = known.map_or_else(Documents::default, |known| known.documents.clone());
+        let changes = entries.apply(&mut documents);
         return Ok(match known {
-            Some(known) if sound => {
-                let next_number = match len {
-                    len if len == from => known.next_number,
-                    _ => entries.next_number,
-                };
-                let mut documents = known.documents.clone();
-                let changes = entries.apply(&mut documents);
-                known.after(commit, (documents, next_number), &changes, searcher)
-            }
-            _ => {
-                let next_number = entries.next_number;
-                let documents = entries.into_documents();
-                View {
-                    sound,
-                    ..View::new(
-                        commit,
-                        (documents, next_number),
-                        searcher,
-                        Arc::clone(vectors),
-                    )
-                }
-            }
+            Some(known) => known.after(commit, documents, &changes, searcher),
+            None => View::new(commit, documents, searcher, Arc::clone(vectors)),
         });
     }
     Err(KbError::Locked)

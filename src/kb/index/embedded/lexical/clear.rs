@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::files::refuse_link;
 use crate::kb::error::KbError;
-use crate::kb::index::embedded::manifest::is_journal;
+use crate::kb::index::embedded::journal::is_journal;
 
 /// Tantivy's files that are not of a segment.
 const SINGLE: [&str; 4] = [
@@ -18,7 +18,7 @@ const SINGLE: [&str; 4] = [
     ".tantivy-meta.lock",
 ];
 
-/// Removes the words and the manifest that a folder of the index holds.
+/// Removes the words and the journal that a folder of the index holds.
 pub(in crate::kb) fn discard(dir: &Path) -> Result<(), KbError> {
     let lexical = dir.join("lexical");
     clear(&lexical)?;

@@ -16,7 +16,6 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, TantivyError, Term};
 use tantivy_fst::Automaton;
 
-use super::alive_doc_freq;
 use crate::kb::error::KbError;
 use crate::kb::index::matches::Correction;
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
@@ -167,6 +166,22 @@ fn begun(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>,
         }
     }
     Ok(Vec::new())
+}
+
+/// How many chunks that are alive hold the term.
+pub(super) fn alive_doc_freq(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
+    let mut doc_freq = 0;
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(term.field())?;
+        let Some(alive) = segment.alive_bitset() else {
+            doc_freq += u64::from(index.doc_freq(term)?);
+            continue;
+        };
+        if let Some(postings) = index.read_postings(term, IndexRecordOption::Basic)? {
+            doc_freq += u64::from(postings.doc_freq_given_deletes(alive));
+        }
+    }
+    Ok(doc_freq)
 }
 
 /// The term dictionary's idea of an automaton.

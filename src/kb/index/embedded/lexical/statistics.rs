@@ -12,8 +12,7 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
-use super::doc_freq::alive_doc_freq;
-use super::near_terms::Sought;
+use super::near_terms::{Sought, alive_doc_freq};
 use crate::kb::error::KbError;
 
 /// Tantivy's own.

@@ -50,8 +50,30 @@ pub(super) struct KeysRead {
     pub rows: File,
 }
 
+/// Rows that are about to be added, and where.
+pub(in crate::kb) struct Addition {
+    pub(super) files: Files,
+    pub(super) at: usize,
+    pub(super) dims: usize,
+    pub(super) rows: Vec<u8>,
+    pub(super) keys: Vec<(ChunkKey, f32)>,
+}
+
+impl Addition {
+    /// Writes them; they count from then on. Only under the lock.
+    pub fn write(&self) -> Result<(), KbError> {
+        let mut records = Vec::with_capacity(self.keys.len() * RECORD);
+        for (key, scale) in &self.keys {
+            encode(key, *scale, &mut records);
+        }
+        let (rows_at, keys_at) = (HEADER + self.at * self.dims, HEADER + self.at * RECORD);
+        self.files.write_at("rows", rows_at, &self.rows, true)?;
+        self.files.write_at("keys", keys_at, &records, false)
+    }
+}
+
 impl Files {
-    /// Of that model.
+    /// The files of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
         let files = Self::unused(home, model_id);
         let used = share(home, Right::Model(&files.model)).inspect_err(|error| {
@@ -182,22 +204,6 @@ impl Files {
             }
             Err(error) => Some(error.to_string()),
         }
-    }
-
-    /// Writes behind the first `at` rows.
-    pub fn append(
-        &self,
-        at: usize,
-        dims: usize,
-        rows: &[u8],
-        keys: &[(ChunkKey, f32)],
-    ) -> Result<(), KbError> {
-        let mut records = Vec::with_capacity(keys.len() * RECORD);
-        for (key, scale) in keys {
-            encode(key, *scale, &mut records);
-        }
-        self.write_at("rows", HEADER + at * dims, rows, true)?;
-        self.write_at("keys", HEADER + at * RECORD, &records, false)
     }
 
     /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].

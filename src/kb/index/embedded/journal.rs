@@ -1,12 +1,10 @@
-//! What the index knows about each document.
+//! The journal of the documents: what each commit changes about them.
 //!
-//! A journal: what a commit changes is written behind what is there, and a journal whose entries are
-//! mostly overtaken is written anew under another number. The commit of the lexical index names the
-//! journal and how much of it counts; what a kill left behind that does not. So a kill at any moment
-//! leaves either the old pair or the new pair, and a commit costs what it changes.
-//!
-//! It is read at every start, so it is compact: records as postcard writes them, each behind its
-//! length and a checksum that tells a broken one. References stay as they are written until they are needed.
+//! A commit writes what it changes behind what is there, as one record: postcard behind its length and a
+//! checksum that tells a broken one. A journal whose entries are mostly overtaken is written anew under
+//! another number. The commit of the lexical index names the journal and how much of it counts; what a
+//! kill left behind that does not. So a kill at any moment leaves the old documents or the new ones, and
+//! a commit costs what it changes.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,10 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::{self, Change, Documents, StoredDocument};
+use super::documents::{Change, Documents, StoredDocument};
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
-use crate::threads;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,7 +40,7 @@ pub(in crate::kb) struct Entries {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) enum Entry {
-    Put(#[serde(deserialize_with = "documents::deserialize_arc")] Arc<StoredDocument>),
+    Put(Arc<StoredDocument>),
     Gone(String),
 }
 
@@ -149,20 +146,9 @@ impl Journal {
 }
 
 impl Entries {
-    /// The documents that they make, applied to none.
-    pub fn into_documents(self) -> Documents {
-        let mut documents = Documents::default();
-        for entry in self.list {
-            match entry {
-                Entry::Put(document) => drop(documents.insert(document)),
-                Entry::Gone(source) => drop(documents.remove(&source)),
-            }
-        }
-        documents
-    }
-
     /// Applies them, in their order; says what became of which document.
     pub fn apply(self, documents: &mut Documents) -> Vec<Change> {
+        documents.next_number = documents.next_number.max(self.next_number);
         let applied = self.list.into_iter().map(|entry| match entry {
             Entry::Put(document) => Change {
                 before: documents.insert(Arc::clone(&document)),
@@ -179,13 +165,9 @@ impl Entries {
 
 const PREFIX: &str = "documents-";
 const SUFFIX: &str = ".bin";
-const MAGIC: &[u8] = b"KBDOC004";
+const MAGIC: &[u8] = b"KBDOC005";
 /// Length and checksum.
 const HEADER: usize = 8;
-/// Entries of a record at most: records are read side by side.
-const A_RECORD: usize = 1024;
-/// Bytes that take longer to read than a thread takes to begin.
-const WORTH_A_THREAD: usize = 256 * 1024;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{number}{SUFFIX}"))
@@ -200,80 +182,32 @@ pub(in crate::kb) fn is_journal(name: &str) -> bool {
     })
 }
 
-/// As records, one at least.
+/// One record.
 fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
-    let Entries { list, next_number } = entries;
-    let mut parts = list.chunks(A_RECORD);
-    let mut records = encode_record(parts.next().unwrap_or_default(), *next_number)?;
-    for part in parts {
-        records.extend(encode_record(part, *next_number)?);
-    }
-    Ok(records)
-}
-
-/// Laid out as [`Entries`].
-fn encode_record(list: &[Entry], next_number: u32) -> io::Result<Vec<u8>> {
-    let body = postcard::to_extend(&(list, next_number), vec![0; HEADER]);
+    let body = postcard::to_extend(entries, vec![0; HEADER]);
     let mut record = body.map_err(io::Error::other)?;
-    let body = record.len() - HEADER;
-    let len = u32::try_from(body).map_err(io::Error::other)?;
+    let len = u32::try_from(record.len() - HEADER).map_err(io::Error::other)?;
     let sum = crc32fast::hash(&record[HEADER..]);
     record[..4].copy_from_slice(&len.to_le_bytes());
     record[4..HEADER].copy_from_slice(&sum.to_le_bytes());
     Ok(record)
 }
 
-/// All of these records; `None` when anything about one is wrong.
+/// The entries of all of these records; `None` when anything about one is wrong.
 fn decode(mut records: &[u8]) -> Option<Entries> {
-    let mut bodies: Vec<(u32, &[u8])> = Vec::new();
+    let mut all = Entries::default();
     while !records.is_empty() {
         let (len, rest) = records.split_first_chunk()?;
         let (sum, rest) = rest.split_first_chunk()?;
         let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
         let (body, rest) = rest.split_at_checked(len)?;
-        bodies.push((u32::from_le_bytes(*sum), body));
-        records = rest;
-    }
-    let (first, second) = bodies.split_at(middle_of(&bodies));
-    let (mut all, rest) = if second.is_empty() {
-        (decode_records(first)?, None)
-    } else {
-        let (all, rest) = threads::beside(|| decode_records(first), || decode_records(second));
-        (all?, Some(rest?))
-    };
-    if let Some(rest) = rest {
-        all.next_number = rest.next_number;
-        all.list.extend(rest.list);
-    }
-    Some(all)
-}
-
-/// Up to where about half of the bytes are; the end where that is not worth a thread.
-fn middle_of(bodies: &[(u32, &[u8])]) -> usize {
-    let all: usize = bodies.iter().map(|(_, body)| body.len()).sum();
-    if all < WORTH_A_THREAD {
-        return bodies.len();
-    }
-    let mut before = 0;
-    let reaches_half = |(_, body): &(u32, &[u8])| {
-        before += body.len();
-        before * 2 >= all
-    };
-    bodies
-        .iter()
-        .position(reaches_half)
-        .map_or(bodies.len(), |at| at + 1)
-}
-
-fn decode_records(bodies: &[(u32, &[u8])]) -> Option<Entries> {
-    let mut all = Entries::default();
-    for (sum, body) in bodies {
-        if *sum != crc32fast::hash(body) {
+        if u32::from_le_bytes(*sum) != crc32fast::hash(body) {
             return None;
         }
         let entries: Entries = postcard::from_bytes(body).ok()?;
         all.next_number = entries.next_number;
         all.list.extend(entries.list);
+        records = rest;
     }
     Some(all)
 }
@@ -365,12 +299,12 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_several_records_is_read_as_it_was_written() {
+    fn several_records_are_read_as_they_were_written() {
         let entries = |n: usize| Entries {
             list: (0..n).map(|n| Entry::Gone(format!("{n}.md"))).collect(),
             next_number: n as u32,
         };
-        for n in [0, 1, A_RECORD, A_RECORD + 1, 5 * A_RECORD + 7] {
+        for n in [0, 1, 5000] {
             let mut records = encode(&entries(n)).unwrap();
             assert_eq!(decode(&records), Some(entries(n)));
             records.extend(encode(&entries(1)).unwrap());
@@ -379,18 +313,6 @@ mod tests {
             let middle = records.len() / 2;
             records[middle] ^= 1;
             assert_eq!(decode(&records), None);
-        }
-        // Enough of them for a second thread, which has the larger half in one small record or many.
-        let long = |name: &str| Entries {
-            list: vec![Entry::Gone(name.repeat(WORTH_A_THREAD))],
-            next_number: 7,
-        };
-        for order in [[long("a"), entries(3)], [entries(3), long("b")]] {
-            let records: Vec<u8> = order.iter().flat_map(|one| encode(one).unwrap()).collect();
-            let all = decode(&records).unwrap();
-            let [first, last] = order;
-            assert_eq!(all.list, [first.list, last.list].concat());
-            assert_eq!(all.next_number, last.next_number);
         }
     }
 
