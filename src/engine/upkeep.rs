@@ -64,27 +64,7 @@ pub fn keep_up_to_date(
     apart: &[PathBuf],
     tell: &(dyn Fn(Upkeep) + Sync),
 ) {
-    keep_trying((knowledge, watch, apart), TRY_AGAIN, tell);
-}
-
-fn keep_trying(
-    (knowledge, watch, apart): (&KnowledgeBase, &Watch, &[PathBuf]),
-    try_again: Duration,
-    tell: &(dyn Fn(Upkeep) + Sync),
-) {
-    let keeper = Keeper {
-        knowledge,
-        watch,
-        tell,
-        try_again,
-        reading: AtomicBool::new(false),
-        words: LastTrouble::default(),
-        meaning: LastTrouble::default(),
-        away: Mutex::default(),
-    };
-    while let Some(lease) = keeper.claim() {
-        keeper.lead(lease, apart);
-    }
+    Keeper::new(knowledge, watch, tell).run(apart);
 }
 
 struct Keeper<'a> {
@@ -105,7 +85,31 @@ struct Keeper<'a> {
 #[derive(Default)]
 struct LastTrouble(Mutex<Option<String>>);
 
-impl Keeper<'_> {
+impl<'a> Keeper<'a> {
+    fn new(
+        knowledge: &'a KnowledgeBase,
+        watch: &'a Watch,
+        tell: &'a (dyn Fn(Upkeep) + Sync),
+    ) -> Self {
+        Self {
+            knowledge,
+            watch,
+            tell,
+            try_again: TRY_AGAIN,
+            reading: AtomicBool::new(false),
+            words: LastTrouble::default(),
+            meaning: LastTrouble::default(),
+            away: Mutex::default(),
+        }
+    }
+
+    /// Follows or leads until it is closed.
+    fn run(&self, apart: &[PathBuf]) {
+        while let Some(lease) = self.claim() {
+            self.lead(lease, apart);
+        }
+    }
+
     /// Follows until it is this process's turn; `None` when it is closed before.
     fn claim(&self) -> Option<Box<dyn Lease>> {
         loop {
@@ -125,69 +129,38 @@ impl Keeper<'_> {
 
     /// Keeps the index up to date until it is closed or the leadership is lost.
     fn lead(&self, lease: Box<dyn Lease>, apart: &[PathBuf]) {
-        let is_lost = AtomicBool::new(false);
+        let is_lost = &AtomicBool::new(false);
         thread::scope(|scope| {
-            let (end, ended) = channel::<()>();
-            let is_lost = &is_lost;
-            scope.spawn(move || {
-                while ended.recv_timeout(LEASE / 3) == Err(RecvTimeoutError::Timeout) {
-                    match lease.renew() {
-                        Ok(is_held) => is_lost.store(!is_held, Ordering::Relaxed),
-                        Err(error) => tracing::warn!(%error, "the leadership is not renewed"),
-                    }
-                }
-            });
-            self.keep(apart, is_lost);
-            drop(end);
-        });
-    }
-
-    fn keep(&self, apart: &[PathBuf], is_lost: &AtomicBool) {
-        // Before the first look: what changes meanwhile is then seen by one or the other.
-        self.watch.begin(self.knowledge, apart);
-        thread::scope(|scope| {
+            // Each thread ends when the other end of its channel is gone.
+            let (_leading, led) = channel();
+            scope.spawn(move || renew(lease.as_ref(), &led, is_lost));
             let (wake, woken) = channel();
             scope.spawn(move || self.embed(&woken));
+            // Before the first look: what changes meanwhile is then seen by one or the other.
+            self.watch.begin(self.knowledge, apart);
             let mut changes = Changes::Everything;
-            loop {
-                let done = self.unbroken("indexing", || self.words(&changes));
-                if done.is_none() {
-                    self.reading.store(false, Ordering::Relaxed);
-                }
-                // Where the store was not there, files that were saved meanwhile wait for it.
-                let again = (done == Some(false)).then_some(self.try_again);
+            while !is_lost.load(Ordering::Relaxed) {
+                self.reading.store(true, Ordering::Relaxed);
+                let done = self.unbroken("indexing", || self.update_words(&changes));
+                self.reading.store(false, Ordering::Relaxed);
                 // It listens for as long as this goes on.
                 let _ = wake.send(());
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
+                // Where the store was not there, files that were saved meanwhile wait for it.
+                let again = (done == Some(false)).then_some(self.try_again);
                 changes = match self.watch.next(again) {
                     Woken::Changed(changes) => changes,
                     Woken::Due => Changes::Everything,
                     Woken::Closed => return,
                 };
-                if is_lost.load(Ordering::Relaxed) {
-                    return;
-                }
             }
         });
     }
 
-    /// Whether that need not be done again before files change.
-    fn words(&self, changes: &Changes) -> bool {
-        self.reading.store(true, Ordering::Relaxed);
-        let done = self.update_words(changes);
-        self.reading.store(false, Ordering::Relaxed);
-        match done {
-            Ok(()) => true,
-            Err(error) => {
-                self.report_error(&self.words, error);
-                false
-            }
-        }
-    }
-
-    fn update_words(&self, changes: &Changes) -> Result<(), KbError> {
+    /// Brings the words up to date. Whether that need not be done again before files change.
+    fn update_words(&self, changes: &Changes) -> bool {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         loop {
             match update_changed(self.knowledge, changes, &step, self.watch.closed()) {
@@ -195,9 +168,9 @@ impl Keeper<'_> {
                     self.words.is_over();
                     self.report_missing_roots(&report);
                     (self.tell)(Upkeep::Words(report));
-                    return Ok(());
+                    return true;
                 }
-                Err(_) if self.is_closed() => return Ok(()),
+                Err(_) if self.is_closed() => return true,
                 // Another process is at it for once: what is finished is taken over as it comes.
                 Err(locked @ KbError::Locked) => {
                     self.report_error(&self.words, locked);
@@ -206,9 +179,12 @@ impl Keeper<'_> {
                 Err(read_only @ KbError::ReadOnly) => {
                     self.report_error(&self.words, read_only);
                     self.follow();
-                    return Ok(());
+                    return true;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.report_error(&self.words, error);
+                    return false;
+                }
             }
         }
     }
@@ -296,6 +272,16 @@ impl Keeper<'_> {
     fn report_error(&self, trouble: &LastTrouble, error: KbError) {
         if trouble.is_new(&error.to_string()) {
             (self.tell)(Upkeep::Trouble(error));
+        }
+    }
+}
+
+/// Renews the leadership until `led` ends, and says when it is lost.
+fn renew(lease: &dyn Lease, led: &Receiver<()>, is_lost: &AtomicBool) {
+    while led.recv_timeout(LEASE / 3) == Err(RecvTimeoutError::Timeout) {
+        match lease.renew() {
+            Ok(is_held) => is_lost.store(!is_held, Ordering::Relaxed),
+            Err(error) => tracing::warn!(%error, "the leadership is not renewed"),
         }
     }
 }
@@ -414,9 +400,12 @@ mod tests {
         thread::scope(|scope| {
             let (base, watch, said) = (&base, &watch, Mutex::new(said));
             scope.spawn(move || {
-                keep_trying((base, watch, &[]), Duration::from_millis(20), &|upkeep| {
+                let tell = |upkeep| {
                     let _ = said.lock().unwrap().send(upkeep);
-                });
+                };
+                let mut keeper = Keeper::new(base, watch, &tell);
+                keeper.try_again = Duration::from_millis(20);
+                keeper.run(&[]);
             });
             let closing = Closing(watch);
             let wait_for = |is_it: fn(&Upkeep) -> bool| {

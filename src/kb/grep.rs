@@ -1,9 +1,8 @@
 //! Searching the files themselves, as they are now, with ripgrep's own libraries.
 //!
 //! Words and patterns are distinguished in `pattern`. Lines that match anything are found first, in
-//! `search`, which goes through the files in `blocks`; a passage is such a line with
-//! some lines around it, merged with its neighbours where they overlap. `tally` ranks
-//! passages by which of the query's words they hold, rare words counting more; the score is that
+//! `search`; a passage is such a line with some lines around it, merged with its neighbours where
+//! they overlap. `tally` ranks passages by which of the query's words they hold, rare words counting more; the score is that
 //! share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
 //! read again, in `show`.
 
@@ -14,7 +13,6 @@ use super::query::not_empty;
 use super::source::Roots;
 use super::source::TextCache;
 
-mod blocks;
 mod passage;
 mod pattern;
 mod search;

@@ -177,6 +177,32 @@ async fn r12_grep_searches_files_that_are_too_large_for_the_index() {
 }
 
 #[tokio::test]
+async fn r12_grep_shows_what_it_finds_in_a_large_file_without_lines_or_in_utf_16() {
+    let bench = Bench::new(&[("small.md", "nothing of note\n")]);
+    let filler = "0123456789 ".repeat(1_000_000);
+    bench.write("dump.json", format!("first\n{filler}needle {filler}\nlast"));
+    // A log that broke off once and went on.
+    let hole = "\0".repeat(100_000);
+    let lines = "one more line\n".repeat(500_000);
+    bench.write("broken.log", format!("{lines}{hole}\nnail {lines}{lines}"));
+    let text = "Zeile\n".repeat(1_000_000) + "Grüße\nEnde\n";
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    let utf_16: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    bench.write("utf16.log", utf_16);
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "needle").await;
+    // Too far from the lines around it.
+    assert_eq!(places(&found), ["dump.json:2-2"]);
+    assert!(found[0].text.contains(" needle ") && found[0].text.len() < 5000);
+    let found = grepped(&tools, "nail").await;
+    assert_eq!(places(&found), ["broken.log:499992-500012"]);
+    assert_eq!(found[0].text.lines().nth(10), Some("nail one more line"));
+    let found = grepped(&tools, "grüße").await;
+    assert_eq!(places(&found), ["utf16.log:999991-1000002"]);
+    assert_eq!(found[0].text.lines().nth(10), Some("Grüße"));
+}
+
+#[tokio::test]
 async fn r12_grep_counts_lines_alike_whatever_ends_them() {
     let bench = Bench::new(&[
         ("crlf.txt", "one\r\ntwo needle\r\nthree\r\n"),

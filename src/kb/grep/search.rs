@@ -2,28 +2,33 @@
 //!
 //! Bytes are searched as they lie in the file; nothing is decoded, no line counted, before
 //! something is found, for most files hold nothing. Only text whose bytes are not UTF-8 is
-//! decoded first, where the query could stand in it unseen.
+//! decoded first, where the query could stand in it unseen. What is too large to be indexed is
+//! streamed through `grep-searcher`, whose buffer then holds the longest line.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use encoding_rs::{Encoding, UTF_8};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
 
-use super::blocks::{Blocks, TextBlock, TextKind};
-use super::passage::{CONTEXT_LINES, MAX_PASSAGE_LINES};
+use super::passage::{CONTEXT_LINES, MAX_LINE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
 use super::tally::{Candidate, RankClass, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
-use crate::kb::extract::{self, MAX_FILE_BYTES, TextLayout};
+use crate::kb::extract::{self, MAX_FILE_BYTES, SNIFF_BYTES, TextLayout, utf_16_by_pattern};
 use crate::kb::index::Within;
 use crate::kb::opened::Opened;
 use crate::kb::source::Roots;
 use crate::kb::source::TextCache;
 use crate::kb::source::walk;
+
+/// A longer line of a large file, or a hole in it, ends the search of this file.
+const LONGEST_LINE_BYTES: usize = 64 << 20;
 
 /// The best passages of all files, and some more in case a file is gone by the time it is shown.
 pub(super) fn search_all(
@@ -109,10 +114,10 @@ impl<'a> SearchThread<'a> {
                 stop,
                 searcher: SearcherBuilder::new()
                     .line_number(true)
-                    .bom_sniffing(false)
+                    .heap_limit(Some(LONGEST_LINE_BYTES))
                     .binary_detection(BinaryDetection::none())
                     .build(),
-                blocks: Blocks::new(),
+                bytes: Vec::new(),
             },
             tally: Some(Tally::new(pattern.len(), keep)),
             done,
@@ -141,51 +146,68 @@ struct FileSearcher<'a> {
     texts: &'a TextCache,
     stop: &'a AtomicBool,
     searcher: Searcher,
-    blocks: Blocks,
+    /// The file, or how a large one begins.
+    bytes: Vec<u8>,
 }
 
 impl FileSearcher<'_> {
     /// Whether it is text, all of whose matches are now known.
     fn search(&mut self, opened: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
-        let mut file = opened.file();
-        let kind = self.blocks.open(&mut file)?;
-        if kind != TextKind::Decoded {
-            let size = match self.blocks.size() {
-                Some(size) => size,
-                None => file.metadata()?.len(),
-            };
-            let is_lines = extract::is_lines_by(opened.path(), self.blocks.head(), size);
-            if !is_lines || kind == TextKind::Unmarked {
-                return self.search_extracted(opened, found);
-            }
-            // A picture is not read to its end to learn that it is one.
-            if kind == TextKind::Binary {
-                return Ok(false);
-            }
+        self.bytes.clear();
+        self.read(opened, SNIFF_BYTES as u64)?;
+        let is_large = opened.size() > MAX_FILE_BYTES;
+        let mark = Encoding::for_bom(&self.bytes);
+        let is_utf_16 = mark.is_some_and(|(encoding, _)| encoding != UTF_8);
+        if is_utf_16 && is_large {
+            return Ok(self.search_large(opened, 0, found));
         }
-        let mut is_large = None;
-        while !self.stop.load(Ordering::Relaxed)
-            && let Some(block) = self.blocks.next(&mut file)?
+        let has_nul = memchr::memchr(0, &self.bytes).is_some();
+        if is_utf_16
+            || !extract::is_lines_by(opened.path(), &self.bytes, opened.size())
+            || has_nul && utf_16_by_pattern(&self.bytes).is_some()
         {
-            let is_plain = memchr::memchr(0, block.bytes).is_none()
-                && (kind == TextKind::Decoded || found.pattern.is_seen_in(block.bytes));
-            if !is_plain {
-                let is_large = match is_large {
-                    Some(known) => known,
-                    None => *is_large.insert(file.metadata()?.len() > MAX_FILE_BYTES),
-                };
-                // A large log may have broken off once; its other lines are as good as ever.
-                if !is_large {
-                    return self.search_extracted(opened, found);
-                }
-            }
-            found.search(&mut self.searcher, block)?;
-            if found.is_enough() {
-                break;
-            }
-            self.blocks.skip_hole(file)?;
+            return self.search_extracted(opened, found);
         }
+        // A picture is not read to its end to learn that it is one.
+        if has_nul {
+            return Ok(false);
+        }
+        let start = mark.map_or(0, |(_, length)| length);
+        if is_large {
+            return Ok(self.search_large(opened, start, found));
+        }
+        self.read(opened, MAX_FILE_BYTES)?;
+        if memchr::memchr(0, &self.bytes).is_some() || !found.pattern.is_seen_in(&self.bytes) {
+            return self.search_extracted(opened, found);
+        }
+        let text = &self.bytes[start..];
+        self.searcher
+            .search_slice(found.pattern.matcher(), text, found.sink_from(start))?;
         Ok(true)
+    }
+
+    /// Reads at most so many bytes more.
+    fn read(&mut self, opened: &Opened, most: u64) -> io::Result<usize> {
+        opened.file().take(most).read_to_end(&mut self.bytes)
+    }
+
+    /// Searches line after line what is too large to be indexed, whatever bytes are in it: a log may
+    /// have broken off once, and its other lines are as good as ever.
+    fn search_large(&mut self, opened: &Opened, start: usize, found: &mut Matches<'_>) -> bool {
+        let pattern = found.pattern;
+        let mut file = StoppableFile {
+            file: opened.file(),
+            stop: self.stop,
+        };
+        let searched = file.file.seek(SeekFrom::Start(start as u64)).and_then(|_| {
+            let sink = found.sink_from(start);
+            self.searcher
+                .search_reader(pattern.matcher(), &mut file, sink)
+        });
+        if let Err(error) = searched {
+            tracing::debug!(path = %opened.path().display(), %error, "grep gave up on the rest of a file");
+        }
+        true
     }
 
     /// What is not text as it lies there may be once it is read as the index reads it.
@@ -195,13 +217,25 @@ impl FileSearcher<'_> {
         };
         found.forget();
         found.has_headings = document.shape == TextLayout::Markdown;
-        let whole = TextBlock {
-            bytes: document.text.as_bytes(),
-            line: 1,
-            offset: 0,
-        };
-        found.search(&mut self.searcher, whole)?;
+        let text = document.text.as_bytes();
+        self.searcher
+            .search_slice(found.pattern.matcher(), text, found.sink_from(0))?;
         Ok(true)
+    }
+}
+
+/// A file that cannot be read any more once it is to stop.
+struct StoppableFile<'a> {
+    file: &'a File,
+    stop: &'a AtomicBool,
+}
+
+impl Read for StoppableFile<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the search was stopped"));
+        }
+        self.file.read(into)
     }
 }
 
@@ -228,8 +262,6 @@ struct KnownFile {
     best: usize,
     /// The passage that still grows.
     open: Option<Candidate>,
-    /// The line that came last; a long one comes in several pieces.
-    line: GrepLine,
 }
 
 #[derive(Clone, Copy)]
@@ -252,13 +284,12 @@ impl<'p> Matches<'p> {
         }
     }
 
-    fn search(&mut self, searcher: &mut Searcher, block: TextBlock<'_>) -> io::Result<()> {
-        let pattern = self.pattern;
-        let sink = LinesOf {
+    /// The sink for a text that begins there in the file.
+    fn sink_from(&mut self, start: usize) -> MatchingLines<'_, 'p> {
+        MatchingLines {
             matches: self,
-            block,
-        };
-        searcher.search_slice(pattern.matcher(), block.bytes, sink)
+            start: start as u64,
+        }
     }
 
     /// Whether whatever may follow cannot change what is shown.
@@ -276,7 +307,6 @@ impl<'p> Matches<'p> {
         let Some(known) = &mut self.known else {
             return tally.count_file(0);
         };
-        known.add(known.line, self.root, self.pattern.full_mask());
         known.close(self.pattern.full_mask());
         tally.count_file(known.mask);
         if let Some(known) = self.known {
@@ -286,24 +316,15 @@ impl<'p> Matches<'p> {
 
     fn take(&mut self, line: GrepLine) {
         let full = self.pattern.full_mask();
-        let Some(known) = &mut self.known else {
-            self.known = Some(KnownFile {
-                tally: Tally::new(self.pattern.len(), self.keep),
-                path: Arc::new(self.path.to_owned()),
-                mask: line.mask,
-                best: 0,
-                open: None,
-                line,
-            });
-            return;
-        };
+        let known = self.known.get_or_insert_with(|| KnownFile {
+            tally: Tally::new(self.pattern.len(), self.keep),
+            path: Arc::new(self.path.to_owned()),
+            mask: 0,
+            best: 0,
+            open: None,
+        });
         known.mask |= line.mask;
-        if known.line.number == line.number {
-            known.line.mask |= line.mask;
-            return;
-        }
-        let complete = std::mem::replace(&mut known.line, line);
-        known.add(complete, self.root, full);
+        known.add(line, self.root, full);
     }
 }
 
@@ -360,23 +381,27 @@ fn is_heading(line: &[u8]) -> bool {
     (1..=6).contains(&level) && line.get(level) == Some(&b' ')
 }
 
-/// Takes the matching lines of one block.
-struct LinesOf<'m, 'p, 'b> {
+/// Takes the matching lines of one text.
+struct MatchingLines<'m, 'p> {
     matches: &'m mut Matches<'p>,
-    block: TextBlock<'b>,
+    /// Where in the file the text begins.
+    start: u64,
 }
 
-impl Sink for LinesOf<'_, '_, '_> {
+impl Sink for MatchingLines<'_, '_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        let mask = self.matches.pattern.mask(found.bytes());
+        let (pattern, line) = (self.matches.pattern, found.bytes());
+        let mask = pattern.mask(line);
         if mask != 0 {
+            let is_endless = line.len() > MAX_LINE_BYTES;
+            let within = is_endless.then(|| pattern.first_match(line)).flatten();
             self.matches.take(GrepLine {
-                number: self.block.line + found.line_number().map_or(0, |n| n as usize - 1),
+                number: found.line_number().map_or(1, |number| number as usize),
                 mask,
-                is_heading: self.matches.has_headings && is_heading(found.bytes()),
-                offset: self.block.offset + found.absolute_byte_offset(),
+                is_heading: self.matches.has_headings && is_heading(line),
+                offset: self.start + found.absolute_byte_offset() + within.unwrap_or(0) as u64,
             });
         }
         Ok(!self.matches.is_enough())

@@ -2,23 +2,25 @@
 //! what is around them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks::{Blocks, TextKind};
+use encoding_rs::{Encoding, UTF_8};
+use encoding_rs_io::DecodeReaderBytes;
+
 use super::passage::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
 use super::tally::Candidate;
 use crate::domain::{LineRange, Place, Score};
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::opened::Opened;
 use crate::kb::source::Roots;
 use crate::kb::source::TextCache;
 
-/// What is read before the best line of a large file to find where its passage begins.
-const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
+/// What is read of a large file before its best match, and as much behind it.
+const AROUND_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
 
 /// The best `k` of these, best first, without those whose file cannot be read any more.
 pub(super) fn show(
@@ -92,7 +94,7 @@ fn read(
     if file.size() > MAX_FILE_BYTES && extract::is_lines(&file) {
         return candidates
             .iter()
-            .map(|candidate| read_around(file.file(), candidate, pattern).ok().flatten())
+            .map(|candidate| read_around(&file, candidate, pattern).ok().flatten())
             .collect();
     }
     let Ok(document) = cache.document_unless(&file, "", stop) else {
@@ -128,79 +130,55 @@ fn read(
 
 /// A passage of a file that is too large to be read as a whole.
 fn read_around(
-    mut file: &File,
+    file: &Opened,
     candidate: &Candidate,
     pattern: &Pattern,
 ) -> io::Result<Option<Shown>> {
-    file.seek(SeekFrom::Start(0))?;
-    let mut blocks = Blocks::new();
-    let wanted = candidate.lines;
-    if blocks.open(&mut file)? != TextKind::Decoded {
-        let (offset, line) = beginning(file, candidate)?;
-        file.seek(SeekFrom::Start(offset))?;
-        blocks.open_at(offset, line);
+    let from = candidate.offset.saturating_sub(AROUND_BYTES);
+    let bytes = read_from(file, from)?;
+    let at = (candidate.offset - from) as usize;
+    let Some(before) = bytes.get(..at) else {
+        return Ok(None);
+    };
+    let best = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let (above, below) = bytes.split_at(best);
+    let is_newline = |byte: &u8| *byte == b'\n';
+    let mut above: Vec<&[u8]> = above.split_inclusive(is_newline).collect();
+    if from > 0 && !above.is_empty() {
+        // Of the first there may be only the end.
+        above.remove(0);
     }
-    let mut lines: Vec<String> = Vec::new();
-    let mut first = None;
-    while let Some(block) = blocks.next(&mut file)? {
-        for (n, bytes) in block
-            .bytes
-            .split_inclusive(|&byte| byte == b'\n')
-            .enumerate()
-        {
-            let number = block.line + n;
-            if number > wanted.end {
-                break;
-            }
-            if number < wanted.start {
-                continue;
-            }
-            let start = *first.get_or_insert(number);
-            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-            let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-            let text = String::from_utf8_lossy(bytes);
-            let text = around_match(text.trim_start_matches('\u{feff}'), pattern).to_owned();
-            match lines.get_mut(number - start) {
-                // Of a line in pieces the one with the match is shown.
-                Some(known) if pattern.mask(known.as_bytes()) == 0 => *known = text,
-                Some(_) => {}
-                None => lines.push(text),
-            }
-        }
-        let newlines = memchr::memchr_iter(b'\n', block.bytes).count();
-        if block.line + newlines > wanted.end {
-            break;
-        }
-        blocks.skip_hole(file)?;
-    }
+    let most = candidate.best_line - candidate.lines.start;
+    let above = &above[above.len().saturating_sub(most)..];
+    let below = below
+        .split_inclusive(is_newline)
+        .take(candidate.lines.end - candidate.best_line + 1);
+    let text = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_start_matches('\u{feff}');
+        line.trim_end_matches(['\r', '\n']).to_owned()
+    };
+    let lines: Vec<String> = above.iter().copied().chain(below).map(text).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let Some(first) = first else { return Ok(None) };
     let mut candidate = candidate.clone();
-    candidate.lines.start = first;
+    candidate.lines.start = candidate.best_line - above.len();
     Ok(shown(&lines, &candidate, pattern))
 }
 
-/// Where the passage begins, or the first of its lines that is not too far away.
-fn beginning(mut file: &File, candidate: &Candidate) -> io::Result<(u64, usize)> {
-    let from = candidate.offset.saturating_sub(BEFORE_BYTES);
-    let mut before = vec![0; (candidate.offset - from) as usize];
-    file.seek(SeekFrom::Start(from))?;
-    file.read_exact(&mut before)?;
-    let mut offset = candidate.offset;
-    let mut line = candidate.best_line;
-    // The byte before a line is the end of the one above.
-    let mut end = before.len().saturating_sub(1);
-    while line > candidate.lines.start {
-        let start = match memchr::memrchr(b'\n', &before[..end]) {
-            Some(at) => at + 1,
-            None if from == 0 => 0,
-            None => break,
-        };
-        line -= 1;
-        offset = from + start as u64;
-        end = start.saturating_sub(1);
+/// What stands there in the file; UTF-16 is counted and given as UTF-8, as the search does it.
+fn read_from(opened: &Opened, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = opened.file();
+    let mut bytes = Vec::new();
+    let mark = opened.head(3)?;
+    if Encoding::for_bom(&mark).is_some_and(|(encoding, _)| encoding != UTF_8) {
+        let mut text = DecodeReaderBytes::new(opened.rewound()?);
+        io::copy(&mut text.by_ref().take(from), &mut io::sink())?;
+        text.take(2 * AROUND_BYTES).read_to_end(&mut bytes)?;
+    } else {
+        file.seek(SeekFrom::Start(from))?;
+        file.take(2 * AROUND_BYTES).read_to_end(&mut bytes)?;
     }
-    Ok((offset, line))
+    Ok(bytes)
 }
 
 /// The lines as they are, as many around the best as make a passage.

@@ -8,25 +8,22 @@
 //! is also given as it is spelt without one. A document in another language has the stems of that
 //! one too (`languages`).
 //!
-//! Everything that is indexed passes here, so nothing is allocated a word: a text's terms lie one
-//! after the other in one buffer that is used again for the next text.
+//! A text's terms lie one after the other in one buffer that is used again for the next text.
 
 use std::collections::HashMap;
-use std::{mem, slice};
+use std::slice;
 
 use tantivy::tokenizer::{
-    Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
+    BoxTokenStream, Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
 use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
-use remembering::Remembering;
 use terms::{Terms, char_at, is_picture, is_unspaced};
 
 mod compound;
 mod folding;
 mod languages;
-mod remembering;
 mod terms;
 
 pub(in crate::kb) use languages::{detect, mark, unmark};
@@ -44,7 +41,7 @@ const STOP_WORDS: &[&str] = &[
 
 /// The whole chain, for the index and its marked texts.
 pub(in crate::kb) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(WithStems::new(Remembering::new(chain()))).build()
+    TextAnalyzer::builder(WithStems::new(chain())).build()
 }
 
 fn chain() -> TextAnalyzer {
@@ -234,17 +231,9 @@ pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
 struct Words {
     terms: Terms,
     folded: String,
-    spelt_out: SpeltOut,
+    word: Terms,
+    spelt_out: Terms,
     token: Token,
-}
-
-/// A text without umlauts, and its terms.
-#[derive(Clone, Default)]
-struct SpeltOut {
-    text: String,
-    folded: String,
-    terms: Terms,
-    all: Terms,
 }
 
 impl Tokenizer for Words {
@@ -252,13 +241,13 @@ impl Tokenizer for Words {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
         self.terms.clear();
-        if text.is_ascii() {
-            split(text, &mut self.terms);
-        } else {
-            self.folded.clear();
-            folding::fold(text, &mut self.folded);
-            split(&self.folded, &mut self.terms);
-            self.spelt_out.add_to(&mut self.terms, text);
+        // No term goes across a blank.
+        for word in text.split_ascii_whitespace() {
+            if word.is_ascii() {
+                split(word, &mut self.terms);
+            } else {
+                self.split_folded(word);
+            }
         }
         Stream {
             terms: &self.terms,
@@ -269,29 +258,33 @@ impl Tokenizer for Words {
     }
 }
 
-impl SpeltOut {
-    /// Puts behind each term of the text its other spelling, where it has one.
-    fn add_to(&mut self, terms: &mut Terms, text: &str) {
-        self.text.clear();
-        if !folding::spell_out(text, &mut self.text) {
-            return;
-        }
-        self.folded.clear();
-        folding::fold(&self.text, &mut self.folded);
-        self.terms.clear();
-        split(&self.folded, &mut self.terms);
-        // The same words, unless a longer spelling makes one too long for a word.
-        if self.terms.ends.len() != terms.ends.len() {
-            return;
-        }
-        self.all.clear();
-        for ((term, role), (spelt_out, _)) in terms.iter().zip(self.terms.iter()) {
-            self.all.push(&[term], role);
-            if spelt_out != term {
-                self.all.push(&[spelt_out], Role::Spelling);
+impl Words {
+    /// Adds the terms of a word that is not ASCII, and behind each its spelling without umlauts, where it
+    /// has one.
+    fn split_folded(&mut self, word: &str) {
+        let mut fold_and_split = |word: &str, terms: &mut Terms| {
+            self.folded.clear();
+            folding::fold(word, &mut self.folded);
+            split(&self.folded, terms);
+        };
+        let Some(spelt_out) = folding::spell_out(word) else {
+            return fold_and_split(word, &mut self.terms);
+        };
+        self.word.clear();
+        fold_and_split(word, &mut self.word);
+        self.spelt_out.clear();
+        fold_and_split(&spelt_out, &mut self.spelt_out);
+        // The same terms, unless a longer spelling makes one too long for a word.
+        let is_parallel = self.word.ends.len() == self.spelt_out.ends.len();
+        let mut spellings = self.spelt_out.iter();
+        for (term, role) in self.word.iter() {
+            self.terms.push(&[term], role);
+            if let Some((spelling, _)) = spellings.next().filter(|_| is_parallel)
+                && spelling != term
+            {
+                self.terms.push(&[spelling], Role::Spelling);
             }
         }
-        mem::swap(terms, &mut self.all);
     }
 }
 
@@ -328,14 +321,14 @@ impl TokenStream for Stream<'_> {
 /// The terms of a marked text, then its stems.
 #[derive(Clone)]
 struct WithStems {
-    terms: Remembering,
+    terms: TextAnalyzer,
     stems: String,
     ends: Vec<usize>,
     token: Token,
 }
 
 impl WithStems {
-    fn new(terms: Remembering) -> Self {
+    fn new(terms: TextAnalyzer) -> Self {
         Self {
             terms,
             stems: String::new(),
@@ -364,7 +357,7 @@ impl Tokenizer for WithStems {
 }
 
 struct StreamWithStems<'a> {
-    terms: remembering::Stream<'a>,
+    terms: BoxTokenStream<'a>,
     has_terms: bool,
     stems: &'a str,
     ends: slice::Iter<'a, usize>,

@@ -26,10 +26,9 @@ pub(super) fn fold(text: &str, out: &mut String) {
     }
 }
 
-/// Adds the text with umlauts and their northern kin in two letters, as `Mueller` for `Müller`; returns
-/// whether there were any.
-pub(super) fn spell_out(text: &str, out: &mut String) -> bool {
-    let start = out.len();
+/// The text with umlauts and their northern kin in two letters, as `Mueller` for `Müller`, if it has any.
+pub(super) fn spell_out(text: &str) -> Option<String> {
+    let mut out = String::new();
     let mut chars = text.nfc().peekable();
     let mut any = false;
     while let Some(c) = chars.next() {
@@ -57,10 +56,7 @@ pub(super) fn spell_out(text: &str, out: &mut String) -> bool {
             second
         });
     }
-    if !any {
-        out.truncate(start);
-    }
-    any
+    any.then_some(out)
 }
 
 fn fold_slowly(text: impl Iterator<Item = char>, out: &mut String) {
