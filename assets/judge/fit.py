@@ -32,7 +32,7 @@ KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 MODELS = ("en", "zh", "multilingual")
-CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh")
+CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese, which the judge reads alike
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
 
