@@ -27,7 +27,6 @@ mod routing;
 mod sample_headings;
 mod samples;
 mod sessions;
-mod signals;
 mod statistics;
 mod thinking;
 mod upkeep;
@@ -63,7 +62,6 @@ pub use opening::Opening;
 pub use profile::Profile;
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
-pub use signals::{Given, SignalReader, Signals, signal_names};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.

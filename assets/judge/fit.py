@@ -3,8 +3,8 @@
 
     fit.py SIGNALS.jsonl... [--write] [--only MODEL,MODEL...] [--without NAME,NAME...]
 
-Each file is what `kb-agent eval signals` writes with KB_AGENT_EMBEDDING=english or =multilingual: the names of the
-signals and the embedding, then a line for each question with its
+Each file is what `cargo bench --bench judge_signals -- QUESTIONS.jsonl --out SIGNALS.jsonl` writes with
+KB_AGENT_EMBEDDING=english or =multilingual: the names of the signals and the embedding, then a line for each question with its
 `set` and its passages, each with its blocks and their signals. A passage has a `label` (answers, relevant, vain, near,
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""make_questions.py READING GRADING OUT [--each N]: the questions that fit.py is fitted on, as `eval signals` reads them.
+"""make_questions.py READING GRADING OUT [--each N]: the questions that fit.py is fitted on, as `cargo bench --bench judge_signals` reads them.
 
-READING is a folder as `eval reading` takes it, GRADING a file as `eval grading` takes it. At most N questions of each
+READING is a folder of passages.jsonl ("id", "set", "title", "sentences") and questions.jsonl ("query", "set",
+"passage", "answers": the sentences that answer, from 0, "near" and "far": other passages), GRADING a file as `eval grading` takes it. At most N questions of each
 set are taken, evenly spread (300 without --each)."""
 import json, os, random, sys
 

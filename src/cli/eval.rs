@@ -4,17 +4,14 @@ mod beir;
 mod calibration;
 mod collection;
 mod confusion;
+mod docs;
 mod graded_passages;
 mod grades;
 mod grading;
 mod judged;
 mod lines;
 mod metrics;
-mod overlap;
-mod reading;
-mod reading_set;
 mod routing;
-mod signals;
 mod small_talk;
 
 use std::path::Path;
@@ -40,10 +37,8 @@ enum EvalCommand {
     Routing(routing::Routing),
     /// Grading, on questions with passages that do or do not answer them
     Grading(grading::GradingArgs),
-    /// What the built-in judge looks at, written out for a fit of its weights
-    Signals(signals::SignalArgs),
-    /// Reading, on questions with the sentences that answer them
-    Reading(reading::ReadingScores),
+    /// Answers over a folder of documentation, on questions with the lines that answer them
+    Docs(docs::DocsArgs),
 }
 
 impl Eval {
@@ -51,10 +46,8 @@ impl Eval {
     pub(super) fn documents(&self) -> Option<&Path> {
         match &self.what {
             EvalCommand::Beir(beir) => Some(&beir.dir),
-            EvalCommand::Routing(_)
-            | EvalCommand::Grading(_)
-            | EvalCommand::Reading(_)
-            | EvalCommand::Signals(_) => None,
+            EvalCommand::Docs(docs) => Some(&docs.corpus),
+            EvalCommand::Routing(_) | EvalCommand::Grading(_) => None,
         }
     }
 }
@@ -65,7 +58,6 @@ pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), CommandFailure
         EvalCommand::Beir(beir) => beir::run(beir, settings),
         EvalCommand::Routing(routing) => routing::run(routing, settings),
         EvalCommand::Grading(grading) => grading::run(grading, settings),
-        EvalCommand::Signals(signals) => signals::run(signals, settings),
-        EvalCommand::Reading(reading) => reading::run(reading, settings),
+        EvalCommand::Docs(docs) => docs::run(docs, settings),
     }
 }

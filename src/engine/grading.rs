@@ -1,25 +1,18 @@
-//! Passages graded, and sentences and blocks chosen, question by question, without a knowledge base: what
-//! `eval grading` and `eval reading` measure.
+//! Passages graded, question by question, without a knowledge base: what `eval grading` measures.
 
 use std::sync::Arc;
 
-use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, GradeJob, Identity, Reasoner};
+use crate::agent::ports::{AnalyzeJob, CallOrigin, GradeJob, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{Evidence, NodeName, Score, scores_of};
 use crate::embed::{CachedEmbedder, JudgeEmbedder};
-use crate::protocol::{Mode, RunId};
-use crate::reasoner::offline::{self, Given, QuotedBlock};
+use crate::protocol::RunId;
 
 use super::{EngineError, thinking};
-
-/// Vectors that are remembered where thousands of questions are asked, about 200 MB: every sentence
-/// of such a collection is embedded once.
-const MANY: usize = 100_000;
 
 /// The thinking engine of the settings, asked for grades only.
 pub struct Grader {
     reasoner: Arc<dyn Reasoner>,
-    embedder: Arc<dyn Embedder>,
     run: RunId,
 }
 
@@ -31,25 +24,11 @@ pub struct Graded {
 }
 
 impl Grader {
-    /// Of the endpoint, if one is set, which is first asked when a question comes.
+    /// Opens the engine; an endpoint is first asked when a question comes.
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
-        Self::remembering(
-            settings,
-            CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in())),
-        )
-    }
-
-    /// The same for thousands of questions, whose passages come again.
-    pub fn open_for_many(settings: &Settings) -> Result<Self, EngineError> {
-        let built_in = Arc::new(JudgeEmbedder::built_in());
-        Self::remembering(settings, CachedEmbedder::holding(MANY, built_in))
-    }
-
-    fn remembering(settings: &Settings, embedder: CachedEmbedder) -> Result<Self, EngineError> {
-        let embedder: Arc<dyn Embedder> = Arc::new(embedder);
+        let embedder = CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in()));
         Ok(Self {
-            reasoner: thinking::thinking_engine(settings, Arc::clone(&embedder))?.reasoner,
-            embedder,
+            reasoner: thinking::thinking_engine(settings, Arc::new(embedder))?.reasoner,
             run: RunId::generate(),
         })
     }
@@ -105,52 +84,6 @@ impl Grader {
             .plan;
         plan.reconcile();
         Ok(plan.sub_questions)
-    }
-
-    /// Which of the sentences of one passage the offline engine would quote first, by its place;
-    /// nothing for an endpoint, which does not tell. Blocks while it embeds.
-    pub fn best_sentence(
-        &self,
-        query: &str,
-        heading: &str,
-        sentences: &[&str],
-    ) -> Result<Option<usize>, EngineError> {
-        if self.identity().mode != Mode::Offline {
-            return Ok(None);
-        }
-        let given = [Given::Sentences(heading, sentences)];
-        let signals = offline::measure_signals(query, &given, self.embedder.as_ref())
-            .map_err(|error| EngineError::Run(error.to_string()))?;
-        Ok(signals[0].first().and_then(|block| block.bold))
-    }
-
-    /// What the offline engine would quote of a passage; nothing for an endpoint, which writes its answers. Blocks while
-    /// it embeds.
-    pub fn quote_best_block(
-        &self,
-        query: &str,
-        passage: &str,
-    ) -> Result<Option<QuotedBlock>, EngineError> {
-        if self.identity().mode != Mode::Offline {
-            return Ok(None);
-        }
-        offline::quote_best_block(query, passage, self.embedder.as_ref())
-            .map_err(|error| EngineError::Run(error.to_string()))
-    }
-
-    /// How near each text is to the question by the built-in embedding alone. Blocks.
-    pub fn cosines(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, EngineError> {
-        let all = [&[query], texts].concat();
-        let vectors = self.embedder.embed(&all);
-        let vectors = vectors.map_err(|error| EngineError::Run(error.to_string()))?;
-        let Some((query, vectors)) = vectors.split_first() else {
-            return Ok(Vec::new());
-        };
-        let dot = |vector: &Vec<f32>| query.iter().zip(vector).map(|(x, y)| x * y).sum::<f32>();
-        Ok(vectors
-            .iter()
-            .map(|vector| f64::from(dot(vector)))
-            .collect())
     }
 
     fn origin(&self, node: NodeName) -> CallOrigin<'_> {

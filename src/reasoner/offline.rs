@@ -31,7 +31,7 @@ use crate::text::is_cjk;
 
 pub use judge::signal_names;
 pub use language::{answer_instruction, is_known_script};
-pub use measured::{Given, QuotedBlock, Signals, measure_signals, quote_best_block};
+pub use measured::{Signals, measure_signals};
 
 use answer::Material;
 use embedding::WhileWanted;

@@ -5,7 +5,7 @@
 
 REPOSITORIES is a folder with one clone a folder, those that ../NOTICE lists: their documentation gives questions by rule
 (a heading, or a sentence of purpose such as "To X, do Y") with the block that answers. READING is a folder as
-`kb-agent eval reading` takes it; the questions of WITHOUT, which judge/make_questions.py writes and the judge is fitted
+../../judge/make_questions.py takes it; the questions of WITHOUT, which judge/make_questions.py writes and the judge is fitted
 on, are left out. Each question comes with one block that answers, where one does, and seven that do not: those that share
 most words with it (BM25), some of the same page, and others. Numpy, scipy and tokenizers are needed.
 """

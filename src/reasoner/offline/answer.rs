@@ -16,9 +16,7 @@ use crate::domain::{
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::listing::{listing, place};
-use self::quote::{MOST_LINES, quote};
-pub use self::quote::{QuotedBlock, cleaned};
-use super::judge::Judgement;
+use self::quote::{MOST_LINES, QuotedBlock, quote};
 use super::language::{Frames, filled, language_of, table};
 use super::passage::{BlockKind, Passage};
 use super::question::{NumberedParts, Part};
@@ -79,17 +77,6 @@ pub fn compose(material: Material<'_>) -> Composed {
     };
     answer.quote_blocks();
     answer.finish()
-}
-
-/// The best block of all passages as an answer that quotes no other one shows it; `None` where there is none.
-pub fn quote_best_block(
-    question: &Question,
-    passages: &[Passage],
-    judgement: &Judgement,
-) -> Option<QuotedBlock> {
-    let choice = *best(question, judgement, passages).first()?;
-    let frames = &table(question.language).frames;
-    Some(quote_choice(choice, passages, MOST_LINES, frames))
 }
 
 /// Quotes a block with its neighbours; its best sentence is in bold unless it is the only one.

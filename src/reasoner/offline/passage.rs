@@ -66,19 +66,6 @@ impl Passage {
         }
     }
 
-    /// One paragraph of sentences that were split before, a line each.
-    pub fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let lines = sentences.iter().map(|it| it.replace('\n', " ") + "\n");
-        let text: String = lines.collect();
-        Self {
-            title: title.to_owned(),
-            start: 1,
-            blocks: plain::blocks(&text, BlockKind::Paragraph, &[]),
-            text,
-            ..Self::default()
-        }
-    }
-
     /// Its lines as they are read.
     pub fn readable(&self) -> String {
         self.markup.readable(&self.text, &(0..self.text.len()))

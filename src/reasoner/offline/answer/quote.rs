@@ -31,8 +31,6 @@ pub struct QuotedBlock {
     pub text: String,
     /// The lines of the passage that it shows, from 0.
     pub lines: Range<usize>,
-    /// Lines that it takes on a screen of 100 columns.
-    pub shown_lines: usize,
 }
 
 /// Quotes lines of a passage as source `[number]`, with the bytes `bold` of the passage in bold.
@@ -70,7 +68,6 @@ pub fn quote(
     QuotedBlock {
         text,
         lines: line(shown.start)..line(shown.end) + 1,
-        shown_lines: height(passage, &shown),
     }
 }
 
@@ -286,12 +283,16 @@ mod tests {
         );
     }
 
-    fn window_of(text: &str, bold: &str) -> QuotedBlock {
+    /// What is quoted of a text around its bold part, and how many lines that takes on a screen.
+    fn window_of(text: &str, bold: &str) -> (String, usize) {
         let passage = Passage::read(&Evidence::without_file(1, text));
         let at = text.find(bold).unwrap();
+        let bold = at..at + bold.len();
         let frames = &table(Language::En).frames;
         let lines = 0..text.lines().count();
-        quote(&passage, &lines, Some(&(at..at + bold.len())), 1, frames)
+        let shown = window(&passage, &passage.bytes_of(&lines), Some(&bold));
+        let quoted = quote(&passage, &lines, Some(&bold), 1, frames);
+        (quoted.text, height(&passage, &shown))
     }
 
     #[test]
@@ -300,10 +301,10 @@ mod tests {
         let text: String = (1..=8).map(said).collect();
         // The fifth one ends behind the first twelve lines.
         for n in 1..=8 {
-            let quote = window_of(&text, said(n).trim());
+            let (quoted, height) = window_of(&text, said(n).trim());
             let bold = format!("**{}**.", said(n).trim().trim_end_matches('.'));
-            assert!(quote.text.contains(&bold), "{}", quote.text);
-            assert!(quote.shown_lines <= MOST_LINES, "{}", quote.text);
+            assert!(quoted.contains(&bold), "{quoted}");
+            assert!(height <= MOST_LINES, "{quoted}");
         }
     }
 
@@ -316,21 +317,20 @@ mod tests {
             (25, "… Sentence 2", "end. …\n\n… "),
             (39, "… Sentence 3", " [1]"),
         ] {
-            let quote = window_of(&text, said(n).trim());
-            let shown = &quote.text;
+            let (shown, height) = window_of(&text, said(n).trim());
             assert!(shown.starts_with(begins) && shown.contains(ends), "{shown}");
             assert!(shown.contains(&format!("**Sentence {n} of")), "{shown}");
-            assert!((8..=MOST_LINES).contains(&quote.shown_lines), "{shown}");
+            assert!((8..=MOST_LINES).contains(&height), "{shown}");
         }
         let data = format!("a {}", "1,".repeat(4_000));
-        let quote = window_of(&data, "a");
-        assert_eq!(quote.shown_lines, MOST_LINES);
-        assert!(quote.text.contains(" …\n\n… "), "{}", quote.text);
+        let (quoted, height) = window_of(&data, "a");
+        assert_eq!(height, MOST_LINES);
+        assert!(quoted.contains(" …\n\n… "), "{quoted}");
     }
 
     #[test]
     fn r23_marks_that_are_not_shown_take_no_room() {
         let line = format!("**{}** b", "a".repeat(WRAPPED_AT - 2));
-        assert_eq!(window_of(&line, "a").shown_lines, 1);
+        assert_eq!(window_of(&line, "a").1, 1);
     }
 }

@@ -1,0 +1,117 @@
+//! What the built-in judge looks at, of questions with labelled passages or over a knowledge base:
+//! assets/judge/fit.py fits its weights on this.
+//!
+//! `cargo bench --bench judge_signals -- FILE --out OUT`. FILE holds one JSON object a line: `{"query", "passages":
+//! [{"text", "label"}]}`; without passages the base of KB_AGENT_SOURCE is searched, which `kb-agent index` has indexed in
+//! KB_AGENT_DATA_DIR. Other fields are copied. OUT gets the names of the signals with the embedding of
+//! KB_AGENT_EMBEDDING, and then a line for each question.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+
+use kb_agent::agent::ports::{Embedder, Toolbox};
+use kb_agent::config::{Environment, Overrides, Settings};
+use kb_agent::domain::{Evidence, ToolCall};
+use kb_agent::embed::{CachedEmbedder, JudgeEmbedder};
+use kb_agent::engine::open_knowledge;
+use kb_agent::reasoner::offline::{Signals, measure_signals, read, signal_names};
+use kb_agent::tools::KbToolbox;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Deserialize)]
+struct LabelledQuestion {
+    query: String,
+    #[serde(default)]
+    passages: Vec<LabelledPassage>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct LabelledPassage {
+    text: String,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[tokio::main]
+async fn main() {
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    // As a test, which all targets are, it gets no file.
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let [file, "--out", out] = words[..] else {
+        println!("give it FILE --out OUT");
+        return;
+    };
+    let environment = Environment::read(None, None).unwrap();
+    let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+    let judge = JudgeEmbedder::built_in().with_fixed_model(settings.embedding_languages);
+    let embedder = CachedEmbedder::new(Arc::new(judge));
+    let mut base = None;
+    let mut out = BufWriter::new(File::create(out).unwrap());
+    let head = json!({"signals": signal_names(), "embedding": settings.embedding_languages});
+    writeln!(out, "{head}").unwrap();
+    for line in fs::read_to_string(file).unwrap().lines() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let question: LabelledQuestion = serde_json::from_str(line).expect(line);
+        let labelled = !question.passages.is_empty();
+        let items = if labelled {
+            let texts = question.passages.iter().enumerate();
+            texts
+                .map(|(at, passage)| Evidence::without_file(at + 1, &passage.text))
+                .collect()
+        } else {
+            let base = base.get_or_insert_with(|| {
+                KbToolbox::new(Arc::new(open_knowledge(&settings).unwrap()))
+            });
+            search(base, &question.query).await
+        };
+        writeln!(out, "{}", measure(question, &items, &embedder)).unwrap();
+    }
+    out.flush().unwrap();
+}
+
+/// What a hybrid search of the base finds, as the plan of a run would ask it.
+async fn search(base: &KbToolbox, query: &str) -> Vec<Evidence> {
+    let question = read(query, &[]);
+    let call = ToolCall::HybridSearch {
+        semantic_query: question.search_text(),
+        exact_keywords: question.literals.keywords(),
+    };
+    base.run(&call, None).await.unwrap()
+}
+
+/// The line of a question: what was given of it, and the signals of each block.
+fn measure(question: LabelledQuestion, items: &[Evidence], embedder: &dyn Embedder) -> Value {
+    let signals = measure_signals(&question.query, items, embedder).unwrap();
+    let of_search = |item: &Evidence| json!({"source": item.source, "score": item.score, "measured": item.measured});
+    let passages: Vec<Value> = if question.passages.is_empty() {
+        items.iter().map(of_search).collect()
+    } else {
+        let labelled = question.passages.into_iter();
+        labelled.map(|passage| passage.others.into()).collect()
+    };
+    let passages = passages.into_iter().zip(signals);
+    let passages = passages.map(|(mut passage, blocks)| {
+        passage["blocks"] = blocks.iter().map(block).collect();
+        passage
+    });
+    let mut line = Value::Object(question.others);
+    line["query"] = json!(question.query);
+    line["passages"] = passages.collect();
+    line
+}
+
+fn block(signals: &Signals) -> Value {
+    let rounded = signals.row.iter().map(|value| (value * 1e5).round() / 1e5);
+    json!({"lines": [signals.lines.start, signals.lines.end], "row": rounded.collect::<Vec<_>>()})
+}
