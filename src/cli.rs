@@ -8,7 +8,6 @@ mod audit;
 mod catch_up;
 mod chat;
 mod columns;
-mod completions;
 mod demo;
 mod diagnostics;
 mod doctor;
@@ -18,16 +17,14 @@ mod graph;
 mod index;
 mod interruption;
 mod output;
-mod own_files;
-mod panics;
 mod plain;
 mod progress;
 mod read;
 mod replay;
 mod resumable;
 mod runs;
+mod screen_files;
 mod search;
-mod split_file;
 mod stats;
 mod store;
 mod trust;
@@ -37,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::config::{Environment, Overrides, Restated, Settings, survey, variables};
 use crate::engine::{EngineError, Resume, doctor as engine_doctor};
@@ -44,10 +42,10 @@ use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::protocol::use_local_times;
 use crate::text::nearest;
-use output::CommandFailure;
+use output::{CommandFailure, print_text};
 use resumable::StartOptions;
 
-pub use panics::install_panic_hook;
+pub use diagnostics::install_panic_hook;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
@@ -125,7 +123,7 @@ enum CliCommand {
     /// Let a folder's .env set addresses, keys, models, folders and files
     Trust(trust::Trust),
     /// Print a completion script for a shell
-    Completions(completions::Completions),
+    Completions(CompletionsArgs),
 }
 
 /// Runs the command that the arguments name.
@@ -187,7 +185,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         return Err(failure);
     }
     if let Some(CliCommand::Completions(completions)) = command {
-        return completions::run(&completions, Cli::command());
+        return print_completions(&completions);
     }
     let overrides = Overrides {
         sources: if paths.is_empty() {
@@ -247,6 +245,24 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
         Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
     }
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+fn print_completions(completions: &CompletionsArgs) -> Result<(), CommandFailure> {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        completions.shell,
+        &mut Cli::command(),
+        "kb-agent",
+        &mut script,
+    );
+    Ok(print_text(String::from_utf8_lossy(&script))?)
 }
 
 /// This program, to be started again. One that cannot be found cannot be started either, which is

@@ -11,9 +11,8 @@ use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 
 use super::interruption::interruptible_screen;
 use super::output::CommandFailure;
-use super::own_files::own_files;
 use super::resumable::{EndedConversation, StartOptions};
-use super::split_file;
+use super::screen_files::{own_files, read_split, remember_split};
 
 /// What a conversation that begins with these questions is called in lists, where it is not called
 /// by its first: those are the demo's.
@@ -85,7 +84,7 @@ async fn converse(
             (resumed, tokio::spawn(std::future::ready(begun)))
         }
     };
-    let before = split_file::split(settings);
+    let before = read_split(settings);
     let split = watch::Sender::new(before);
     let setup = Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
@@ -113,7 +112,7 @@ async fn converse(
     let result = run_screen(setup, commands, updates, leave.clone()).await;
     let after = *split.borrow();
     if after != before {
-        split_file::remember(settings, after);
+        remember_split(settings, after);
     }
     // Only the task itself ends the screen without the program being interrupted.
     let has_failed = leave.is_cancelled() && !cancel.is_cancelled();
@@ -133,7 +132,7 @@ async fn converse(
             Err(error) => Err(CommandFailure::failed(error)),
         };
     };
-    let left = EndedConversation::of(conversation?).await;
+    let left = EndedConversation::close(conversation?).await;
     if cancel.is_cancelled() {
         // A terminal that went cannot show it.
         return Err(CommandFailure::interrupted());

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{panic, thread};
 
 use tracing_appender::non_blocking::WorkerGuard;
 
@@ -14,6 +15,7 @@ use crate::config::Settings;
 use crate::engine::prepare_data_folder;
 use crate::files::{create_private_dir, private, refuse_link, regular, unlinked};
 use crate::protocol::Timestamp;
+use crate::tui::give_back_terminal;
 
 /// Days that are kept.
 const KEPT: usize = 7;
@@ -36,6 +38,24 @@ pub(super) fn start(settings: &Settings) -> Option<WorkerGuard> {
         .try_init()
         .ok()?;
     Some(guard)
+}
+
+/// Makes only a panic of the thread that calls this, the one that draws, give the terminal back
+/// and print its message. Any other is caught where its thread was started, becomes an error or a
+/// warning there, and leaves its message in the diagnostics.
+pub fn install_panic_hook() {
+    let print = panic::take_hook();
+    let drawing = thread::current().id();
+    panic::set_hook(Box::new(move |panicked| {
+        let current = thread::current();
+        if current.id() == drawing {
+            give_back_terminal();
+            print(panicked);
+        } else {
+            let thread = current.name().unwrap_or("unnamed");
+            tracing::error!("the thread '{thread}' broke off: {panicked}");
+        }
+    }));
 }
 
 /// The file of the day.

@@ -4,7 +4,6 @@
 //! and is looked at here. Checks are shown as they come, because a slow server is one of the things
 //! that people run this for.
 
-mod own;
 mod report;
 mod terminal;
 
@@ -15,10 +14,15 @@ use clap::Args;
 
 use super::interruption::interruptible;
 use super::output::CommandFailure;
-use crate::config::{Overrides, Survey, survey_of};
+use super::screen_files::own_files;
+use crate::config::{Overrides, Settings, Survey, survey_of};
 use crate::engine::doctor::{Check, ExaminationProgress, Status, examine, settings};
 use crate::text::counted;
+use crate::tui::{check_keymap, check_theme};
 use report::{DoctorReport, as_json};
+
+/// The area of the checks of the user's own themes and keys.
+const OWN_FILES: &str = "own files";
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -61,7 +65,7 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Comman
                 return Err(CommandFailure::interrupted());
             }
         }
-        let own = survey.settings.as_ref().map(own::checks);
+        let own = survey.settings.as_ref().map(check_own_files);
         for check in own.into_iter().flatten().chain(terminal::checks()) {
             show(ExaminationProgress::Checked(check));
         }
@@ -93,4 +97,29 @@ fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(),
             first.name
         ))),
     }
+}
+
+/// One check for each file of themes and keys that is wrong, and one for those that are read.
+fn check_own_files(settings: &Settings) -> Vec<Check> {
+    let own = own_files(settings);
+    let wrong =
+        |what: String| Check::note(OWN_FILES, "unused", what, "correct that file, or remove it");
+    let mut checks: Vec<Check> = own.unreadable.into_iter().map(wrong).collect();
+    let (mut read, mut mistakes) = (Vec::new(), Vec::new());
+    for (name, source) in &own.themes {
+        match check_theme(source) {
+            Ok(()) => read.push(format!("themes/{name}.toml")),
+            Err(why) => mistakes.push(format!("themes/{name}.toml: {why}")),
+        }
+    }
+    match own.keymap.as_deref().map(check_keymap) {
+        Some(Ok(())) => read.push("keymap.toml".to_owned()),
+        Some(Err(why)) => mistakes.push(why),
+        None => {}
+    }
+    checks.extend(mistakes.into_iter().map(wrong));
+    if !read.is_empty() {
+        checks.push(Check::ok(OWN_FILES, "read", read.join(", ")));
+    }
+    checks
 }

@@ -8,9 +8,8 @@ mod docs;
 mod graded_passages;
 mod grades;
 mod grading;
-mod judged;
-mod lines;
 mod metrics;
+mod records;
 mod routing;
 mod small_talk;
 

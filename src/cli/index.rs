@@ -228,7 +228,7 @@ struct PhaseStarts {
 }
 
 impl PhaseStarts {
-    fn of(&mut self, phase: Phase) -> &mut Option<Instant> {
+    fn get_mut(&mut self, phase: Phase) -> &mut Option<Instant> {
         match phase {
             Phase::Reading => &mut self.reading,
             Phase::Embedding => &mut self.embedding,
@@ -326,13 +326,13 @@ impl WatchOutput {
 
     fn step(&self, phase: Phase) {
         if let Ok(mut pass) = self.pass.lock() {
-            pass.of(phase).get_or_insert_with(Instant::now);
+            pass.get_mut(phase).get_or_insert_with(Instant::now);
         }
     }
 
     /// Ends a pass, if one is going on, and says how long it took.
     fn end(&self, phase: Phase) -> Duration {
-        let begun = self.pass.lock().map(|mut pass| pass.of(phase).take());
+        let begun = self.pass.lock().map(|mut pass| pass.get_mut(phase).take());
         let begun = begun.unwrap_or_default();
         begun.map_or(Duration::ZERO, |begun| begun.elapsed())
     }

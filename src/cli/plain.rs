@@ -9,11 +9,9 @@ mod conversation_info;
 mod input;
 mod listing;
 mod narrator;
-mod pending_reply;
 mod samples;
-mod terminal;
 
-use std::io::{IsTerminal, stdin};
+use std::io::{IsTerminal, stdin, stdout};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,14 +26,11 @@ use super::interruption::interruptible_lines;
 use super::output::{CommandFailure, print_notice, print_text};
 use super::progress::ProgressForm;
 use super::resumable::{EndedConversation, StartOptions};
-use conversation::Plain;
+use conversation::{PendingReply, Plain};
 use conversation_info::ConversationInfo;
 use input::StandardInput;
 use listing::{greeting, runs_of};
-use pending_reply::PendingReply;
 use samples::NumberedSamples;
-
-pub(super) use terminal::is_needed;
 
 /// Answers what is typed, line by line, until the lines end; `walk` is asked before the first.
 pub(super) fn run(
@@ -53,6 +48,33 @@ pub(super) fn run(
         }
         Ok(())
     })
+}
+
+/// Whether a terminal is no place for the screen, so that plain mode takes its place.
+pub(super) fn is_needed() -> bool {
+    let has_terminal = stdin().is_terminal() && stdout().is_terminal();
+    !has_terminal || cfg!(unix) && is_dumb()
+}
+
+/// Whether the terminal cannot move its cursor, by what it says.
+fn is_dumb() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    // The names that terminfo knows without an address for the cursor.
+    let names = [
+        "",
+        "dumb",
+        "unknown",
+        "emacs",
+        "glasstty",
+        "lpr",
+        "printer",
+        "network",
+        "ethernet",
+        "dialup",
+        "plugboard",
+        "switch",
+    ];
+    names.contains(&term.as_str()) || term.starts_with("dumb-")
 }
 
 async fn converse(
@@ -82,9 +104,9 @@ async fn converse(
         _ = interrupts.recv() => return Err(CommandFailure::interrupted()),
     };
     let is_typed = stdin().is_terminal();
-    let samples = NumberedSamples::of(engine.profile().is_demo);
+    let samples = NumberedSamples::for_base(engine.profile().is_demo);
     let greeting = greeting(&engine);
-    let about = ConversationInfo::of(&engine, settings.limits);
+    let about = ConversationInfo::from_engine(&engine, settings.limits);
     let (conversation, commands, mut updates) = Conversation::begin(engine)?;
     let mut plain = Plain {
         commands,
@@ -104,6 +126,6 @@ async fn converse(
         .answer_lines(&mut input, &mut updates, &mut interrupts, &cancel)
         .await;
     drop((plain, updates));
-    let left = EndedConversation::of(conversation).await;
+    let left = EndedConversation::close(conversation).await;
     result.map(|()| left)
 }

@@ -17,9 +17,9 @@ use crate::text::counted;
 /// How progress is shown on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgressForm {
-    /// By a bar that is drawn again and again.
+    /// A bar that is drawn again and again.
     Bar,
-    /// By lines that stay.
+    /// Lines that stay.
     Lines,
 }
 
@@ -107,7 +107,7 @@ struct ProgressLog {
 }
 
 impl ProgressLog {
-    /// Without a terminal, a wait shorter than this needs no word.
+    /// The first line comes after this long where there is no terminal: a shorter wait needs no word.
     const FIRST_LINE: Duration = Duration::from_secs(5);
     /// The next line comes after this long and after this share of the whole, whichever is later.
     const NEXT_LINE: Duration = Duration::from_secs(15);

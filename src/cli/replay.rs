@@ -5,10 +5,9 @@ use tokio::sync::watch;
 
 use super::interruption::interruptible_screen;
 use super::output::{CommandFailure, print_json};
-use super::own_files::own_files;
 use super::plain;
 use super::runs;
-use super::split_file;
+use super::screen_files::{own_files, read_split};
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
 use crate::engine::channels;
@@ -113,7 +112,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         resumed: None,
         own: own_files(settings),
         mouse: settings.mouse,
-        split: watch::Sender::new(split_file::split(settings)),
+        split: watch::Sender::new(read_split(settings)),
         markdown,
         walk: Vec::new(),
     };

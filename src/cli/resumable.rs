@@ -28,8 +28,8 @@ pub(super) struct EndedConversation {
 }
 
 impl EndedConversation {
-    /// The end of what goes on behind a screen.
-    pub(super) async fn of(conversation: Conversation) -> Self {
+    /// Ends what goes on behind a screen.
+    pub(super) async fn close(conversation: Conversation) -> Self {
         Self {
             sources: conversation.sources(),
             session: conversation.end().await,
@@ -84,7 +84,7 @@ impl StartOptions {
             let value = if value.is_empty() {
                 String::new()
             } else {
-                quoted(OsStr::new(value))
+                quote_for_shell(OsStr::new(value))
             };
             words.push(format!("{name}={value}"));
         }
@@ -92,7 +92,7 @@ impl StartOptions {
         if self.is_plain {
             words.push("--plain".to_owned());
         }
-        words.extend(["-c".to_owned(), quoted(OsStr::new(conversation))]);
+        words.extend(["-c".to_owned(), quote_for_shell(OsStr::new(conversation))]);
         let data_dir = self.restated.data_dir.iter();
         let env_file = self.env_file.iter();
         let sources = self.restated.sources.iter();
@@ -104,7 +104,10 @@ impl StartOptions {
             // A value that looks like an option is taken for one unless it is tied to its own.
             let looks_like_option = path.as_os_str().as_encoded_bytes().starts_with(b"-");
             let between = if looks_like_option { "=" } else { " " };
-            words.push(format!("{option}{between}{}", quoted(path.as_os_str())));
+            words.push(format!(
+                "{option}{between}{}",
+                quote_for_shell(path.as_os_str())
+            ));
         }
         let mut line = words.join(" ");
         if cfg!(windows) {
@@ -119,7 +122,7 @@ impl StartOptions {
 }
 
 /// One word for a shell. What no terminal should be sent is spelled byte by byte.
-fn quoted(word: &OsStr) -> String {
+fn quote_for_shell(word: &OsStr) -> String {
     let text = word.to_str().filter(|text| {
         let is_plain = !text.chars().any(char::is_control);
         is_plain && sanitize(text) == **text
@@ -170,8 +173,14 @@ mod tests {
 
     #[test]
     fn trust_no_control_character_of_a_path_reaches_the_terminal() {
-        assert_eq!(quoted(OsStr::new("a\u{1b}[2J b")), "$'a\\x1b\\x5b2J b'");
-        assert_eq!(quoted(OsStr::new("a\u{202e}b")), "$'a\\xe2\\x80\\xaeb'");
-        assert_eq!(quoted(OsStr::new("日记")), "'日记'");
+        assert_eq!(
+            quote_for_shell(OsStr::new("a\u{1b}[2J b")),
+            "$'a\\x1b\\x5b2J b'"
+        );
+        assert_eq!(
+            quote_for_shell(OsStr::new("a\u{202e}b")),
+            "$'a\\xe2\\x80\\xaeb'"
+        );
+        assert_eq!(quote_for_shell(OsStr::new("日记")), "'日记'");
     }
 }

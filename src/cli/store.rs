@@ -67,21 +67,21 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
     })?;
     match &store.command {
         StoreCommand::Init => {
-            asked(administration, StoreAdministration::prepare)?;
+            query_store(administration, StoreAdministration::prepare)?;
             print_text(
                 "the store is ready; `kb-agent store grant ROLE` lets others in\n".to_owned(),
             )?;
         }
         StoreCommand::Grant { role, write } => {
             let (named, write) = (role.clone(), *write);
-            asked(administration, move |store, stop| {
+            query_store(administration, move |store, stop| {
                 store.grant(&named, write, stop)
             })?;
             let what = if write { "read and write" } else { "read" };
             print_text(format!("{} may {what}\n", sanitize(role)))?;
         }
         StoreCommand::Status { json } => {
-            let state = asked(administration, StoreAdministration::state)?;
+            let state = query_store(administration, StoreAdministration::state)?;
             if *json {
                 print_json(&as_json(&state))?;
             } else {
@@ -90,14 +90,14 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
         }
         StoreCommand::Revoke { role } => {
             let named = role.clone();
-            asked(administration, move |store, stop| {
+            query_store(administration, move |store, stop| {
                 store.revoke(&named, stop)
             })?;
             print_text(format!("{} may no longer read\n", sanitize(role)))?;
         }
         StoreCommand::Drop { space, folder } => {
             let (named, of) = (space.clone(), folder.clone());
-            let was_there = asked(administration, move |store, stop| match &of {
+            let was_there = query_store(administration, move |store, stop| match &of {
                 Some(folder) => store.drop_folder(&named, folder, stop),
                 None => store.drop_space(&named, stop),
             })?;
@@ -121,12 +121,12 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
 }
 
 /// Asks the store off the thread that interruptions come to.
-fn asked<T: Send + 'static>(
+fn query_store<T: Send + 'static>(
     administration: StoreAdministration,
     ask: impl FnOnce(&StoreAdministration, &AtomicBool) -> Result<T, KbError> + Send + 'static,
 ) -> Result<T, CommandFailure> {
     interruptible(async |cancel| {
-        beside(&cancel, "asking the store", move |stop| {
+        run_blocking(&cancel, "asking the store", move |stop| {
             ask(&administration, stop)
         })
         .await
@@ -134,7 +134,7 @@ fn asked<T: Send + 'static>(
 }
 
 /// What blocking work comes to; an interruption stops it.
-async fn beside<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     cancel: &CancellationToken,
     what: &str,
     work: impl FnOnce(&AtomicBool) -> Result<T, KbError> + Send + 'static,
@@ -172,7 +172,7 @@ fn move_vectors(settings: &Settings, to_store: bool) -> Result<(), CommandFailur
         let words = update(to.clone(), UpdateStep::Lexical, &cancel).await?;
         words.map_err(CommandFailure::failed)?;
         let (from, to) = (from.clone(), to.clone());
-        beside(&cancel, "moving vectors", move |stop| {
+        run_blocking(&cancel, "moving vectors", move |stop| {
             to.take_vectors_of(&from, stop)
         })
         .await

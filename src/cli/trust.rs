@@ -42,7 +42,7 @@ pub(super) fn run(
         } else {
             "was not trusted"
         };
-        return Ok(print_text(format!("{} {how}\n", shown(&folder)))?);
+        return Ok(print_text(format!("{} {how}\n", on_one_line(&folder)))?);
     }
     let folder = named.canonicalize().map_err(|error| {
         CommandFailure::usage(format!(
@@ -54,7 +54,7 @@ pub(super) fn run(
     if environment.folder_file().is_none() {
         return Err(CommandFailure::failed(format!(
             "there is no .env in {}",
-            shown(&folder)
+            on_one_line(&folder)
         )));
     }
     let mut report = String::new();
@@ -69,12 +69,12 @@ pub(super) fn run(
     if report.is_empty() {
         report = format!(
             "nothing in {} needs more trust than it has\n",
-            shown(&folder.join(".env"))
+            on_one_line(&folder.join(".env"))
         );
     } else {
         report.push_str(&format!(
             "Trusted; 'kb-agent trust --remove' in {} takes it back.\n",
-            shown(&folder)
+            on_one_line(&folder)
         ));
     }
     Ok(print_text(report)?)
@@ -128,7 +128,7 @@ fn described(request: &TrustRequest) -> String {
         TrustRequest::Folder { file, settings } => {
             let mut text = format!(
                 "{} sets what a folder may set only once you trust it:\n",
-                shown(file)
+                on_one_line(file)
             );
             for (name, value) in settings {
                 text.push_str(&format!("  {name}={value}\n"));
@@ -139,11 +139,11 @@ fn described(request: &TrustRequest) -> String {
             "{} would be sent to {}, as {} says: not both are of its folder.\n",
             one_line(what, SHOWN),
             one_line(to, SHOWN),
-            shown(file)
+            on_one_line(file)
         ),
     }
 }
 
-fn shown(path: &Path) -> String {
+fn on_one_line(path: &Path) -> String {
     one_line(&path.to_string_lossy(), SHOWN)
 }

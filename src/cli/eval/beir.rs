@@ -16,8 +16,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::collection::Collection;
-use super::judged::bar;
 use super::metrics;
+use super::records::progress_bar;
 use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
@@ -141,7 +141,7 @@ impl QueryRun {
     /// All queries, one after the other. The first is asked twice, because the first search of a
     /// process also loads the model, which is not what is measured.
     fn all(&mut self, cancel: &CancellationToken) -> Result<RetrievalFigures, CommandFailure> {
-        let bar = bar(self.collection.queries.len());
+        let bar = progress_bar(self.collection.queries.len());
         if let Some(first) = self.collection.queries.first() {
             self.documents(&first.text)?;
         }
@@ -230,7 +230,7 @@ impl RetrievalFigures {
 /// Query, document, rank, score, BM25, its share of a full match, cosine, lexical rank, vector
 /// rank; `-` for what was not measured.
 fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) -> io::Result<()> {
-    fn shown(value: Option<impl ToString>) -> String {
+    fn format_or_dash(value: Option<impl ToString>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
     for (at, (document, hit)) in ranked.iter().enumerate() {
@@ -240,11 +240,11 @@ fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) ->
             document.clone(),
             (at + 1).to_string(),
             hit.score.value().to_string(),
-            shown(measured.bm25),
-            shown(measured.share),
-            shown(measured.cosine),
-            shown(measured.lexical_rank),
-            shown(measured.vector_rank),
+            format_or_dash(measured.bm25),
+            format_or_dash(measured.share),
+            format_or_dash(measured.cosine),
+            format_or_dash(measured.lexical_rank),
+            format_or_dash(measured.vector_rank),
         ];
         writeln!(out, "{}", columns.join("\t"))?;
     }

@@ -28,9 +28,9 @@ pub(super) struct Interval {
 pub(super) struct Cut {
     /// How many are taken.
     pub taken: usize,
-    /// Of these those of which it is so.
+    /// How many of the taken ones it is so of.
     pub hits: usize,
-    /// All of which it is so, taken or not.
+    /// How many it is so of, taken or not.
     pub right: usize,
     /// All there are.
     pub n: usize,

@@ -9,12 +9,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::error::Category;
 
-use super::lines::{bad, bare, each_line};
 use super::metrics::RelevanceGrades;
+use super::records::{bad, each_line, record, without_end};
 use crate::cli::output::CommandFailure;
 use crate::files::{create_private_dir, private, refuse_link};
 
@@ -22,9 +21,9 @@ use crate::files::{create_private_dir, private, refuse_link};
 pub(super) struct Collection {
     /// The folder's name.
     pub name: String,
-    /// In their order in `queries.jsonl`.
+    /// The queries in the order of `queries.jsonl`.
     pub queries: Vec<Query>,
-    /// By the query's id.
+    /// The grades by the id of their query.
     pub judged: HashMap<String, RelevanceGrades>,
     documents: Vec<Document>,
     hash: String,
@@ -210,7 +209,7 @@ fn records<T: DeserializeOwned>(
     let mut records = Vec::new();
     each_line(path, MISSING, |number, line| {
         seen(line);
-        let line = bare(line);
+        let line = without_end(line);
         if !line.trim().is_empty() {
             let form = r#"{"_id": "d1", "text": "…"}"#;
             let record = record(line, form);
@@ -219,31 +218,6 @@ fn records<T: DeserializeOwned>(
         Ok(())
     })?;
     Ok(records)
-}
-
-/// The record that a line holds, or what is wrong with it in a few words. `form` is what such a
-/// line looks like.
-pub(super) fn record<T: DeserializeOwned>(line: &str, form: &str) -> Result<T, String> {
-    let wrong = |error: &serde_json::Error| {
-        let what = match error.classify() {
-            Category::Eof => "the JSON object is cut off".to_owned(),
-            Category::Syntax | Category::Io => "this is no JSON".to_owned(),
-            // Of a record on one line only the column is worth saying.
-            Category::Data => match error.to_string().split_once(" at line ") {
-                Some((what, _)) => what.to_owned(),
-                None => error.to_string(),
-            },
-        };
-        format!(
-            "{what} (column {}); a line looks like {form}",
-            error.column()
-        )
-    };
-    let is_object = line.trim_start().starts_with('{');
-    if !is_object && serde_json::from_str::<IgnoredAny>(line).is_ok() {
-        return Err(format!("this is no JSON object; a line looks like {form}"));
-    }
-    serde_json::from_str(line).map_err(|error| wrong(&error))
 }
 
 fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), CommandFailure> {
@@ -270,7 +244,7 @@ fn judgements(
 ) -> Result<HashMap<String, RelevanceGrades>, CommandFailure> {
     let mut judged: HashMap<String, RelevanceGrades> = HashMap::new();
     each_line(path, MISSING, |number, line| {
-        let line = bare(line);
+        let line = without_end(line);
         if line.trim().is_empty() {
             return Ok(());
         }

@@ -20,9 +20,9 @@ pub(super) struct ClassFigures {
     pub n: usize,
     /// Share whose predicted label is acceptable.
     pub accuracy: f64,
-    /// By label, those that were only predicted too.
+    /// The figures of each label, also of those that were only predicted.
     pub classes: BTreeMap<String, LabelFigures>,
-    /// By expected label, then by predicted.
+    /// Counts by expected label, and within that by predicted label.
     pub confusion: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
@@ -87,7 +87,7 @@ impl ConfusionMatrix {
 }
 
 impl ClassFigures {
-    /// As a table: expected labels down, predicted across.
+    /// A table with expected labels down and predicted ones across.
     pub fn as_text(&self) -> String {
         let width = self
             .classes

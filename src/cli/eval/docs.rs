@@ -13,9 +13,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::collection::record;
-use super::judged::{bar, read};
-use super::lines::bad;
+use super::records::{bad, progress_bar, read, record};
 use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
@@ -176,7 +174,7 @@ async fn measure(
         engine: engine.identity().model,
         ..DocsReport::default()
     };
-    let bar = bar(questions.len());
+    let bar = progress_bar(questions.len());
     for question in questions {
         let answer = match engine.answer_query(&question.question).await {
             Err(EngineError::Run(why)) => {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::collection::record;
+use super::records::record;
 
 /// What a line looks like, for who wrote another one.
 const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "relevant": true}]}"#;
@@ -16,7 +16,7 @@ pub(super) struct GradedQuestion {
     pub query: String,
     /// Its parts, as a run would have found them; mostly none.
     pub sub_questions: Vec<String>,
-    /// At least one.
+    /// The passages to grade, at least one.
     pub passages: Vec<GradedPassage>,
 }
 

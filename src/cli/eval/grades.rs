@@ -1,4 +1,4 @@
-//! Whether grades tell relevant passages from others, whether they mean what they print_text, and what
+//! Whether grades tell relevant passages from others, whether they mean what they say, and what
 //! they lead a run to do.
 //!
 //! Where a figure is not defined, because nothing is relevant or nothing reaches a threshold, there
@@ -18,7 +18,7 @@ const INTERVALS: usize = 10;
 pub(super) struct GradingFigures {
     /// Passages that were graded.
     pub n: usize,
-    /// Of these the relevant ones.
+    /// How many of these are relevant.
     pub relevant: usize,
     /// How likely a relevant passage has a higher grade than an irrelevant one; a tie counts half.
     pub auc: Option<f64>,
@@ -33,9 +33,9 @@ pub(super) struct GradingFigures {
     /// Mean distance of grade and share of relevant ones in an interval of the calibration table,
     /// each passage counting alike (expected calibration error, Naeini 2015).
     pub calibration_error: f64,
-    /// By grade; empty intervals are left out.
+    /// One row for each interval of grades that is not empty.
     pub calibration: Vec<Interval>,
-    /// By threshold.
+    /// One row for each threshold.
     pub sweep: Vec<Threshold>,
 }
 
@@ -74,12 +74,12 @@ pub(super) struct Threshold {
 }
 
 impl GradingFigures {
-    /// From each passage's grade and whether it is relevant; not empty.
-    pub fn of(judged: &[JudgedProbability]) -> Self {
+    /// Measures the grade of each passage and whether it is relevant; there is at least one.
+    pub fn measure(judged: &[JudgedProbability]) -> Self {
         let relevant = judged.iter().filter(|(_, it)| *it).count();
         let irrelevant = judged.len() - relevant;
         let dropped = judged.iter().filter(|(p, it)| !it && *p < KEEP_FROM);
-        let sure = Threshold::of(judged, SUFFICIENT_FROM);
+        let sure = Threshold::measure(judged, SUFFICIENT_FROM);
         let square = |(p, it): &(f64, bool)| (p - f64::from(u8::from(*it))).powi(2);
         let n = judged.len().max(1) as f64;
         let edges: Vec<f64> = (0..=INTERVALS)
@@ -97,7 +97,7 @@ impl GradingFigures {
             brier: judged.iter().map(square).sum::<f64>() / n,
             calibration_error: calibration.iter().map(off).sum::<f64>() / n,
             calibration,
-            sweep: THRESHOLDS.map(|at| Threshold::of(judged, at)).into(),
+            sweep: THRESHOLDS.map(|at| Threshold::measure(judged, at)).into(),
         }
     }
 
@@ -146,7 +146,7 @@ impl GradingFigures {
 }
 
 impl Threshold {
-    fn of(judged: &[JudgedProbability], from: f64) -> Self {
+    fn measure(judged: &[JudgedProbability], from: f64) -> Self {
         let Cut {
             taken,
             hits,
@@ -243,7 +243,7 @@ mod tests {
             (0.1, false),
             (0.0, true),
         ];
-        let figures = GradingFigures::of(&judged);
+        let figures = GradingFigures::measure(&judged);
         // Of nine pairs: 0.9 wins three, 0.5 wins one and halves one, 0.0 wins none.
         assert!(near(figures.auc, 4.5 / 9.0));
         assert!(near(figures.precision_at_0_7, 0.5));
@@ -262,16 +262,16 @@ mod tests {
 
     #[test]
     fn what_is_not_defined_is_no_figure() {
-        let figures = GradingFigures::of(&[(0.2, false), (0.4, false)]);
+        let figures = GradingFigures::measure(&[(0.2, false), (0.4, false)]);
         assert_eq!(
             (figures.auc, figures.precision_at_0_7, figures.recall_at_0_7),
             (None, None, None)
         );
         assert!(near(figures.irrelevant_below_0_3, 0.5));
-        let figures = GradingFigures::of(&[(0.2, true)]);
+        let figures = GradingFigures::measure(&[(0.2, true)]);
         assert_eq!((figures.auc, figures.irrelevant_below_0_3), (None, None));
         assert!(figures.as_text().contains("AUC -"));
-        let same = GradingFigures::of(&[(0.5, true), (0.5, false), (0.5, false)]);
+        let same = GradingFigures::measure(&[(0.5, true), (0.5, false), (0.5, false)]);
         assert!(near(same.auc, 0.5));
     }
 

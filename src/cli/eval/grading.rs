@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::confusion::share;
 use super::graded_passages::{GradedPassage, GradedQuestion, foreign, question};
 use super::grades::{Actions, Bands, GradingFigures};
-use super::judged::{bar, read};
+use super::records::{progress_bar, read};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
@@ -61,7 +61,7 @@ struct GradingReport {
     wrong: Vec<String>,
 }
 
-/// By what they are, then by grade.
+/// Passages counted by what they are, and within that by grade.
 #[derive(Debug, Default, Serialize)]
 struct BandsByRelevance {
     relevant: Bands,
@@ -122,7 +122,7 @@ async fn measure(
     settings: &Settings,
 ) -> Result<GradingReport, CommandFailure> {
     let grader = Grader::open(settings)?;
-    let bar = bar(questions.len());
+    let bar = progress_bar(questions.len());
     let mut tally = GradingTally::default();
     for (question, drawn) in questions.iter().zip(drawn) {
         let query = &question.query;
@@ -212,7 +212,7 @@ impl GradingTally {
             actions: self.elsewhere,
         });
         GradingReport {
-            figures: GradingFigures::of(&self.judged),
+            figures: GradingFigures::measure(&self.judged),
             questions,
             unmeasured: self.unmeasured,
             confusion: self.confusion,

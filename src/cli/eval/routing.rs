@@ -7,9 +7,8 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::collection::record;
 use super::confusion::{ClassFigures, ConfusionMatrix};
-use super::judged::{bar, read};
+use super::records::{progress_bar, read, record};
 use super::small_talk::SmallTalk;
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_text};
@@ -90,7 +89,7 @@ async fn measure(
     settings: &Settings,
 ) -> Result<RoutingReport, CommandFailure> {
     let router = Router::open(settings)?;
-    let bar = bar(questions.len());
+    let bar = progress_bar(questions.len());
     let (mut complexities, mut types) = (ConfusionMatrix::default(), ConfusionMatrix::default());
     let mut judged = Vec::new();
     let mut wrong = Vec::new();
@@ -140,7 +139,7 @@ async fn measure(
     Ok(RoutingReport {
         figures: first.figures(),
         query_type: second.map(ConfusionMatrix::figures),
-        small_talk: (!judged.is_empty()).then(|| SmallTalk::of(&judged)),
+        small_talk: (!judged.is_empty()).then(|| SmallTalk::measure(&judged)),
         by_type,
         engine: identity.model,
         unreadable,

@@ -11,9 +11,9 @@ const EDGES: [f64; 9] = [0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0];
 /// The two tables.
 #[derive(Debug, Serialize)]
 pub(super) struct SmallTalk {
-    /// By probability; empty intervals are left out.
+    /// One row for each interval of probabilities that is not empty.
     pub calibration: Vec<Interval>,
-    /// By threshold.
+    /// One row for each threshold.
     pub sweep: Vec<SmallTalkThreshold>,
 }
 
@@ -29,8 +29,8 @@ pub(super) struct SmallTalkThreshold {
 }
 
 impl SmallTalk {
-    /// From each message's probability and whether it is small talk.
-    pub fn of(judged: &[JudgedProbability]) -> Self {
+    /// Measures the probability of each message and whether it is small talk.
+    pub fn measure(judged: &[JudgedProbability]) -> Self {
         let at = |from: f64| {
             let Cut {
                 taken,
@@ -94,7 +94,7 @@ mod tests {
             (0.74, false),
             (1.0, true),
         ];
-        let tables = SmallTalk::of(&judged);
+        let tables = SmallTalk::measure(&judged);
         let counted: usize = tables.calibration.iter().map(|interval| interval.n).sum();
         assert_eq!(counted, judged.len());
         let at = |wanted: f64| {
@@ -110,7 +110,7 @@ mod tests {
         assert!((high.recall - 0.5).abs() < 1e-9 && high.false_positives == 0.0);
         let interval = &tables.calibration[1];
         assert!((interval.mean - 0.73).abs() < 1e-9 && (interval.share - 0.5).abs() < 1e-9);
-        let none = SmallTalk::of(&[]);
+        let none = SmallTalk::measure(&[]);
         assert!(none.calibration.is_empty() && none.sweep[0].precision == 0.0);
     }
 }

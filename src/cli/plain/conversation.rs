@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Complexity;
+use crate::domain::{Complexity, LineRange};
 use crate::protocol::{
     Command, Event, EventBody, IndexCommand, ModelCommand, ModelRequest, ModelUpdate, NoticeLevel,
     OFFLINE_HAS_NO_MODELS, RunId, RunRecord, SessionCommand, SessionUpdate, Update,
@@ -18,11 +18,43 @@ use super::conversation_info::ConversationInfo;
 use super::input::{InputLine, StandardInput};
 use super::listing::{help, models, numbered, passage, runs, sessions, sources};
 use super::narrator::{Narrator, before_the_run, line};
-use super::pending_reply::{NextStep, PendingReply};
 use super::samples::NumberedSamples;
 
 /// What stands before a line that is typed.
 const PROMPT: &str = "ask> ";
+
+/// What the next line waits for.
+pub(super) enum PendingReply {
+    Nothing,
+    /// A question was sent whose run has not begun.
+    Asking,
+    Answering(Box<Narrator>),
+    /// A passage with these lines was asked for.
+    Reading(LineRange),
+    /// The questions to try, or one of them, before they are known.
+    Trying(Option<usize>),
+    /// What the knowledge base holds, before that is known.
+    Describing,
+    /// All recorded runs are summed up.
+    SummingUp,
+    /// Recorded conversations were asked for.
+    ListingSessions,
+    /// This conversation is written to a file.
+    Exporting,
+    /// The models were asked for.
+    ListingModels,
+    /// A model is being checked.
+    ChoosingModel,
+    /// Another folder or file is read.
+    Adding,
+}
+
+/// Whether the conversation goes on.
+#[derive(PartialEq, Eq)]
+enum NextStep {
+    GoesOn,
+    Ends,
+}
 
 /// A conversation in lines.
 pub(super) struct Plain {
@@ -417,7 +449,7 @@ mod tests {
         let mut plain = Plain {
             commands,
             is_typed: true,
-            samples: NumberedSamples::of(false),
+            samples: NumberedSamples::for_base(false),
             about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,
@@ -425,7 +457,7 @@ mod tests {
             doing: PendingReply::Nothing,
         };
         let cancel = CancellationToken::new();
-        let mut input = StandardInput::of(typed);
+        let mut input = StandardInput::from_channel(typed);
         let answered = plain.answer_lines(&mut input, &mut updates, &mut interrupts, &cancel);
         let answered = tokio::time::timeout(Duration::from_mins(1), answered).await;
         let mut all = Vec::new();
@@ -449,7 +481,7 @@ mod tests {
         let mut plain = Plain {
             commands,
             is_typed: true,
-            samples: NumberedSamples::of(false),
+            samples: NumberedSamples::for_base(false),
             about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,

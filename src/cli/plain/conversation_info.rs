@@ -22,8 +22,8 @@ pub(super) struct ConversationInfo {
 }
 
 impl ConversationInfo {
-    /// As it is at the beginning.
-    pub(super) fn of(engine: &Engine, limits: RoutingLimits) -> Self {
+    /// What is known of them when the conversation begins.
+    pub(super) fn from_engine(engine: &Engine, limits: RoutingLimits) -> Self {
         let status = engine.knowledge().status();
         let identity = engine.identity();
         Self {

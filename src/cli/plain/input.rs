@@ -38,7 +38,7 @@ impl StandardInput {
     }
 
     #[cfg(test)]
-    pub(super) fn of(lines: mpsc::Receiver<InputLine>) -> Self {
+    pub(super) fn from_channel(lines: mpsc::Receiver<InputLine>) -> Self {
         Self { lines }
     }
 

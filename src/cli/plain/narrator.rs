@@ -111,7 +111,11 @@ impl Narrator {
                 ));
             }
             EventBody::EvidenceAdded { items } => {
-                lines.extend(items.iter().map(|item| format!("  Found {}.", found(item))));
+                lines.extend(
+                    items
+                        .iter()
+                        .map(|item| format!("  Found {}.", describe_item(item))),
+                );
             }
             EventBody::EvidenceGraded { scores, by, .. } => {
                 for graded in scores {
@@ -287,7 +291,7 @@ pub(super) fn place(item: &EvidenceItem) -> String {
     format!("{}:{}", line(&item.source), item.location())
 }
 
-fn found(item: &EvidenceItem) -> String {
+fn describe_item(item: &EvidenceItem) -> String {
     let again = if item.low { ", brought back" } else { "" };
     format!(
         "{} by {}, match {}{again}",

@@ -11,8 +11,8 @@ pub(super) struct NumberedSamples {
 }
 
 impl NumberedSamples {
-    /// Those of the demo, or those to come.
-    pub(super) fn of(is_demo: bool) -> Self {
+    /// The questions of the demo; those of another base come later.
+    pub(super) fn for_base(is_demo: bool) -> Self {
         let given = if is_demo { SAMPLES } else { &[] };
         let own = |(route, text): &(&'static str, &str)| (*route, (*text).to_owned());
         Self {
@@ -23,9 +23,9 @@ impl NumberedSamples {
 
     /// Takes those that were made, if any were.
     pub(super) fn take(&mut self, made: Option<Vec<SampleQuestion>>) {
-        let of = |sample: SampleQuestion| (sample.route.as_str(), sample.text);
+        let numbered = |sample: SampleQuestion| (sample.route.as_str(), sample.text);
         if let Some(made) = made {
-            self.questions = made.into_iter().map(of).collect();
+            self.questions = made.into_iter().map(numbered).collect();
         }
         self.are_known = true;
     }

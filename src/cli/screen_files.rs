@@ -1,12 +1,13 @@
-//! The user's own themes and keys, in the configuration folder.
+//! What the screen is set up by: the user's own themes and keys, in the configuration folder, and where the borders
+//! between panes stood the last time, in the data folder.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
-use crate::files::read_text_bounded;
+use crate::files::{read_text_bounded, write_atomic};
 use crate::text::one_line;
-use crate::tui::{OwnFiles, ThemeName};
+use crate::tui::{OwnFiles, Split, ThemeName};
 
 /// The folder of themes, and the file of keys.
 const THEMES: &str = "themes";
@@ -14,8 +15,10 @@ const KEYMAP: &str = "keymap.toml";
 /// How large a file may be, and how many themes are looked at.
 const LARGEST: u64 = 256 * 1024;
 const MOST_THEMES: usize = 200;
+/// How large the file of the borders may be.
+const LARGEST_SPLIT: u64 = 4096;
 
-/// What there is; what cannot be read is reported, and nothing else is missed.
+/// The user's themes and keys; what cannot be read is reported, and nothing else is missed.
 pub(super) fn own_files(settings: &Settings) -> OwnFiles {
     let mut own = OwnFiles {
         theme: ThemeName::parse(&settings.theme)
@@ -58,4 +61,25 @@ fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+fn split_path(settings: &Settings) -> PathBuf {
+    settings.data_dir.join("screen.json")
+}
+
+/// Where the borders between panes stood the last time; where they stand at first if the file cannot be read, which is no
+/// reason not to start.
+pub(super) fn read_split(settings: &Settings) -> Split {
+    let text = read_text_bounded(&split_path(settings), LARGEST_SPLIT).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Remembers where the borders between panes stand.
+pub(super) fn remember_split(settings: &Settings, split: Split) {
+    let written = serde_json::to_vec(&split)
+        .map_err(std::io::Error::from)
+        .and_then(|json| write_atomic(&split_path(settings), &json));
+    if let Err(error) = written {
+        tracing::warn!("where the panes stand is not remembered: {error}");
+    }
 }
