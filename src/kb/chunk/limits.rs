@@ -3,4 +3,4 @@
 /// A chunk grows until here …
 pub(super) const TARGET_BYTES: usize = 1100;
 /// … and never beyond this.
-pub(in crate::kb) const MAX_BYTES: usize = 1500;
+pub(crate) const MAX_BYTES: usize = 1500;

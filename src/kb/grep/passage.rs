@@ -9,7 +9,7 @@ pub(super) const MAX_PASSAGE_LINES: usize = 80;
 /// Wide lines are shown with less around them.
 pub(super) const MAX_PASSAGE_BYTES: usize = 40_000;
 /// Longer lines are data; they are not shown whole.
-pub(in crate::kb) const MAX_LINE_BYTES: usize = 4000;
+pub(crate) const MAX_LINE_BYTES: usize = 4000;
 
 /// Matching lines with what surrounds them.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,7 +17,7 @@ const FOLDER: &str = "file";
 const CORPUS: &str = "corpus";
 
 /// Of the embedded engine's index of that corpus in this folder.
-pub(in crate::kb) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbError> {
+pub(crate) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbError> {
     let home = std::path::absolute(index_home).map_err(KbError::io(index_home))?;
     let url = Url::from_directory_path(&home);
     let mut url = url.map_err(|()| no_address(&home.display().to_string()))?;
@@ -26,7 +26,7 @@ pub(in crate::kb) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbE
 }
 
 /// Opens the index at that address with the engine that it names.
-pub(in crate::kb) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, KbError> {
+pub(crate) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, KbError> {
     if url.scheme() != FOLDER {
         return Err(KbError::Store(Trouble::new(
             format!("unknown index engine {:?}", url.scheme()),
@@ -37,7 +37,7 @@ pub(in crate::kb) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, K
 }
 
 /// An index that is shared with others.
-pub(in crate::kb) struct OpenedStore {
+pub(crate) struct OpenedStore {
     pub store: Box<dyn Store>,
     /// The address, without what is secret.
     pub shown: String,
@@ -48,7 +48,7 @@ pub(in crate::kb) struct OpenedStore {
 /// Opens the index at an address that others share; asks nothing there yet. Where the address names
 /// no space, it is called `name`. `writer` are the machine and what the names of the documents begin
 /// with that this process keeps up to date.
-pub(in crate::kb) fn open_shared(
+pub(crate) fn open_shared(
     access: &StoreAccess,
     name: &str,
     writer: (String, Vec<String>),

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 /// The hash of what a chunk says: what names its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
+pub(crate) struct ChunkKey(pub(crate) [u8; Self::BYTES]);
 
 impl ChunkKey {
-    pub(in crate::kb) const BYTES: usize = 16;
+    pub(crate) const BYTES: usize = 16;
     /// The key of all chunks that are found by their words only: no vector is ever made for it.
-    pub(in crate::kb) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
+    pub(crate) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
 
     /// Of a chunk's heading and text.
-    pub(in crate::kb) fn of(heading: &str, text: &str) -> Self {
+    pub(crate) fn of(heading: &str, text: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         if !heading.is_empty() {
             hasher.update(heading.as_bytes());
@@ -36,11 +36,11 @@ impl Hash for ChunkKey {
 }
 
 /// For maps by [`ChunkKey`].
-pub(in crate::kb) type KeyHash = BuildHasherDefault<AsItIs>;
+pub(crate) type KeyHash = BuildHasherDefault<AsItIs>;
 
 /// Takes the last number for the hash.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::kb) struct AsItIs(u64);
+pub(crate) struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn finish(&self) -> u64 {

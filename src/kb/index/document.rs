@@ -24,11 +24,11 @@ pub struct Document {
     /// The size of its file in bytes, when it was read.
     pub bytes: u64,
     /// When its file was written, in nanoseconds since 1970.
-    pub(in crate::kb) modified: u64,
+    pub(crate) modified: u64,
     /// How many chunks it has.
     pub chunks: usize,
     /// The file on this machine when it was read here; `None` where only another machine has read it.
-    pub(in crate::kb) stamp: Option<LocalStamp>,
+    pub(crate) stamp: Option<LocalStamp>,
 }
 
 impl Document {
@@ -41,7 +41,7 @@ impl Document {
 
 /// What a file looked like on this machine; on another it looks different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct LocalStamp {
+pub(crate) struct LocalStamp {
     /// The file before it was read.
     pub stamp: Stamp,
     /// Whether it was old enough then that a later change shows in the stamp.
@@ -49,7 +49,7 @@ pub(in crate::kb) struct LocalStamp {
 }
 
 /// A document to be indexed.
-pub(in crate::kb) struct Incoming {
+pub(crate) struct Incoming {
     /// Its file, as evidence names it.
     pub source: String,
     /// Its first heading, or the file's name.
@@ -68,7 +68,7 @@ pub(in crate::kb) struct Incoming {
 
 /// What an index has at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct PathContents {
+pub(crate) struct PathContents {
     /// The document of that name.
     pub document: Option<Arc<Document>>,
     /// Whether documents lie in a folder of that name.
@@ -77,7 +77,7 @@ pub(in crate::kb) struct PathContents {
 
 /// How documents are asked for by name.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) enum NameQuery<'a> {
+pub(crate) enum NameQuery<'a> {
     /// By a path, file name, title, folder or glob, or what comes near: as it is remembered.
     Remembered(&'a str),
     /// The documents of the folder of that name, else what it means without a letter wrong; with a
@@ -93,7 +93,7 @@ pub(in crate::kb) enum NameQuery<'a> {
 
 /// The documents that a name means.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct NameMatches {
+pub(crate) struct NameMatches {
     /// How far the name is from theirs: 0 for what it says in so many words. Only those with the
     /// least distance match.
     pub distance: usize,

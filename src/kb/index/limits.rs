@@ -15,7 +15,7 @@ const PIECE: usize = 4096;
 
 /// What ends a call to an index before its result: a stop, and a deadline.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct Limits<'a> {
+pub(crate) struct Limits<'a> {
     stop: &'a AtomicBool,
     deadline: Option<Instant>,
 }
@@ -68,9 +68,9 @@ impl<'a> Limits<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Within<'a> {
     /// These documents; `None` for all.
-    pub(in crate::kb) documents: Option<&'a HashSet<String>>,
+    pub(crate) documents: Option<&'a HashSet<String>>,
     /// It ends as [`KbError::Stopped`] soon after this is raised.
-    pub(in crate::kb) stop: &'a AtomicBool,
+    pub(crate) stop: &'a AtomicBool,
     waits: Option<&'a WaitSink>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Within<'a> {
     }
 
     /// For whom it is.
-    pub(in crate::kb) fn caller(self) -> Caller<'a> {
+    pub(crate) fn caller(self) -> Caller<'a> {
         Caller {
             stop: self.stop,
             waits: self.waits,
@@ -102,12 +102,12 @@ impl<'a> Within<'a> {
     }
 
     /// For a call that begins now.
-    pub(in crate::kb) fn limits(self) -> Limits<'a> {
+    pub(crate) fn limits(self) -> Limits<'a> {
         Limits::of_a_call(self.stop)
     }
 
     /// An error once it is to end.
-    pub(in crate::kb) fn go_on(self) -> Result<(), KbError> {
+    pub(crate) fn go_on(self) -> Result<(), KbError> {
         self.limits().check()
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::{LineRange, Place};
 /// A chunk: its document's number and its place in the document. It stays the same for as long as
 /// the document says what it says; no other chunk ever gets it. Those of one document are in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::kb) struct ChunkId(u64);
+pub(crate) struct ChunkId(u64);
 
 impl ChunkId {
     /// At that place of the document with that number.
@@ -50,7 +50,7 @@ pub struct Passage {
 
 /// What is wanted of chunks.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// What they say.
     pub passages: bool,
     /// Their cosine with this vector.
@@ -67,7 +67,7 @@ impl Wanted<'_> {
 
 /// What was wanted of a chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::kb) struct Fetched {
+pub(crate) struct Fetched {
     /// Where it was wanted.
     pub passage: Option<Passage>,
     /// Where it was wanted and the chunk has a vector.
@@ -76,7 +76,7 @@ pub(in crate::kb) struct Fetched {
 
 /// A chunk and how well it matched, by the measure of the search that found it.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::kb) struct Match {
+pub(crate) struct Match {
     /// The chunk.
     pub chunk: ChunkId,
     /// Its file, as evidence names it.
@@ -89,7 +89,7 @@ pub(in crate::kb) struct Match {
 
 impl Match {
     /// The order of a list of matches.
-    pub(in crate::kb) fn best_first(a: &Self, b: &Self) -> Ordering {
+    pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {
         b.score
             .total_cmp(&a.score)
             .then_with(|| (&a.source, a.chunk).cmp(&(&b.source, b.chunk)))
@@ -97,11 +97,11 @@ impl Match {
 }
 
 /// Chunks of one name that come along with a lexical search, at most.
-pub(in crate::kb) const MOST_NAMED: usize = 50;
+pub(crate) const MOST_NAMED: usize = 50;
 
 /// What a lexical search found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::kb) struct LexicalMatches {
+pub(crate) struct LexicalMatches {
     /// Best first, with their BM25.
     pub matches: Vec<Match>,
     /// At most [`MOST_NAMED`] of those with the name that was asked for, with a score of 0.
@@ -116,7 +116,7 @@ pub(in crate::kb) struct LexicalMatches {
 
 impl LexicalMatches {
     /// The score of a full match; the best score of the list where the engine does not know it.
-    pub(in crate::kb) fn full_score(&self) -> f64 {
+    pub(crate) fn full_score(&self) -> f64 {
         let best = || self.matches.first().map_or(0.0, |best| best.score);
         self.full.unwrap_or_else(best)
     }
@@ -124,7 +124,7 @@ impl LexicalMatches {
 
 /// A term of a query that is not in the index, and the nearest that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct Correction {
+pub(crate) struct Correction {
     pub asked: String,
     pub meant: String,
     /// The word as the best passages spell it, in lower case: terms are stems. `None` where none of

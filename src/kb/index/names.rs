@@ -22,7 +22,7 @@ const CHARS_FOR_TWO_SLIPS: usize = 9;
 
 /// What a document is called.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct DocumentName<'d> {
+pub(crate) struct DocumentName<'d> {
     /// Its file, as evidence names it.
     pub source: &'d str,
     pub title: &'d str,
@@ -34,7 +34,7 @@ const WITHOUT_SLIPS: usize = 10;
 const SLIP: usize = 20;
 
 /// The documents that a name means, of those that are called so; in their order.
-pub(in crate::kb) fn matches(
+pub(crate) fn matches(
     all: &[DocumentName<'_>],
     query: &NameQuery<'_>,
 ) -> Result<NameMatches, KbError> {

@@ -16,7 +16,7 @@ use crate::kb::error::KbError;
 use crate::kb::links::{Link, LinkTargets};
 
 /// An index: what can be asked of it, and what can be done to it.
-pub(in crate::kb) trait Store: Send + Sync {
+pub(crate) trait Store: Send + Sync {
     /// Reads what is known of the last commit. Asks the engine nothing.
     fn reader(&self) -> Arc<dyn Reader>;
 
@@ -60,14 +60,14 @@ pub trait Lease: Send {
 }
 
 /// What concerns the index as a whole: its format and whether it is sound.
-pub(in crate::kb) trait Administration {
+pub(crate) trait Administration {
     /// What is wrong with it; makes and mends nothing.
     fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError>;
 }
 
 /// What is wrong with an index, in a line each; the next update makes it anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Damage {
+pub(crate) struct Damage {
     /// With the documents and their words.
     pub documents: Option<String>,
     /// With the vectors of the model.
@@ -76,7 +76,7 @@ pub(in crate::kb) struct Damage {
 
 /// Reads an index at a commit or, where the engine keeps no earlier ones, at a later one. What has
 /// gone since is left out of what comes back, and is no error.
-pub(in crate::kb) trait Reader: Send + Sync {
+pub(crate) trait Reader: Send + Sync {
     /// Which commit it was made for: a greater number for a later one, 0 before the first. Asks the
     /// engine nothing.
     fn generation(&self) -> u64;
@@ -167,7 +167,7 @@ pub(in crate::kb) trait Reader: Send + Sync {
 
 /// How much an index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Counts {
+pub(crate) struct Counts {
     pub documents: usize,
     pub chunks: usize,
     /// Those of the chunks that are found by their words only.
@@ -176,11 +176,11 @@ pub(in crate::kb) struct Counts {
 
 /// Where a page of pending chunks ended; what it says is the engine's to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) struct PendingCursor(pub(super) u64);
+pub(crate) struct PendingCursor(pub(super) u64);
 
 /// Some of the chunks that have no vector yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct PendingPage {
+pub(crate) struct PendingPage {
     pub chunks: Vec<(ChunkId, ChunkKey)>,
     /// Where the next page begins; `None` behind the last.
     pub next: Option<PendingCursor>,
@@ -188,7 +188,7 @@ pub(in crate::kb) struct PendingPage {
 
 /// Changes to the documents, visible together or not at all. Dropped without a commit, nothing
 /// has happened; a kill at any moment leaves the last commit.
-pub(in crate::kb) trait Batch {
+pub(crate) trait Batch {
     /// The documents as this batch found them; `None` when everything is to be made anew. Asks the
     /// engine nothing.
     fn before(&self) -> Option<Arc<dyn Reader>>;
@@ -214,7 +214,7 @@ pub(in crate::kb) trait Batch {
 }
 
 /// Vectors to come. Each is kept for itself: there is nothing to commit.
-pub(in crate::kb) trait VectorBatch {
+pub(crate) trait VectorBatch {
     /// Keeps vectors under the keys of their chunks, for good and at once. Those of chunks that
     /// have vanished are no error.
     fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError>;

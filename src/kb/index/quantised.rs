@@ -2,8 +2,8 @@
 //! are finer.
 
 /// A query in whole numbers too: the inner loop then has no conversions.
-pub(in crate::kb::index) struct Query {
-    pub(in crate::kb::index) values: Vec<i16>,
+pub(crate) struct Query {
+    pub(crate) values: Vec<i16>,
     scale: f32,
 }
 
@@ -41,7 +41,7 @@ impl Query {
 }
 
 /// Appends the row and returns its scale.
-pub(in crate::kb::index) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
+pub(crate) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
     let scale = largest(vector) / f32::from(i8::MAX);
     let row = vector.iter().map(|value| (value / scale).round() as i8);
     rows.extend(row.map(i8::cast_unsigned));

@@ -42,7 +42,7 @@ mod vectors;
 mod wait;
 
 pub use address::StoreAccess;
-pub(in crate::kb) use address::StoreAddress;
+pub(crate) use address::StoreAddress;
 pub use administration::{SpaceState, StoreState};
-pub(in crate::kb) use server::StoreServer;
-pub(in crate::kb) use store::RemoteStore;
+pub(crate) use server::StoreServer;
+pub(crate) use store::RemoteStore;

@@ -26,11 +26,11 @@ mod folding;
 mod languages;
 mod terms;
 
-pub(in crate::kb) use languages::{detect, mark, unmark};
-pub(in crate::kb) use terms::Role;
+pub(crate) use languages::{detect, mark, unmark};
+pub(crate) use terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
-pub(in crate::kb) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 3;
 
 /// Lucene's English list.
 const STOP_WORDS: &[&str] = &[
@@ -40,7 +40,7 @@ const STOP_WORDS: &[&str] = &[
 ];
 
 /// The whole chain, for the index and its marked texts.
-pub(in crate::kb) fn analyzer() -> TextAnalyzer {
+pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(WithStems::new(chain())).build()
 }
 
@@ -55,7 +55,7 @@ fn chain() -> TextAnalyzer {
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct QueryTerm {
+pub(crate) struct QueryTerm {
     /// As it is in the index.
     pub text: String,
     /// What it stands for.
@@ -65,7 +65,7 @@ pub(in crate::kb) struct QueryTerm {
 }
 
 /// The distinct terms of a query, in order of appearance.
-pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
+pub(crate) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut analyzer = chain();
     let mut terms: Vec<QueryTerm> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -184,7 +184,7 @@ const ASKING_ZH: &[&str] = &[
 const LONGEST_NAME: usize = 8;
 
 /// What a heading, a title and a question for just that have in common; `None` where nothing is left.
-pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
+pub(crate) fn name_key(text: &str) -> Option<String> {
     let mut plain = text.to_lowercase();
     for asking in ASKING_ZH {
         plain = plain.replace(asking, " ");
@@ -209,7 +209,7 @@ pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
 
 /// The keys of names, each once; what begins with numbers, as `3.1 Risks` and `ch04-slices`, is also
 /// found without them.
-pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
+pub(crate) fn name_keys(names: &[String]) -> Vec<String> {
     let bare = |name: &str| {
         let is_joint = |c: char| matches!(c, ' ' | '.' | '-' | '_' | ')');
         let mut rest = name;

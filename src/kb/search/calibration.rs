@@ -25,7 +25,7 @@ use crate::text::is_cjk;
 
 /// What a search goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum By {
+pub(crate) enum By {
     /// The cosine.
     Meaning,
     /// The BM25's share of a full match.
@@ -59,7 +59,7 @@ impl By {
 
 /// Whose cosines the curves are for. Those for English stand for unknown embeddings too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::kb) enum Curves {
+pub(crate) enum Curves {
     #[default]
     English,
     Multilingual,
@@ -70,7 +70,7 @@ pub(in crate::kb) enum Curves {
 const UNRELATED: f64 = 0.76;
 
 /// Whether a model reads a query: the vocabulary of the one for English lacks Chinese, Japanese and Korean words.
-pub(in crate::kb) fn is_read(model_id: &str, query: &str) -> bool {
+pub(crate) fn is_read(model_id: &str, query: &str) -> bool {
     model_id != BuiltInModel::English.id() || !query.chars().any(is_cjk)
 }
 
@@ -81,7 +81,7 @@ pub(in crate::kb) fn is_read(model_id: &str, query: &str) -> bool {
 /// Korean to this one. Then the background of the search itself stands for "unrelated":
 /// the worst of the nearest passages.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::kb) struct Cosines {
+pub(crate) struct Cosines {
     floor: f64,
     /// What turns what is read into a probability.
     pub curves: Curves,

@@ -13,14 +13,14 @@ use crate::kb::index::{ChunkId, Match, Passage};
 
 /// A match with what both sides said about it.
 #[derive(Debug)]
-pub(in crate::kb) struct RankedMatch {
+pub(crate) struct RankedMatch {
     pub found: Match,
     pub measured: Measured,
 }
 
 /// What was found at the same lines of a file: one chunk, or pieces of one line.
 #[derive(Debug)]
-pub(in crate::kb) struct LineMatch {
+pub(crate) struct LineMatch {
     best: RankedMatch,
     others: Vec<ChunkId>,
 }
@@ -29,7 +29,7 @@ pub(in crate::kb) struct LineMatch {
 const GAP: &str = " … ";
 
 /// Best first in, best first out.
-pub(in crate::kb) fn joined(found: Vec<RankedMatch>) -> Vec<LineMatch> {
+pub(crate) fn joined(found: Vec<RankedMatch>) -> Vec<LineMatch> {
     let mut places: HashMap<(String, usize, usize), usize> = HashMap::new();
     let mut lines: Vec<LineMatch> = Vec::with_capacity(found.len());
     for item in found {

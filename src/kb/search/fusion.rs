@@ -12,7 +12,7 @@
 
 /// What both sides measured of one passage.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::kb) struct Sides {
+pub(crate) struct Sides {
     /// BM25 as a share of a full match; `None` when the words did not bring it.
     pub share: Option<f64>,
     /// From 0 for unrelated to 1; `None` while it has no vector.
@@ -20,7 +20,7 @@ pub(in crate::kb) struct Sides {
 }
 
 /// How well it matches, 0–1. While a passage has no vector its words speak for both sides.
-pub(in crate::kb) fn fuse(sides: Sides) -> f64 {
+pub(crate) fn fuse(sides: Sides) -> f64 {
     let words = sides.share.unwrap_or(0.0);
     match sides.meaning {
         Some(meaning) => 0.5 * words + 0.5 * meaning,
@@ -29,6 +29,6 @@ pub(in crate::kb) fn fuse(sides: Sides) -> f64 {
 }
 
 /// BM25 as a share of a full match, 0–1.
-pub(in crate::kb) fn share(bm25: f64, full: f64) -> f64 {
+pub(crate) fn share(bm25: f64, full: f64) -> f64 {
     (bm25 / full.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
 }

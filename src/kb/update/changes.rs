@@ -28,7 +28,7 @@ pub enum Changes {
 
 /// What the last update that ended well passed over; nothing where the last one did not.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct PassedOver(Mutex<Option<Vec<Skipped>>>);
+pub(crate) struct PassedOver(Mutex<Option<Vec<Skipped>>>);
 
 impl PassedOver {
     pub fn take(&self) -> Option<Vec<Skipped>> {

@@ -92,10 +92,10 @@ pub struct Unembedded {
 }
 
 /// Passages that the embedding refuses, by the keys of their chunks.
-pub(in crate::kb) type Refused = HashMap<ChunkKey, Unembedded, KeyHash>;
+pub(crate) type Refused = HashMap<ChunkKey, Unembedded, KeyHash>;
 
 /// One update.
-pub(in crate::kb) struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub roots: &'a Roots,
     pub store: &'a dyn Store,
     pub texts: &'a TextCache,

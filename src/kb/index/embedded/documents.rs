@@ -19,7 +19,7 @@ use crate::kb::links::Link;
 
 /// One document as this engine keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) struct StoredDocument {
+pub(crate) struct StoredDocument {
     /// What it is to everything else.
     pub document: Arc<Document>,
     /// Names its rows in the lexical index; never used twice.
@@ -45,7 +45,7 @@ impl StoredDocument {
 
 /// What is known about a chunk, besides its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) struct ChunkEntry {
+pub(crate) struct ChunkEntry {
     /// Names its vector.
     pub key: ChunkKey,
     /// Where in the file.
@@ -54,7 +54,7 @@ pub(in crate::kb) struct ChunkEntry {
 
 /// All documents of one commit, ordered by name; cheap to clone.
 #[derive(Clone, Default)]
-pub(in crate::kb) struct Documents {
+pub(crate) struct Documents {
     by_name: OrdSet<Named>,
     /// The number that the next document gets.
     pub next_number: u32,
@@ -79,35 +79,32 @@ impl Documents {
     }
 
     /// How many chunks they have together.
-    pub(in crate::kb) fn chunks(&self) -> usize {
+    pub(crate) fn chunks(&self) -> usize {
         self.chunks
     }
 
     /// How many of these are found by their words only.
-    pub(in crate::kb) fn words_only(&self) -> usize {
+    pub(crate) fn words_only(&self) -> usize {
         self.words_only
     }
 
-    pub(in crate::kb) fn shared(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
+    pub(crate) fn shared(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
         self.by_name.iter().map(|named| &named.0)
     }
 
-    pub(in crate::kb) fn get_shared(&self, source: &str) -> Option<&Arc<StoredDocument>> {
+    pub(crate) fn get_shared(&self, source: &str) -> Option<&Arc<StoredDocument>> {
         self.by_name.get(source).map(|named| &named.0)
     }
 
     /// Those behind that name, in order.
-    pub(in crate::kb) fn after(
-        &self,
-        source: Option<&str>,
-    ) -> impl Iterator<Item = &Arc<StoredDocument>> {
+    pub(crate) fn after(&self, source: Option<&str>) -> impl Iterator<Item = &Arc<StoredDocument>> {
         let from = source.map_or(Bound::Unbounded, Bound::Excluded);
         let rest = self.by_name.range::<_, str>((from, Bound::Unbounded));
         rest.map(|named| &named.0)
     }
 
     /// Whether some lie in a folder of that name.
-    pub(in crate::kb) fn lie_in(&self, folder: &str) -> bool {
+    pub(crate) fn lie_in(&self, folder: &str) -> bool {
         let within = format!("{folder}/");
         let from = (Bound::Included(within.as_str()), Bound::Unbounded);
         let first = self.by_name.range::<_, str>(from).next();
@@ -115,10 +112,7 @@ impl Documents {
     }
 
     /// Takes one up, in place of one of that name, which is returned.
-    pub(in crate::kb) fn insert(
-        &mut self,
-        document: Arc<StoredDocument>,
-    ) -> Option<Arc<StoredDocument>> {
+    pub(crate) fn insert(&mut self, document: Arc<StoredDocument>) -> Option<Arc<StoredDocument>> {
         self.chunks += document.chunks.len();
         self.words_only += document.words_only();
         let before = self.by_name.insert(Named(document))?.0;
@@ -128,7 +122,7 @@ impl Documents {
     }
 
     /// Drops the one of that name and returns it.
-    pub(in crate::kb) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
+    pub(crate) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
         let gone = self.by_name.remove(source)?.0;
         self.chunks -= gone.chunks.len();
         self.words_only -= gone.words_only();
@@ -144,7 +138,7 @@ impl fmt::Debug for Documents {
 
 /// What became of one document from one commit to the next.
 #[derive(Debug, Clone)]
-pub(in crate::kb) struct Change {
+pub(crate) struct Change {
     pub before: Option<Arc<StoredDocument>>,
     pub after: Option<Arc<StoredDocument>>,
 }

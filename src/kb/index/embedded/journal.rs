@@ -20,7 +20,7 @@ use crate::kb::error::KbError;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Journal {
+pub(crate) struct Journal {
     /// Which; 0 while there is none.
     pub number: u64,
     /// Bytes.
@@ -31,7 +31,7 @@ pub(in crate::kb) struct Journal {
 
 /// What records say: documents that are new or have changed, and names that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Entries {
+pub(crate) struct Entries {
     pub list: Vec<Entry>,
     /// The number that the next document gets.
     pub next_number: u32,
@@ -39,7 +39,7 @@ pub(in crate::kb) struct Entries {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) enum Entry {
+pub(crate) enum Entry {
     Put(Arc<StoredDocument>),
     Gone(String),
 }
@@ -174,7 +174,7 @@ fn path(dir: &Path, number: u64) -> PathBuf {
 }
 
 /// Whether a file of that name is a journal, and no other file.
-pub(in crate::kb) fn is_journal(name: &str) -> bool {
+pub(crate) fn is_journal(name: &str) -> bool {
     let number = name.strip_prefix(PREFIX);
     let number = number.and_then(|rest| rest.strip_suffix(SUFFIX));
     number.is_some_and(|number| {

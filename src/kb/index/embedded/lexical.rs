@@ -41,8 +41,8 @@ use directory::Files;
 use near_terms::Sought;
 use statistics::Statistics;
 
-pub(in crate::kb) use clear::discard;
-pub(in crate::kb) use writer::LexicalWriter;
+pub(crate) use clear::discard;
+pub(crate) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
 /// More than asked for is looked at, so that equal scores can be cut in an order of our own.
@@ -53,7 +53,7 @@ const ROUNDING: f32 = 1e-5;
 const MOST: usize = 4096;
 
 /// The index on disk and a reader of it.
-pub(in crate::kb) struct LexicalIndex {
+pub(crate) struct LexicalIndex {
     dir: PathBuf,
     index: Index,
     reader: IndexReader,
@@ -62,7 +62,7 @@ pub(in crate::kb) struct LexicalIndex {
 
 /// What a commit says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Payload {
+pub(crate) struct Payload {
     /// Which commit it is; 0 before the first.
     pub generation: u64,
     /// What the documents are told by.
@@ -71,7 +71,7 @@ pub(in crate::kb) struct Payload {
 
 /// A chunk as the lexical index knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::kb) struct Row {
+pub(crate) struct Row {
     /// Its document's number.
     pub document: u32,
     /// Its place in the document.
@@ -93,7 +93,7 @@ impl Row {
 
 /// What a chunk says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Wording {
+pub(crate) struct Wording {
     pub heading: String,
     pub text: String,
     pub place: Option<Place>,
@@ -188,7 +188,7 @@ impl LexicalIndex {
 
 /// One commit, unmoved by later ones.
 #[derive(Clone)]
-pub(in crate::kb) struct LexicalView {
+pub(crate) struct LexicalView {
     searcher: Searcher,
     fields: Fields,
     /// How many tokens all chunks together have; counted when first needed.
@@ -197,7 +197,7 @@ pub(in crate::kb) struct LexicalView {
 
 /// What a search found.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct RowMatches {
+pub(crate) struct RowMatches {
     /// At least as many as asked for, where there are as many.
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.

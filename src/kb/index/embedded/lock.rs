@@ -21,7 +21,7 @@ const A_LOOK: Duration = Duration::from_millis(5);
 
 /// What a process may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Right<'a> {
+pub(crate) enum Right<'a> {
     /// To change documents, for seconds.
     Documents,
     /// To add vectors, for minutes.
@@ -35,19 +35,19 @@ pub(in crate::kb) enum Right<'a> {
 }
 
 /// What files of a model are named by.
-pub(in crate::kb) fn model_key(model_id: &str) -> String {
+pub(crate) fn model_key(model_id: &str) -> String {
     blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// Whether files of some model may be named by it.
-pub(in crate::kb) fn is_model_key(key: &str) -> bool {
+pub(crate) fn is_model_key(key: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     key.len() == 16 && key.bytes().all(is_digit)
 }
 
 /// A right, held until this is dropped.
 #[derive(Debug)]
-pub(in crate::kb) struct LockGuard {
+pub(crate) struct LockGuard {
     file: File,
 }
 
@@ -66,7 +66,7 @@ impl Drop for LockGuard {
 }
 
 /// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
-pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
+pub(crate) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
     match held(home, right, files::try_lock)? {
         None => {
             thread::sleep(A_LOOK);
@@ -78,7 +78,7 @@ pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Lo
 
 /// Whether a process has the right alone. Makes nothing, and shares the right for an instant, so
 /// that those who look do not take each other for holders.
-pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
+pub(crate) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
     let path = path_of(home, right);
     let file = match files::open_unlinked(&path) {
         Ok(file) => file,
@@ -93,7 +93,7 @@ pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbEr
 }
 
 /// The right along with others who share it, waiting a moment for one who has it alone.
-pub(in crate::kb) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+pub(crate) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
     patiently(|| held(home, right, files::try_lock_shared))
 }
 
@@ -118,14 +118,12 @@ fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
 }
 
 /// The same, waiting a moment for a process that is only opening.
-pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+pub(crate) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
     patiently(|| try_lock(home, right))
 }
 
 /// What `take` gives as soon as it gives something; [`KbError::Locked`] after two seconds.
-pub(in crate::kb) fn patiently<T>(
-    take: impl Fn() -> Result<Option<T>, KbError>,
-) -> Result<T, KbError> {
+pub(crate) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Result<T, KbError> {
     files::wait_for(PATIENCE, take)?.ok_or(KbError::Locked)
 }
 

@@ -25,7 +25,7 @@ use crate::kb::source::cache;
 const FORMAT: u32 = 9;
 
 /// The store in the data folder.
-pub(in crate::kb) struct EmbeddedStore {
+pub(crate) struct EmbeddedStore {
     pub(crate) home: PathBuf,
     pub(crate) dir: PathBuf,
     pub(crate) lexical: LexicalIndex,

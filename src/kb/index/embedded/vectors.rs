@@ -32,7 +32,7 @@ use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
-pub(in crate::kb) struct Vectors {
+pub(crate) struct Vectors {
     files: Files,
     dims: usize,
     keys: Vec<ChunkKey>,

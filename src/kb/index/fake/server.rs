@@ -19,7 +19,7 @@ const CALL: Duration = Duration::from_millis(5);
 
 /// What all machines share.
 #[derive(Default)]
-pub(in crate::kb) struct Server {
+pub(crate) struct Server {
     state: Mutex<State>,
     holders: AtomicU64,
 }

@@ -25,7 +25,7 @@ pub struct StoreAccess {
 
 /// An address, taken apart.
 #[derive(Debug, Clone)]
-pub(in crate::kb) struct StoreAddress {
+pub(crate) struct StoreAddress {
     /// For the client, with the password.
     pub config: Config,
     /// The space that is named.

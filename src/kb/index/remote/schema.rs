@@ -18,7 +18,7 @@ const FORMAT: u32 = 4;
 pub(super) const TERM_IDS: u32 = 1_000_000_000;
 
 /// The schema of this version.
-pub(in crate::kb) fn name() -> String {
+pub(crate) fn name() -> String {
     format!("kb_v{FORMAT}_{}", tokens::VERSION)
 }
 

@@ -35,7 +35,7 @@ const KEPT: usize = 4;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Purpose {
+pub(crate) enum Purpose {
     /// Whatever server of those that are named answers.
     Reading,
     /// The one that takes changes, so that own changes are seen; another where it does not answer.
@@ -45,7 +45,7 @@ pub(in crate::kb) enum Purpose {
 }
 
 /// The server or servers of one address.
-pub(in crate::kb) struct StoreServer {
+pub(crate) struct StoreServer {
     address: StoreAddress,
     tls: MakeRustlsConnect,
     /// `None` only while it is dropped.
@@ -252,7 +252,7 @@ impl Drop for StoreServer {
 }
 
 /// A connection on loan.
-pub(in crate::kb) struct Connection {
+pub(crate) struct Connection {
     server: Arc<StoreServer>,
     purpose: Purpose,
     /// `None` once a call on it was given up: what it would answer next belongs to that.

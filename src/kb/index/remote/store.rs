@@ -16,7 +16,7 @@ use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Lease, Reader, Store, VectorBatch};
 
 /// A space of a server, as this process searches and writes it.
-pub(in crate::kb) struct RemoteStore {
+pub(crate) struct RemoteStore {
     space: Arc<Space>,
     listens: AtomicBool,
 }

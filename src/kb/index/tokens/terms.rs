@@ -8,7 +8,7 @@ use crate::text::is_cjk;
 
 /// What a term stands for in the text it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Role {
+pub(crate) enum Role {
     /// A word, or a word of a compound such as `high-speed`.
     Word,
     /// Words that are joined, all of them: they may stand apart in what is looked for.

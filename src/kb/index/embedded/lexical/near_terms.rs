@@ -23,7 +23,7 @@ use crate::kb::index::tokens::{QueryTerm, Role};
 
 /// What is searched for one term of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::kb) struct Sought {
+pub(crate) struct Sought {
     terms: Vec<(Term, f64)>,
     /// How many chunks hold the best of them, or the one that most hold of several spellings and
     /// stems, which count as one term; `None` when it need not be in a full match.
@@ -76,7 +76,7 @@ impl Sought {
 }
 
 /// What to search for each of a query's terms.
-pub(in crate::kb) fn sought(
+pub(crate) fn sought(
     searcher: &Searcher,
     field: Field,
     terms: Vec<QueryTerm>,

@@ -51,7 +51,7 @@ pub(super) struct KeysRead {
 }
 
 /// Rows that are about to be added, and where.
-pub(in crate::kb) struct Addition {
+pub(crate) struct Addition {
     pub(super) files: Files,
     pub(super) at: usize,
     pub(super) dims: usize,
