@@ -18,10 +18,10 @@ use super::search::{self, Hit, SearchMode};
 use super::source::Roots;
 use super::source::TextCache;
 use super::status::KbStatus;
-use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
+use super::update::{Changes, Job, Progress, RefusedChunks, SkippedFiles, UpdateReport};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
 
-/// For work that is not stopped.
+/// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How long the leadership in keeping an index up to date lasts without being renewed.
@@ -32,10 +32,10 @@ pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
 
-/// Where a base is that is shared with others.
+/// Where a shared base is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedStore {
-    /// The address, without what is secret.
+    /// The address without the password.
     pub address: String,
     /// What the base is called there.
     pub space: String,
@@ -53,17 +53,17 @@ pub struct KnowledgeBase {
     embedder: MonitoredEmbedder,
     store: Box<dyn Store>,
     texts: TextCache,
-    passed_over: PassedOver,
+    skipped_files: SkippedFiles,
     budget: ByteBudget,
     /// Chunks that the embedding has refused in this process.
-    refused: Mutex<Refused>,
-    /// What it held when that was asked last.
+    refused: Mutex<RefusedChunks>,
+    /// The status at the last time it was asked for.
     last: Mutex<KbStatus>,
 }
 
 impl KnowledgeBase {
-    /// The store that it shares with others; `None` of an index in the data folder.
-    pub fn shared(&self) -> Option<&SharedStore> {
+    /// The store that the base shares with others; `None` for an index in the data folder.
+    pub fn shared_store(&self) -> Option<&SharedStore> {
         self.shared.as_ref()
     }
 
@@ -205,7 +205,7 @@ impl KnowledgeBase {
             store: self.store.as_ref(),
             texts: &self.texts,
             embedder: &self.embedder,
-            passed_over: &self.passed_over,
+            skipped_files: &self.skipped_files,
             budget: &self.budget,
             refused: &self.refused,
             progress,
@@ -243,7 +243,7 @@ impl KnowledgeBase {
         self.store.lease(self.embedder.model_id(), LEASE, call())
     }
 
-    fn refused(&self) -> MutexGuard<'_, Refused> {
+    fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -274,7 +274,7 @@ impl KnowledgeBase {
 
     /// Whether the last update of this process ended well and none is going on.
     pub(super) fn is_up_to_date(&self) -> bool {
-        self.passed_over.is_known()
+        self.skipped_files.is_known()
     }
 
     /// Takes over what another process has indexed since.

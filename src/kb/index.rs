@@ -20,14 +20,14 @@ pub(crate) mod tokens;
 pub(crate) use address::{address, open, open_shared};
 pub(crate) use chunk_key::{ChunkKey, KeyHash};
 pub use document::Document;
-pub(crate) use document::{Incoming, LocalStamp, NameMatches, NameQuery};
+pub(crate) use document::{LocalStamp, NameMatches, NameQuery, NewDocument};
 #[cfg(test)]
 pub(crate) use embedded::try_lock;
 pub(crate) use embedded::{EmbeddedStore, Right, is_held};
 pub(crate) use limits::Limits;
 pub use limits::Within;
 pub use matches::Passage;
-pub(crate) use matches::{ChunkId, LexicalMatches, Match, Wanted};
+pub(crate) use matches::{ChunkId, FetchOptions, LexicalMatches, Match};
 pub(crate) use names::{DocumentName, matches as matching_names};
 #[cfg(test)]
 pub(crate) use port::Counts;

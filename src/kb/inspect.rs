@@ -16,7 +16,7 @@ use super::source::{Roots, Sources};
 use super::source::{SourceFile, Walked, walk};
 use super::source::{TextCache, cache};
 
-/// So many new files are looked into; more are an index that is not up to date in any case.
+/// The most new files that are looked into; with more of them the index is not up to date in any case.
 const MOST_LOOKED_INTO: usize = 500;
 
 /// An index, and the files it is of.
@@ -73,7 +73,7 @@ pub struct Indexed {
     pub documents: usize,
     /// Chunks.
     pub chunks: usize,
-    /// Those of them that are found by their words only.
+    /// Chunks that are found by their words only.
     pub words_only: usize,
     /// Chunks without a vector of the model.
     pub pending: usize,
@@ -171,7 +171,7 @@ fn others(home: &Path) -> Vec<OtherVersion> {
     others
 }
 
-/// Of all files below this folder; links are not followed.
+/// The size in bytes of all files below a folder; links are not followed.
 fn size_of_files(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {

@@ -19,8 +19,8 @@ use crate::text::LetterCounts;
 const FILE: &str = "languages.json";
 /// More bytes than this are not such a file.
 const LARGEST: u64 = 10_000;
-/// From this share of other languages on, a base without vectors gets the embedding for all. A judgement, not a
-/// measured bound.
+/// A base without vectors gets the embedding for all languages from this share of other languages on. A
+/// judgement, not a measured bound.
 const FIRST_CHOICE: f64 = 0.3;
 /// A base with vectors turns only well beyond: embedding it anew takes long.
 const TURN_TO_ALL: f64 = 0.5;
@@ -70,7 +70,7 @@ impl LanguageChoice {
         serde_json::from_str(&text).ok()
     }
 
-    /// That of a base whose text was never sampled.
+    /// The choice for a base whose text was never sampled.
     pub(super) fn unsampled(languages: Languages) -> Self {
         Self {
             languages,

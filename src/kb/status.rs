@@ -11,7 +11,7 @@ pub struct KbStatus {
     pub documents: usize,
     /// Chunks indexed.
     pub chunks: usize,
-    /// Those of them that are found by their words only and never embedded.
+    /// Chunks that are found by their words only and never embedded.
     pub words_only: usize,
     /// Chunks that still wait for their embedding.
     pub pending: usize,

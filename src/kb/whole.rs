@@ -81,7 +81,7 @@ impl KnowledgeBase {
         source: &str,
         stop: &AtomicBool,
     ) -> Result<Option<Extraction>, KbError> {
-        if self.shared().is_none() {
+        if self.shared_store().is_none() {
             return Ok(None);
         }
         let (reader, limits) = (self.reader(), || Limits::of_a_call(stop));

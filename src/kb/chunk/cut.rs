@@ -54,7 +54,7 @@ pub(super) fn next(lines: &[&str], start: usize, end: usize) -> usize {
     end + 1 - repeated.min((end - start).div_ceil(2))
 }
 
-/// A text over the limit can only be one long line: it is cut after a sentence or between words.
+/// Cuts a text that is over the limit after a sentence or between words. Such a text is always one long line.
 pub(super) fn pieces(text: String) -> Vec<String> {
     if text.len() <= MAX_BYTES {
         return vec![text];

@@ -63,7 +63,7 @@ pub(crate) struct Outline<'d> {
 
 impl<'d> Outline<'d> {
     /// The structure of a document of that name.
-    pub fn of(source: &str, document: &'d Extraction) -> Self {
+    pub fn new(source: &str, document: &'d Extraction) -> Self {
         let lines: Vec<&str> = document.text.lines().collect();
         let layout = document.shape;
         let mut units = Vec::new();
@@ -340,7 +340,7 @@ mod tests {
     fn a_passage_knows_the_headings_above_its_first_line() {
         let text = "---\ntitle: Guide\naliases: [Manual]\n---\n# Use\n\nIntro.\n\n## Setup\n\nRun it.\n\n### Linux\nText.\n";
         let document = Extraction::of_text("guide.md", text.to_owned());
-        let outline = Outline::of("guide.md", &document);
+        let outline = Outline::new("guide.md", &document);
         for (line, headings) in [
             (1, &[][..]),
             (5, &[]),
@@ -363,7 +363,7 @@ mod tests {
     fn grown(text: &str, own: (usize, usize), core: (usize, usize)) -> (usize, usize) {
         let document = Extraction::of_text("a.md", text.to_owned());
         let range = |(start, end)| LineRange { start, end };
-        let grown = Outline::of("a.md", &document).grown(range(own), range(core));
+        let grown = Outline::new("a.md", &document).grown(range(own), range(core));
         (grown.start, grown.end)
     }
 

@@ -141,7 +141,7 @@ impl<'a> SearchThread<'a> {
     }
 }
 
-/// What reads and searches one file after the other.
+/// Reads and searches one file after the other.
 struct FileSearcher<'a> {
     texts: &'a TextCache,
     stop: &'a AtomicBool,
@@ -186,7 +186,7 @@ impl FileSearcher<'_> {
         Ok(true)
     }
 
-    /// Reads at most so many bytes more.
+    /// Reads at most `most` more bytes of the file.
     fn read(&mut self, opened: &Opened, most: u64) -> io::Result<usize> {
         opened.file().take(most).read_to_end(&mut self.bytes)
     }
@@ -244,7 +244,7 @@ struct Matches<'p> {
     pattern: &'p Pattern,
     root: usize,
     path: &'p Path,
-    /// Of a class of passages more than these are of no use.
+    /// The most passages of one rank class that can be of use.
     keep: usize,
     /// Whether a line of it that begins with `#` is a heading.
     has_headings: bool,
@@ -252,7 +252,7 @@ struct Matches<'p> {
     known: Option<KnownFile>,
 }
 
-/// What is known of a file with matches.
+/// The matches of one file that has some.
 struct KnownFile {
     tally: Tally,
     path: Arc<PathBuf>,

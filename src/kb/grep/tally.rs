@@ -45,7 +45,7 @@ pub(super) struct RankClass {
 }
 
 impl RankClass {
-    /// Of a single line.
+    /// Makes the class of a passage of one line.
     pub fn of_line(mask: u64, is_heading: bool) -> Self {
         Self {
             heading_mask: if is_heading { mask } else { 0 },
@@ -56,7 +56,7 @@ impl RankClass {
         }
     }
 
-    /// Takes in one more line; whether it is the best so far.
+    /// Adds one more line; returns whether it is the best so far.
     pub fn add(&mut self, mask: u64, is_heading: bool) -> bool {
         if is_heading {
             self.heading_mask |= mask;
@@ -102,7 +102,7 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// In the order of the files, as the walk of the index has them.
+/// Candidates are in the order of their files, as the walk of the index lists them.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.place().cmp(&other.place())

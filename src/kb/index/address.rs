@@ -16,7 +16,7 @@ use crate::text::Trouble;
 const FOLDER: &str = "file";
 const CORPUS: &str = "corpus";
 
-/// Of the embedded engine's index of that corpus in this folder.
+/// The address of the embedded engine's index of a corpus in `index_home`.
 pub(crate) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbError> {
     let home = std::path::absolute(index_home).map_err(KbError::io(index_home))?;
     let url = Url::from_directory_path(&home);
@@ -36,12 +36,12 @@ pub(crate) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, KbError>
     Ok(Box::new(EmbeddedStore::open(&home_of(url)?, model_id)?))
 }
 
-/// An index that is shared with others.
+/// A shared index, opened.
 pub(crate) struct OpenedStore {
     pub store: Box<dyn Store>,
-    /// The address, without what is secret.
-    pub shown: String,
-    /// Which of the indexes there.
+    /// The address without the password.
+    pub address: String,
+    /// The name of the space there.
     pub space: String,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn open_shared(
     writer: (String, Vec<String>),
     model_id: &str,
 ) -> Result<OpenedStore, KbError> {
-    let address = StoreAddress::of(access)?;
+    let address = StoreAddress::parse(access)?;
     let space = address.space.clone().unwrap_or_else(|| name.to_owned());
     if space.is_empty() {
         return Err(KbError::Setting(Trouble::new(
@@ -64,13 +64,13 @@ pub(crate) fn open_shared(
     }
     let server = StoreServer::new(address)?;
     Ok(OpenedStore {
-        shown: server.shown().to_owned(),
+        address: server.display_address().to_owned(),
         store: Box::new(RemoteStore::new(server, space.clone(), writer, model_id)),
         space,
     })
 }
 
-/// The folder of that corpus.
+/// The folder of the corpus that a `file:` address names.
 fn home_of(url: &Url) -> Result<PathBuf, KbError> {
     let bad = || no_address(url.as_str());
     let folder = url.to_file_path().map_err(|()| bad())?;

@@ -39,7 +39,7 @@ impl Document {
     }
 }
 
-/// What a file looked like on this machine; on another it looks different.
+/// The stamp of a file on this machine; other machines see another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct LocalStamp {
     /// The file before it was read.
@@ -49,7 +49,7 @@ pub(crate) struct LocalStamp {
 }
 
 /// A document to be indexed.
-pub(crate) struct Incoming {
+pub(crate) struct NewDocument {
     /// Its file, as evidence names it.
     pub source: String,
     /// Its first heading, or the file's name.
@@ -62,7 +62,7 @@ pub(crate) struct Incoming {
     pub links: Vec<Link>,
     /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
     pub chunks: Vec<(ChunkKey, Chunk)>,
-    /// Kept for as long as the store holds copies of the chunks in memory that wait for something.
+    /// Memory that is released when the store keeps no copies of the chunks any more.
     pub reservation: Reservation,
 }
 
@@ -78,16 +78,16 @@ pub(crate) struct PathContents {
 /// How documents are asked for by name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NameQuery<'a> {
-    /// By a path, file name, title, folder or glob, or what comes near: as it is remembered.
+    /// A path, file name, title, folder or glob as a person remembers it, possibly misspelt.
     Remembered(&'a str),
-    /// The documents of the folder of that name, else what it means without a letter wrong; with a
-    /// `/` at its end it means a folder and nothing else.
+    /// A folder's name, else a document's, spelt right. With a `/` at its end it means a folder and
+    /// nothing else.
     Given(&'a str),
-    /// Those whose file's name stands in this question.
+    /// Documents whose file name occurs in this question.
     MentionedIn(&'a str),
-    /// Those whose file is named by nothing but these words, which are in lower case.
+    /// Documents whose file name consists of these words and no others. The words are in lower case.
     NamedBy(&'a HashSet<String>),
-    /// That document, and those in the folder of that name; all where it is empty.
+    /// The document of that name and all documents in the folder of that name; all documents where it is empty.
     Under(&'a str),
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct FakeStore {
 }
 
 impl FakeStore {
-    /// Of that machine.
+    /// Opens the server as the machine of that number.
     pub fn new(server: &Arc<Server>, machine: u32) -> Self {
         let generation = server.state().generation;
         Self {

@@ -10,12 +10,12 @@ use crate::domain::{LineRange, Place};
 pub(crate) struct ChunkId(u64);
 
 impl ChunkId {
-    /// At that place of the document with that number.
+    /// Names the chunk at a place of the document with a number.
     pub(super) fn new(document: u32, ordinal: u32) -> Self {
         Self(u64::from(document) << 32 | u64::from(ordinal))
     }
 
-    /// As a number, in the order of the ids; below 2⁶³ for documents below 2³¹.
+    /// The id as a number in the same order; below 2⁶³ for documents below 2³¹.
     pub(super) fn pack(self) -> u64 {
         self.0
     }
@@ -48,29 +48,29 @@ pub struct Passage {
     pub text: String,
 }
 
-/// What is wanted of chunks.
+/// Which parts of chunks are fetched.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    /// What they say.
+pub(crate) struct FetchOptions<'a> {
+    /// Whether the text is fetched.
     pub passages: bool,
-    /// Their cosine with this vector.
+    /// The vector to compute cosines with.
     pub cosine_with: Option<&'a [f32]>,
 }
 
-impl Wanted<'_> {
-    /// What they say, and nothing else.
+impl FetchOptions<'_> {
+    /// The text, and nothing else.
     pub const PASSAGES: Self = Self {
         passages: true,
         cosine_with: None,
     };
 }
 
-/// What was wanted of a chunk.
+/// The fetched parts of a chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Fetched {
-    /// Where it was wanted.
+pub(crate) struct FetchedChunk {
+    /// The text, where it was asked for.
     pub passage: Option<Passage>,
-    /// Where it was wanted and the chunk has a vector.
+    /// The cosine, where it was asked for and the chunk has a vector.
     pub cosine: Option<f64>,
 }
 
@@ -102,9 +102,9 @@ pub(crate) const MOST_NAMED: usize = 50;
 /// What a lexical search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct LexicalMatches {
-    /// Best first, with their BM25.
+    /// Chunks that hold words of the query, best first, with their BM25.
     pub matches: Vec<Match>,
-    /// At most [`MOST_NAMED`] of those with the name that was asked for, with a score of 0.
+    /// Chunks with the name that was asked for, at most [`MOST_NAMED`], with a score of 0.
     pub named: Vec<Match>,
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
     /// different queries comparable. `None` of an engine that has no statistics of its terms.

@@ -12,7 +12,7 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 
 /// Shorter words have too many neighbours.
 const SHORTEST: usize = 4;
-/// From this length on two edits are allowed.
+/// From this length on, in characters, two edits are allowed.
 const LONG: usize = 8;
 /// How many terms may stand for one word.
 const MOST: usize = 3;
@@ -29,7 +29,7 @@ const STEM: usize = 5;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NearTerm {
     pub text: String,
-    /// What a match counts.
+    /// The weight of a match.
     pub weight: f64,
     pub doc_freq: u64,
 }
@@ -41,13 +41,13 @@ pub(super) fn edits(word: &str) -> Option<u8> {
     is_word.then_some(if length < LONG { 1 } else { 2 })
 }
 
-/// What tells the distance from the word, as far as that many edits.
+/// Makes an automaton that measures the distance from the word, up to that many edits.
 pub(super) fn automaton(word: &str, edits: u8) -> DFA {
     LevenshteinAutomatonBuilder::new(edits, true).build_dfa(word)
 }
 
-/// Those of these terms that count, with how many chunks hold each: closest first; then those with
-/// the word's first letter, which people seldom get wrong; then the most frequent.
+/// Selects the terms that may stand for the word; `terms` come with how many chunks hold each. Closest
+/// first; then those with the word's first letter, which people seldom get wrong; then the most frequent.
 pub(super) fn nearest(
     word: &str,
     automaton: &DFA,

@@ -1,4 +1,4 @@
-//! The one door to what is indexed.
+//! The interface of every index engine.
 //!
 //! Updating and searching know these verbs and nothing of files, so that an engine on other machines
 //! can stand behind them: every verb that asks the engine may fail, ends at its [`Limits`] and gives
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::chunk_key::ChunkKey;
-use super::document::{Document, Incoming, LocalStamp, NameMatches, NameQuery, PathContents};
+use super::document::{Document, LocalStamp, NameMatches, NameQuery, NewDocument, PathContents};
 use super::limits::{Limits, Within};
-use super::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use super::matches::{ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage};
 use crate::kb::error::KbError;
 use crate::kb::links::{Link, LinkTargets};
 
@@ -53,7 +53,7 @@ pub(crate) trait Store: Send + Sync {
     ) -> Result<Option<Box<dyn Lease>>, KbError>;
 }
 
-/// Leadership for a time. Dropped, it is given back.
+/// Leadership for a time. It is given back when this is dropped.
 pub trait Lease: Send {
     /// Begins the time anew. `false` when it was over and may be another's: then it is lost.
     fn renew(&self) -> Result<bool, KbError>;
@@ -68,9 +68,9 @@ pub(crate) trait Administration {
 /// What is wrong with an index, in a line each; the next update makes it anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
-    /// With the documents and their words.
+    /// Damage to the documents and their words.
     pub documents: Option<String>,
-    /// With the vectors of the model.
+    /// Damage to the vectors of the model.
     pub vectors: Option<String>,
 }
 
@@ -140,11 +140,11 @@ pub(crate) trait Reader: Send + Sync {
     fn fetch(
         &self,
         chunks: &[ChunkId],
-        wanted: Wanted<'_>,
+        wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<Fetched>>, KbError>;
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError>;
 
-    /// The vectors of chunks that say this; `None` where there is none.
+    /// The vectors under these keys; `None` where there is none.
     fn vectors(
         &self,
         keys: &[ChunkKey],
@@ -161,7 +161,7 @@ pub(crate) trait Reader: Send + Sync {
         limits: Limits<'_>,
     ) -> Result<PendingPage, KbError>;
 
-    /// How many these are; quick however many chunks there are.
+    /// The number of texts that have no vector yet; quick however many chunks there are.
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError>;
 }
 
@@ -170,7 +170,7 @@ pub(crate) trait Reader: Send + Sync {
 pub(crate) struct Counts {
     pub documents: usize,
     pub chunks: usize,
-    /// Those of the chunks that are found by their words only.
+    /// The number of chunks that are found by their words only.
     pub words_only: usize,
 }
 
@@ -189,17 +189,17 @@ pub(crate) struct PendingPage {
 /// Changes to the documents, visible together or not at all. Dropped without a commit, nothing
 /// has happened; a kill at any moment leaves the last commit.
 pub(crate) trait Batch {
-    /// The documents as this batch found them; `None` when everything is to be made anew. Asks the
+    /// A reader of the documents before this batch; `None` when everything is made anew. Asks the
     /// engine nothing.
-    fn before(&self) -> Option<Arc<dyn Reader>>;
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>>;
 
-    /// Says how many documents are about to be put, as far as that is known. A hint.
+    /// Announces how many documents will be put, as a hint for the engine.
     fn expect(&mut self, documents: usize);
 
     /// Adds a document, in place of one of that name.
-    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError>;
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError>;
 
-    /// Takes note that a document says what it said, in a file that looks like this here and now.
+    /// Notes a document's new stamp; its text is the same as before.
     fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError>;
 
     /// Forgets a document.
@@ -213,11 +213,15 @@ pub(crate) trait Batch {
     fn finish(self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError>;
 }
 
-/// Vectors to come. Each is kept for itself: there is nothing to commit.
+/// Adds vectors. Each is kept at once: there is nothing to commit.
 pub(crate) trait VectorBatch {
     /// Keeps vectors under the keys of their chunks, for good and at once. Those of chunks that
     /// have vanished are no error.
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError>;
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError>;
 
     /// Says that every chunk has its vector: those of models that are no longer used may go.
     fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError>;

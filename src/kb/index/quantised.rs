@@ -8,7 +8,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// `None` when it is of another length than the rows.
+    /// Quantises a query; `None` when it is of another length than the rows.
     pub fn new(vector: &[f32], dims: usize) -> Option<Self> {
         if dims == 0 || vector.len() != dims {
             return None;
@@ -23,17 +23,17 @@ impl Query {
         Some(Self { values, scale })
     }
 
-    /// In whole numbers.
+    /// The query's values as whole numbers.
     pub fn values(&self) -> &[i16] {
         &self.values
     }
 
-    /// Of the sum of products with a row, times the row's scale.
+    /// The cosine, from the sum of products with a row times the row's scale.
     pub fn cosine_of(&self, products: f64) -> f32 {
         (products * f64::from(self.scale)) as f32
     }
 
-    /// Of the sum of products with a row.
+    /// The cosine, from the sum of products with a row and the row's scale.
     #[inline]
     pub fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
         sum as f32 * self.scale * row_scale

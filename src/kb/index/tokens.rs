@@ -39,9 +39,9 @@ const STOP_WORDS: &[&str] = &[
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// The whole chain, for the index and its marked texts.
+/// The analyzer of the index and its marked texts.
 pub(crate) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(WithStems::new(chain())).build()
+    TextAnalyzer::builder(StemmingTokenizer::new(chain())).build()
 }
 
 fn chain() -> TextAnalyzer {
@@ -56,7 +56,7 @@ fn chain() -> TextAnalyzer {
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct QueryTerm {
-    /// As it is in the index.
+    /// The term as it is in the index.
     pub text: String,
     /// What it stands for.
     pub role: Role,
@@ -74,7 +74,7 @@ pub(crate) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut last = None;
     while stream.advance() {
         let token = stream.token();
-        let role = Role::of(token.position_length);
+        let role = Role::from_length(token.position_length);
         if role != Role::Spelling {
             let place = *known.entry(token.text.clone()).or_insert(terms.len());
             last = Some((place, token.position));
@@ -320,14 +320,14 @@ impl TokenStream for Stream<'_> {
 
 /// The terms of a marked text, then its stems.
 #[derive(Clone)]
-struct WithStems {
+struct StemmingTokenizer {
     terms: TextAnalyzer,
     stems: String,
     ends: Vec<usize>,
     token: Token,
 }
 
-impl WithStems {
+impl StemmingTokenizer {
     fn new(terms: TextAnalyzer) -> Self {
         Self {
             terms,
@@ -338,14 +338,14 @@ impl WithStems {
     }
 }
 
-impl Tokenizer for WithStems {
-    type TokenStream<'a> = StreamWithStems<'a>;
+impl Tokenizer for StemmingTokenizer {
+    type TokenStream<'a> = StemmingStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StreamWithStems<'a> {
+    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StemmingStream<'a> {
         self.stems.clear();
         self.ends.clear();
         languages::stem_marked(marked, &mut self.stems, &mut self.ends);
-        StreamWithStems {
+        StemmingStream {
             terms: self.terms.token_stream(unmark(marked)),
             has_terms: true,
             stems: &self.stems,
@@ -356,7 +356,7 @@ impl Tokenizer for WithStems {
     }
 }
 
-struct StreamWithStems<'a> {
+struct StemmingStream<'a> {
     terms: BoxTokenStream<'a>,
     has_terms: bool,
     stems: &'a str,
@@ -365,7 +365,7 @@ struct StreamWithStems<'a> {
     token: &'a mut Token,
 }
 
-impl TokenStream for StreamWithStems<'_> {
+impl TokenStream for StemmingStream<'_> {
     fn advance(&mut self) -> bool {
         self.has_terms = self.has_terms && self.terms.advance();
         if self.has_terms {
@@ -398,7 +398,7 @@ impl TokenStream for StreamWithStems<'_> {
     }
 }
 
-/// Of a text that is folded.
+/// Splits a folded text into terms.
 fn split(text: &str, terms: &mut Terms) {
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {

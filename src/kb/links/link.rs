@@ -33,13 +33,13 @@ pub enum LinkTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// By what names the relation: `Parent`, `Blocks` …, as it is written there.
+    /// A word names the relation: `Parent`, `Blocks` …, as it is written there.
     Relation(String),
     /// `[text](target)`, or what other markup has for that.
     Markdown,
     /// `[[target]]`.
     Wiki,
-    /// By a ticket id in the text.
+    /// A ticket id stands in the text.
     Mention,
 }
 

@@ -30,10 +30,10 @@ pub(super) struct NamedRange {
 /// Reads a document line by line and remembers what still holds.
 #[derive(Debug, Default)]
 pub(super) struct Relations {
-    /// `*` begins a heading.
+    /// Whether `*` begins a heading.
     stars: bool,
     below: Option<Below>,
-    /// Of each column of the table that goes by, if its head names one.
+    /// The relation of each column of the current table, if its head names one.
     columns: Option<Vec<Option<String>>>,
 }
 
@@ -46,7 +46,7 @@ struct Below {
 }
 
 impl Relations {
-    pub fn of(source: &str) -> Self {
+    pub fn new(source: &str) -> Self {
         Self {
             stars: source.to_lowercase().ends_with(".org"),
             ..Self::default()

@@ -1,4 +1,4 @@
-//! From what was measured to the probability that a passage is relevant.
+//! The probability that a passage is relevant, from what was measured.
 //!
 //! A cosine of 0.5 means nothing to a reader, and a rule that approves evidence from 0.8 on needs
 //! that number to mean the same for every tool. So each measure has a logistic curve (Platt,
@@ -23,9 +23,9 @@ use crate::embed::BuiltInModel;
 use crate::kb::index::Match;
 use crate::text::is_cjk;
 
-/// What a search goes by.
+/// What the results of a search are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum RankBasis {
     /// The cosine.
     Meaning,
     /// The BM25's share of a full match.
@@ -34,8 +34,8 @@ pub(crate) enum By {
     Both,
 }
 
-impl By {
-    /// What it orders by, 0–1.
+impl RankBasis {
+    /// The number that the results are ordered by, 0–1.
     pub fn measure(self, sides: Sides) -> f64 {
         match self {
             Self::Meaning => sides.meaning.unwrap_or(0.0),
@@ -70,7 +70,7 @@ pub(crate) enum Curves {
 const UNRELATED: f64 = 0.76;
 
 /// Whether a model reads a query: the vocabulary of the one for English lacks Chinese, Japanese and Korean words.
-pub(crate) fn is_read(model_id: &str, query: &str) -> bool {
+pub(crate) fn can_read(model_id: &str, query: &str) -> bool {
     model_id != BuiltInModel::English.id() || !query.chars().any(is_cjk)
 }
 
@@ -93,15 +93,15 @@ const BACKGROUND: usize = 10;
 const DEPTH: usize = 50;
 
 impl Cosines {
-    /// For a query and the passages nearest to it, best first.
-    pub fn of(model_id: &str, query: &str, nearest: &[Match]) -> Self {
+    /// Chooses how to read the cosines of a query; `nearest` are the passages nearest to it, best first.
+    pub fn new(model_id: &str, query: &str, nearest: &[Match]) -> Self {
         if model_id == BuiltInModel::Multilingual.id() {
             return Self {
                 floor: UNRELATED,
                 curves: Curves::Multilingual,
             };
         }
-        let is_known = model_id == BuiltInModel::English.id() && is_read(model_id, query);
+        let is_known = model_id == BuiltInModel::English.id() && can_read(model_id, query);
         let floor = nearest
             .iter()
             .take(DEPTH)
@@ -114,7 +114,7 @@ impl Cosines {
         }
     }
 
-    /// From 0 for unrelated to 1.
+    /// Scales a cosine: 0 for unrelated texts, 1 at most.
     pub fn read(self, cosine: f64) -> f64 {
         ((cosine - self.floor) / (1.0 - self.floor)).clamp(0.0, 1.0)
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_better_measure_is_never_less_likely() {
-        let all = [By::Meaning, By::Words, By::Both].into_iter();
+        let all = [RankBasis::Meaning, RankBasis::Words, RankBasis::Both].into_iter();
         let all = all.flat_map(|by| [(by, Curves::English), (by, Curves::Multilingual)]);
         for (by, curves) in all {
             let curve: Vec<f64> = (0..=100)
@@ -144,17 +144,17 @@ mod tests {
             share: Some(0.4),
             meaning: None,
         };
-        assert!((By::Both.measure(words) - 0.4).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(words) - 0.4).abs() < 1e-12);
         let both = Sides {
             meaning: Some(0.6),
             ..words
         };
-        assert!((By::Both.measure(both) - 0.5).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(both) - 0.5).abs() < 1e-12);
         let meaning = Sides {
             share: None,
             ..both
         };
-        assert!((By::Both.measure(meaning) - 0.3).abs() < 1e-12);
-        assert!((By::Meaning.measure(meaning) - 0.6).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(meaning) - 0.3).abs() < 1e-12);
+        assert!((RankBasis::Meaning.measure(meaning) - 0.6).abs() < 1e-12);
     }
 }

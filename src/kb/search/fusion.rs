@@ -15,7 +15,7 @@
 pub(crate) struct Sides {
     /// BM25 as a share of a full match; `None` when the words did not bring it.
     pub share: Option<f64>,
-    /// From 0 for unrelated to 1; `None` while it has no vector.
+    /// The scaled cosine, 0 for unrelated texts and 1 at most; `None` while the passage has no vector.
     pub meaning: Option<f64>,
 }
 

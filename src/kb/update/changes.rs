@@ -26,11 +26,11 @@ pub enum Changes {
     Files(Vec<PathBuf>),
 }
 
-/// What the last update that ended well passed over; nothing where the last one did not.
+/// The files that the last update skipped; nothing where it did not end well.
 #[derive(Debug, Default)]
-pub(crate) struct PassedOver(Mutex<Option<Vec<Skipped>>>);
+pub(crate) struct SkippedFiles(Mutex<Option<Vec<Skipped>>>);
 
-impl PassedOver {
+impl SkippedFiles {
     pub fn take(&self) -> Option<Vec<Skipped>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -64,7 +64,7 @@ pub(super) fn look_at(
     known: &dyn Reader,
     limits: Limits<'_>,
 ) -> Result<Option<SeenFiles>, KbError> {
-    let Some(sources) = named(roots, paths) else {
+    let Some(sources) = source_names(roots, paths) else {
         return Ok(None);
     };
     let names: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -97,8 +97,8 @@ pub(super) fn look_at(
     Ok(Some(seen))
 }
 
-/// What evidence calls these; `None` where one of them cannot be named by what it says itself.
-fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
+/// The names of these files as evidence; `None` where one of them cannot be named by its path alone.
+fn source_names(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     if paths.len() > MOST {
         return None;
     }
@@ -110,7 +110,7 @@ fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     named.collect()
 }
 
-/// Not that it, or the folder it was in, could not be asked for.
+/// Whether a file is gone, and not only its folder or the access to it.
 fn is_gone(kind: ErrorKind, path: &Path) -> bool {
     let folder_is_there = || path.parent().is_some_and(Path::is_dir);
     kind == ErrorKind::NotFound && folder_is_there()

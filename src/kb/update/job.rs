@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::changes::PassedOver;
+use super::changes::SkippedFiles;
 use crate::agent::ports::{BulkPriority, Embedder};
 use crate::domain::LineRange;
 use crate::kb::budget::ByteBudget;
@@ -14,7 +14,7 @@ use crate::kb::source::Roots;
 use crate::kb::source::Skipped;
 use crate::kb::source::TextCache;
 
-/// For what is not stopped.
+/// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How far an update is.
@@ -57,7 +57,7 @@ pub struct UpdateReport {
     pub documents: usize,
     /// Chunks in the index now.
     pub chunks: usize,
-    /// Those of them that are found by their words only.
+    /// Chunks that are found by their words only.
     pub words_only: usize,
     /// Chunks embedded by this update.
     pub embedded: usize,
@@ -74,7 +74,7 @@ pub struct UpdateReport {
 /// A document that was not read to its last word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingText {
-    /// As evidence names it.
+    /// Its file, as evidence names it.
     pub path: String,
     /// What is missing, a sentence each.
     pub missing: Vec<String>,
@@ -92,7 +92,7 @@ pub struct Unembedded {
 }
 
 /// Passages that the embedding refuses, by the keys of their chunks.
-pub(crate) type Refused = HashMap<ChunkKey, Unembedded, KeyHash>;
+pub(crate) type RefusedChunks = HashMap<ChunkKey, Unembedded, KeyHash>;
 
 /// One update.
 pub(crate) struct Job<'a> {
@@ -100,14 +100,14 @@ pub(crate) struct Job<'a> {
     pub store: &'a dyn Store,
     pub texts: &'a TextCache,
     pub embedder: &'a dyn Embedder,
-    pub passed_over: &'a PassedOver,
+    pub skipped_files: &'a SkippedFiles,
     /// What documents on their way into the index may take of the memory.
     pub budget: &'a ByteBudget,
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Ends it as soon as can be.
     pub stop: &'a AtomicBool,
     /// What this process has found to be refused.
-    pub refused: &'a Mutex<Refused>,
+    pub refused: &'a Mutex<RefusedChunks>,
     /// How its embedding shares the cores.
     pub priority: BulkPriority,
     /// Ends an embedding as soon as something has been embedded.
@@ -120,11 +120,11 @@ impl Job<'_> {
             .is_some_and(|pause| pause.load(Ordering::Relaxed))
     }
 
-    pub(super) fn refused(&self) -> MutexGuard<'_, Refused> {
+    pub(super) fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For a call to the index that begins now.
+    /// The limits of a call to the index that begins now.
     pub fn limits(&self) -> Limits<'_> {
         Limits::of_a_call(self.stop)
     }

@@ -228,7 +228,7 @@ mod tests {
         let document = |n: usize| {
             let chunks: Vec<ChunkEntry> = (0..n)
                 .map(|at| ChunkEntry {
-                    key: ChunkKey::of("", &format!("{n} {at}")),
+                    key: ChunkKey::from_text("", &format!("{n} {at}")),
                     lines: LineRange {
                         start: at + 1,
                         end: at + 3,

@@ -153,7 +153,7 @@ impl EmbeddedStore {
         Ok(fresh)
     }
 
-    pub(crate) fn held(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
+    pub(crate) fn acquire(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 }

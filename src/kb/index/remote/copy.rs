@@ -13,7 +13,7 @@ use super::links::{keys_of_links, written_links};
 use super::server::Connection;
 use super::slips;
 use crate::kb::error::KbError;
-use crate::kb::index::document::Incoming;
+use crate::kb::index::document::NewDocument;
 use crate::kb::index::limits::Limits;
 use crate::kb::index::matches::ChunkId;
 use crate::kb::index::tokens;
@@ -23,7 +23,7 @@ pub(super) fn copy_documents(
     connection: &mut Connection,
     space: i32,
     first: i64,
-    documents: &[Incoming],
+    documents: &[NewDocument],
     limits: Limits<'_>,
 ) -> Result<(), KbError> {
     let statement = format!(
@@ -67,7 +67,7 @@ pub(super) fn copy_documents(
 pub(super) fn copy_chunks(
     connection: &mut Connection,
     space: i32,
-    (first, documents): (i64, &[Incoming]),
+    (first, documents): (i64, &[NewDocument]),
     (terms, average): (&[ChunkTerms], f64),
     limits: Limits<'_>,
 ) -> Result<(), KbError> {
@@ -122,7 +122,7 @@ pub(super) fn copy_chunks(
     connection.call(limits, async |client| {
         let mut rows = pin!(writer(client, &statement, &types).await?);
         for ((id, _), terms) in numbered.iter().zip(terms) {
-            let row = TermRow::of(terms, average);
+            let row = TermRow::new(terms, average);
             rows.as_mut()
                 .write(&[
                     id,

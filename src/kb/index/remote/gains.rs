@@ -13,7 +13,7 @@ use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 use super::schema::TERM_IDS;
 use crate::kb::index::tokens;
 
-/// Of BM25, as the embedded engine has them.
+/// The parameters of BM25, as the embedded engine has them.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// A passage of average length that holds every term of the query this often counts as a full
@@ -30,13 +30,13 @@ pub(super) fn term_id(term: &str) -> i32 {
 /// The terms of a chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ChunkTerms {
-    /// How often each stands there.
+    /// How often each term occurs.
     pub frequencies: HashMap<String, u32>,
     /// How many there are in all, rounded as the embedded engine rounds it.
     pub length: u32,
 }
 
-/// Takes chunks apart.
+/// Splits chunks into terms.
 pub(super) struct TermReader(TextAnalyzer);
 
 impl TermReader {
@@ -44,7 +44,7 @@ impl TermReader {
         Self(tokens::analyzer())
     }
 
-    /// Of a document's chunks, each with its heading.
+    /// Counts the terms of each chunk of a document; a chunk is a heading and a text.
     pub fn read(&mut self, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
         let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
         let marked = chunks
@@ -82,8 +82,8 @@ pub(super) struct TermRow {
 }
 
 impl TermRow {
-    /// Of a chunk's terms, in a space whose chunks have that many terms on average.
-    pub fn of(terms: &ChunkTerms, average: f64) -> Self {
+    /// Makes the row of a chunk in a space whose chunks have `average` terms.
+    pub fn new(terms: &ChunkTerms, average: f64) -> Self {
         let mut by_id: BTreeMap<i32, u32> = BTreeMap::new();
         for (term, frequency) in &terms.frequencies {
             *by_id.entry(term_id(term)).or_default() += frequency;
@@ -105,16 +105,15 @@ fn gain(frequency: f64, length: f64, average: f64) -> f64 {
     (1.0 + K1) * frequency / (frequency + norm)
 }
 
-/// What is searched for one word of a query: terms with what a match counts, of which the best
-/// counts.
+/// What is searched for one word of a query: terms with weights, of which the best counts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SoughtWord {
-    /// As the query has it.
+pub(super) struct SearchTerm {
+    /// The word as the query has it.
     pub asked: String,
-    /// With weight and how many chunks hold each.
+    /// Each term with its weight and how many chunks hold it.
     pub terms: Vec<(String, f64, u64)>,
-    /// Of the best of them, or the one that most hold of several spellings and stems, which count as
-    /// one term; `None` when it need not be in a full match.
+    /// How many chunks hold the best of the terms, or the most frequent of several spellings and stems,
+    /// which count as one term; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
     /// Whether they stand for a word that the index does not have.
     pub is_corrected: bool,
@@ -135,21 +134,21 @@ impl SpaceStatistics {
     }
 
     /// The score of a full match.
-    pub fn full_match(self, sought: &[SoughtWord]) -> f64 {
+    pub fn full_match(self, terms: &[SearchTerm]) -> f64 {
         let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let doc_freq = sought.iter().filter_map(|word| word.doc_freq);
+        let doc_freq = terms.iter().filter_map(|word| word.doc_freq);
         doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
     }
 
     /// The score of a chunk that has these terms so often.
     pub fn score(
         self,
-        sought: &[SoughtWord],
+        terms: &[SearchTerm],
         (ids, frequencies): (&[i32], &[i16]),
         length: u32,
     ) -> f64 {
         let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
-        let of_word = |word: &SoughtWord| {
+        let of_word = |word: &SearchTerm| {
             let shared = word.doc_freq.filter(|_| !word.is_corrected);
             let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
                 let at = ids.binary_search(&term_id(term)).ok()?;
@@ -159,7 +158,7 @@ impl SpaceStatistics {
             };
             word.terms.iter().filter_map(of_term).fold(0.0, f64::max)
         };
-        sought.iter().map(of_word).sum()
+        terms.iter().map(of_word).sum()
     }
 }
 
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(terms.frequencies["kiln"], 3);
         assert_eq!(terms.frequencies["proj-7"], 1);
         assert!(!terms.frequencies.contains_key("the"));
-        let row = TermRow::of(terms, 5.0);
+        let row = TermRow::new(terms, 5.0);
         assert!(row.ids.is_sorted_by(|a, b| a < b));
         assert_eq!(row.ids.len(), terms.frequencies.len());
         let at = row.ids.binary_search(&term_id("kiln")).unwrap();

@@ -10,7 +10,7 @@ use crate::kb::index::limits::Limits;
 /// Making the indexes of a large space takes a while.
 const INDEXING: Duration = Duration::from_hours(6);
 
-/// Those of [`schema::make_space_indexes`].
+/// Whether the indexes of [`schema::make_space_indexes`] exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Indexes {
     Made,

@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::Type;
 
-use super::server::{Connection, Typed};
+use super::server::{Connection, TypedValue};
 use crate::kb::error::KbError;
 use crate::kb::index::document::LocalStamp;
 use crate::kb::index::limits::Limits;
@@ -37,7 +37,7 @@ pub(super) fn note_stamps(
             modified = excluded.modified, changed = excluded.changed, inode = excluded.inode,
             reliable = excluded.reliable"
     );
-    let values: [Typed<'_>; 7] = [
+    let values: [TypedValue<'_>; 7] = [
         (machine, Type::TEXT),
         (&sources, Type::TEXT_ARRAY),
         (&sizes, Type::INT8_ARRAY),

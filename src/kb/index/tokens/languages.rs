@@ -154,7 +154,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| (SHORTEST..=LONGEST).contains(&word.chars().count()))
 }
 
-/// Of a script with spaces.
+/// Whether a character is a letter or mark of a script with spaces.
 fn is_letter(c: char) -> bool {
     (c.is_alphabetic() || is_combining_mark(c)) && !is_unspaced(c)
 }

@@ -30,7 +30,7 @@ impl Role {
         }
     }
 
-    pub(super) fn of(length: usize) -> Self {
+    pub(super) fn from_length(length: usize) -> Self {
         match length {
             1 => Self::Word,
             2 => Self::Joined,

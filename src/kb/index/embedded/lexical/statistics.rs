@@ -12,10 +12,10 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
-use super::near_terms::{Sought, alive_doc_freq};
+use super::near_terms::{SearchTerm, alive_doc_freq};
 use crate::kb::error::KbError;
 
-/// Tantivy's own.
+/// The parameters of BM25, as tantivy has them.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// A passage of average length that holds every term of the query this often counts as a full
@@ -33,11 +33,11 @@ pub(super) struct Statistics<'a> {
 
 impl<'a> Statistics<'a> {
     /// Counts for these terms of a field; `counted` keeps how many tokens that has.
-    pub fn of(
+    pub fn new(
         searcher: &'a Searcher,
         field: Field,
         counted: &OnceLock<u64>,
-        sought: &[Sought],
+        search_terms: &[SearchTerm],
     ) -> Result<Self, KbError> {
         let tokens = if let Some(tokens) = counted.get() {
             *tokens
@@ -45,8 +45,8 @@ impl<'a> Statistics<'a> {
             let tokens = tokens(searcher, field)?;
             *counted.get_or_init(|| tokens)
         };
-        let mut doc_freq = HashMap::with_capacity(sought.len());
-        for word in sought {
+        let mut doc_freq = HashMap::with_capacity(search_terms.len());
+        for word in search_terms {
             for (term, _) in word.terms() {
                 let held = match word.shared_doc_freq() {
                     Some(held) => held,
@@ -68,9 +68,9 @@ impl<'a> Statistics<'a> {
     /// The score of a full match. Terms that no chunk holds count as the rarest of all, so that a
     /// base that knows nothing of the query's main words cannot come near it; corrected ones weigh
     /// less than they count here.
-    pub fn full_match(&self, sought: &[Sought]) -> f64 {
+    pub fn full_match(&self, search_terms: &[SearchTerm]) -> f64 {
         let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let doc_freq = sought.iter().filter_map(|sought| sought.doc_freq);
+        let doc_freq = search_terms.iter().filter_map(|term| term.doc_freq);
         doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
     }
 
@@ -78,7 +78,7 @@ impl<'a> Statistics<'a> {
     /// precision; of the terms that stand for one word the best counts.
     pub fn exact_scores(
         &self,
-        sought: &[Sought],
+        search_terms: &[SearchTerm],
         rows: &[DocAddress],
     ) -> Result<Vec<f64>, KbError> {
         let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
@@ -90,11 +90,11 @@ impl<'a> Statistics<'a> {
             let index = segment.inverted_index(self.field)?;
             let first = scores.len();
             scores.resize(first + of_segment.len(), 0.0);
-            for word in sought {
+            for word in search_terms {
                 best.clear();
                 best.resize(of_segment.len(), 0.0);
                 for (term, weight) in word.terms() {
-                    let idf = weight * self.idf(self.held(term));
+                    let idf = weight * self.idf(self.known_doc_freq(term));
                     let postings = index
                         .read_postings(term, IndexRecordOption::WithFreqs)
                         .map_err(tantivy::TantivyError::from)?;
@@ -122,7 +122,7 @@ impl<'a> Statistics<'a> {
         Ok(scores)
     }
 
-    fn held(&self, term: &Term) -> u64 {
+    fn known_doc_freq(&self, term: &Term) -> u64 {
         self.doc_freq.get(term).copied().unwrap_or(0)
     }
 
@@ -150,7 +150,7 @@ impl Bm25StatisticsProvider for Statistics<'_> {
     }
 }
 
-/// By the lengths that the scores go by, which are rounded.
+/// Counts the tokens of a field, by the rounded lengths that the scores use.
 fn tokens(searcher: &Searcher, field: Field) -> tantivy::Result<u64> {
     let mut tokens = 0;
     for segment in searcher.segment_readers() {
