@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::iter;
 
 use blocks::Block;
-use limits::TARGET_BYTES;
+use cut::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
@@ -18,12 +18,11 @@ use crate::text::{front_matter, stem};
 
 mod blocks;
 mod cut;
-mod limits;
 mod org;
 mod outline;
 mod rst;
 
-pub(super) use limits::MAX_BYTES;
+pub(super) use cut::MAX_BYTES;
 pub(crate) use outline::Outline;
 
 /// Names of files that say where a file stands, not what it is about.

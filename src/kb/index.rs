@@ -32,7 +32,7 @@ pub(crate) use names::{DocumentName, matches as matching_names};
 #[cfg(test)]
 pub(crate) use port::Counts;
 pub use port::Lease;
-pub(crate) use port::{Administration, Batch, Reader, Store, VectorBatch};
+pub(crate) use port::{Administration, Batch, Reader, Store, VectorBatch, for_each_document};
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
+use super::index::for_each_document;
 use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
-use super::pages::for_each_document;
 use super::source::{Roots, Sources};
 use super::source::{SourceFile, Walked, walk};
 use super::source::{TextCache, cache};

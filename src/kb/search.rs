@@ -2,23 +2,20 @@
 
 mod calibration;
 mod fragments;
-mod fusion;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
 use super::error::KbError;
-use super::grep::GrepPassage;
+use super::grep::{GrepPassage, not_empty};
 use super::index::{ChunkId, FetchOptions, LexicalMatches, Match, Passage, Reader, Within};
 use super::index::{rewritten, tokens};
-use super::query::not_empty;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 use crate::threads;
-use calibration::{Cosines, RankBasis};
+use calibration::{Cosines, RankBasis, Sides, share};
 use fragments::RankedMatch;
-use fusion::{Sides, share};
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;

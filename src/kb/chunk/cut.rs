@@ -6,8 +6,10 @@
 
 use std::collections::HashSet;
 
-use super::limits::{MAX_BYTES, TARGET_BYTES};
-
+/// The size, in bytes, that a chunk grows to.
+pub(super) const TARGET_BYTES: usize = 1100;
+/// The most bytes of a chunk.
+pub(crate) const MAX_BYTES: usize = 1500;
 /// How much of a part the next one repeats, at most.
 const OVERLAP_BYTES: usize = 150;
 

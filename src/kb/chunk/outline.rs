@@ -140,9 +140,9 @@ impl<'d> Outline<'d> {
             let (first, last) = (&self.units[first], &self.units[last]);
             (start.min(first.start), end.max(last.end))
         });
-        let led = self.led(first, last, blocks);
-        let around = self.around((first, last), own, led);
-        let widest = [whole, Some(around), Some(led)];
+        let with_lead = self.with_lead(first, last, blocks);
+        let around = self.around((first, last), own, with_lead);
+        let widest = [whole, Some(around), Some(with_lead)];
         let widest = widest.into_iter().flatten().find(|range| fits(*range));
         let (start, end) = widest.unwrap_or(blocks);
         LineRange {
@@ -238,7 +238,8 @@ impl<'d> Outline<'d> {
     }
 
     /// These lines with the sentence that leads to the first unit and what the last one leads to.
-    fn led(&self, first: usize, last: usize, (start, end): (usize, usize)) -> (usize, usize) {
+    fn with_lead(&self, first: usize, last: usize, blocks: (usize, usize)) -> (usize, usize) {
+        let (start, end) = blocks;
         let leads = |at: usize| {
             let (unit, next) = (self.units.get(at)?, self.units.get(at + 1)?);
             let is_led = matches!(next.kind, UnitKind::List | UnitKind::Table | UnitKind::Code);
@@ -260,10 +261,11 @@ impl<'d> Outline<'d> {
     /// These lines with the whole units of the same section that `own` shows around them.
     fn around(
         &self,
-        (first, last): (usize, usize),
+        units: (usize, usize),
         own: LineRange,
-        (start, end): (usize, usize),
+        blocks: (usize, usize),
     ) -> (usize, usize) {
+        let ((first, last), (start, end)) = (units, blocks);
         let above = self.units[..first].iter().rev();
         let above = above
             .take_while(|unit| {

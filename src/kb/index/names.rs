@@ -17,7 +17,7 @@ use crate::text::{is_cjk, spaced, stem, without_extension};
 
 /// The shortest name that is corrected, in characters; shorter ones have too many neighbours.
 const MIN_CHARS_FOR_SLIP: usize = 4;
-/// From this length on, in characters, two letters may be wrong.
+/// Two letters may be wrong in names of this many characters and more.
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
 /// What a document is called.

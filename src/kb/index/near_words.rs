@@ -12,7 +12,7 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 
 /// Shorter words have too many neighbours.
 const SHORTEST: usize = 4;
-/// From this length on, in characters, two edits are allowed.
+/// Words of this many characters and more may have two edits.
 const LONG: usize = 8;
 /// How many terms may stand for one word.
 const MOST: usize = 3;

@@ -6,6 +6,7 @@
 //! relies on no more than that. `embedded` is the engine in the data folder.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::chunk_key::ChunkKey;
@@ -228,4 +229,25 @@ pub(crate) trait VectorBatch {
 
     /// Forgets all vectors.
     fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
+}
+
+/// The number of documents in one answer of the index.
+const PAGE: usize = 4096;
+
+/// Calls `each` with every document, in the order of their names, a page at a time.
+pub(crate) fn for_each_document(
+    reader: &dyn Reader,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Arc<Document>),
+) -> Result<(), KbError> {
+    let mut last: Option<Arc<Document>> = None;
+    loop {
+        let after = last.as_ref().map(|document| document.source.as_str());
+        let page = reader.page(after, PAGE, Limits::of_a_call(stop))?;
+        page.iter().for_each(&mut each);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+        last = page.into_iter().next_back();
+    }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::job::Job;
 use crate::kb::error::KbError;
-use crate::kb::index::{Document, Reader};
-use crate::kb::pages::for_each_document;
+use crate::kb::index::{Document, Reader, for_each_document};
 use crate::kb::source::{SourceFile, Walked};
 
 /// The differences between the files and the index.

@@ -198,7 +198,7 @@ pub(crate) struct LexicalView {
 /// What a search found.
 #[derive(Debug, Default)]
 pub(crate) struct RowMatches {
-    /// At least as many rows as asked for, with their scores, where there are as many.
+    /// The rows with their scores: at least as many as asked for, where there are as many.
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.
     pub full: f64,

@@ -11,15 +11,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::types::Type;
 
-use super::copy::{copy_chunks, copy_documents, copy_terms};
+use super::copy::{copy_chunks, copy_documents, copy_terms, note_stamps};
 use super::gains::TermReader;
-use super::order::{Indexes, put_in_order};
 use super::rights::WriteRight;
 use super::schema;
 use super::server::{Connection, TypedValue};
 use super::space::{Commit, Space};
 use super::space_reader::RemoteReader;
-use super::stamps::note_stamps;
 use crate::kb::error::KbError;
 use crate::kb::index::document::{LocalStamp, NewDocument};
 use crate::kb::index::limits::Limits;
@@ -51,7 +49,7 @@ struct Difference {
     documents: i64,
     chunks: i64,
     tokens: i64,
-    /// By how much the number of chunks that hold each term grows.
+    /// The growth of the number of chunks that hold each term.
     held: HashMap<String, i64>,
 }
 
@@ -401,5 +399,44 @@ impl Batch for RemoteBatch {
 impl Drop for RemoteBatch {
     fn drop(&mut self) {
         self.connection.give_back_rights();
+    }
+}
+
+/// Making the indexes of a large space takes a while.
+const INDEXING: Duration = Duration::from_hours(6);
+
+/// Whether the indexes of [`schema::make_space_indexes`] exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Indexes {
+    Made,
+    Missing,
+}
+
+/// Makes the indexes of a space that are missing, and lets the server plan anew after a large change.
+/// Only the owner of the tables may; for others all is there and found, if more slowly.
+fn put_in_order(
+    connection: &mut Connection,
+    space: i32,
+    (indexes, is_large): (Indexes, bool),
+    limits: Limits<'_>,
+) -> Result<(), KbError> {
+    let mut missing = String::new();
+    if indexes == Indexes::Missing {
+        missing += &schema::make_space_indexes(space);
+    }
+    if is_large {
+        missing += &schema::analyze_space(space);
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
+    match connection.execute(&missing, patience) {
+        Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
+        Err(error) => {
+            tracing::info!(%error, "the tables of a space are not put in order");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }
