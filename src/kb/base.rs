@@ -27,7 +27,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// How long the leadership in keeping an index up to date lasts without being renewed.
 pub const LEASE: Duration = Duration::from_mins(2);
 
-/// The limits of a call that is not stopped.
+/// The limits of a call that nobody stops.
 pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
@@ -37,7 +37,7 @@ pub(super) fn call() -> Limits<'static> {
 pub struct SharedStore {
     /// The address without the password.
     pub address: String,
-    /// What the base is called there.
+    /// The name of the base there.
     pub space: String,
 }
 
@@ -67,9 +67,9 @@ impl KnowledgeBase {
         self.shared.as_ref()
     }
 
-    /// The same base, whose documents are taken apart by processes of `program`, which is
-    /// kb-agent itself: a document that was made to do harm ends one of those and nothing else.
-    /// Without this it happens on threads, which cannot be stopped and share our memory.
+    /// Lets processes of `program`, which is kb-agent itself, parse the documents: a malicious document
+    /// can then only end its own process. Without this, documents are parsed on threads, which cannot
+    /// be stopped and share our memory.
     #[must_use]
     pub fn reading_by(mut self, program: Option<&Path>) -> Self {
         if let Some(program) = program {
@@ -78,7 +78,7 @@ impl KnowledgeBase {
         self
     }
 
-    /// The same base, which has the text of scans and pictures recognised.
+    /// Lets the base recognise the text of scans and pictures.
     #[must_use]
     pub fn recognising(mut self, recognition: Option<TextRecognition>) -> Self {
         if let Some(recognition) = recognition {
@@ -289,7 +289,7 @@ impl KnowledgeBase {
         self.roots.unused_patterns()
     }
 
-    /// What to call it: the folders' names, or the space of the store.
+    /// Its name for people: the folders' names, or the space of the store.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -299,8 +299,8 @@ impl KnowledgeBase {
         !self.roots.is_empty()
     }
 
-    /// What the index holds now; what it held last while it cannot be asked. Blocks where the base
-    /// is shared: the store is asked.
+    /// The counts of the index; the last known ones while it cannot be asked. Blocks where the base is
+    /// shared: the store is asked.
     pub fn status(&self) -> KbStatus {
         let reader = self.reader();
         let now = || -> Result<KbStatus, KbError> {
@@ -371,7 +371,7 @@ impl KnowledgeBase {
         }
     }
 
-    /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
+    /// The hits of [`SearchMode::Grep`], and how the query was read. Blocks.
     pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
         let (passages, read_as) =
             grep::grep(&self.roots, &self.texts, query, k, Within::all(&NEVER))?;

@@ -74,7 +74,7 @@ impl ByteBudget {
         })
     }
 
-    /// What is reserved now.
+    /// The bytes that are reserved now.
     #[cfg(test)]
     pub fn reserved(&self) -> u64 {
         self.0.state().reserved

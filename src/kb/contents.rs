@@ -16,7 +16,7 @@ const BELOW: &str = " > ";
 /// What the index holds of one folder or file that the base is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStatus {
-    /// Where it is.
+    /// The path of the folder or file.
     pub path: PathBuf,
     /// Documents indexed.
     pub documents: usize,

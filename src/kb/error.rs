@@ -35,7 +35,7 @@ pub enum KbError {
     },
     /// A link stands in the place of a folder of the index, and is not followed.
     Link(io::Error),
-    /// What is on disk is broken or of another version: only making it anew helps.
+    /// The files are broken or of another version: only making them anew helps.
     Damaged(String),
     /// The lexical index failed, which says nothing about what is on disk.
     Lexical(String),
@@ -64,7 +64,7 @@ impl fmt::Display for KbError {
 }
 
 impl KbError {
-    /// What is wrong, and what to do about it.
+    /// The error in words, and what to do about it.
     pub fn trouble(&self) -> Trouble {
         match self {
             Self::NoRoots => Trouble::new("no knowledge base was named", "give a folder or a file"),

@@ -26,9 +26,9 @@ pub struct Inspection {
     pub name: String,
     /// The folder of the index.
     pub home: PathBuf,
-    /// What this version calls its format.
+    /// The name of this version's format.
     pub format: String,
-    /// What is there.
+    /// The state of the index.
     pub state: IndexState,
     /// Whether another process changes documents at this moment.
     pub is_written: bool,
@@ -38,29 +38,29 @@ pub struct Inspection {
     pub files: usize,
     /// Files that are not part of the index, and will not be.
     pub left_out: usize,
-    /// What other versions of the program keep beside it.
+    /// The folders of other versions of the program beside it.
     pub others: Vec<OtherVersion>,
-    /// What is wrong with the vectors of the model.
+    /// The damage to the vectors of the model, if there is any.
     pub damaged_vectors: Option<String>,
 }
 
 /// A folder that another version of the program has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherVersion {
-    /// What it is called.
+    /// The name of the folder.
     pub name: String,
     /// Bytes of its files.
     pub size: u64,
 }
 
-/// What is in the folder of an index.
+/// The state of the folder of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexState {
     /// Nothing yet.
     Missing,
-    /// Only what other versions of the program made, by the names of their formats.
+    /// Indexes of other versions of the program only, by the names of their formats.
     OtherFormat(Vec<String>),
-    /// What cannot be read and is made anew; says why.
+    /// An index that cannot be read and is made anew, with the reason.
     Damaged(String),
     /// An index.
     Ready(Indexed),

@@ -141,7 +141,7 @@ impl KnowledgeBase {
     }
 }
 
-/// What is meant more plainly; both where they are equally so.
+/// The sources with the smaller distance; both where the distances are equal.
 fn nearer(a: NameMatches, b: NameMatches) -> Vec<String> {
     if b.sources.is_empty() || (!a.sources.is_empty() && a.distance < b.distance) {
         return a.sources;

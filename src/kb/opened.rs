@@ -33,12 +33,12 @@ impl Opened {
         })
     }
 
-    /// What it was called when it was opened.
+    /// Its path when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How large it was when it was opened, and when it was changed.
+    /// Its metadata when it was opened.
     pub fn meta(&self) -> &Metadata {
         &self.meta
     }

@@ -51,9 +51,9 @@ pub struct Hit {
     pub text: String,
     /// How likely it is relevant; of grep, the share of the query's words that it holds.
     pub score: Score,
-    /// What that measure was made of.
+    /// The measurements that the score was computed from.
     pub measured: Measured,
-    /// Its place in this list, from 1.
+    /// Its position in the list of hits, from 1.
     pub rank: usize,
 }
 
@@ -370,9 +370,9 @@ fn rank(
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// What stands for the meaning of passages that have no vector yet, beside others that have one:
-/// the mean of those that the words brought too, else the best there is. Their words alone would
-/// be weighed against words and meaning of the others.
+/// The cosine that is assumed for passages without a vector, where others have one: the mean of those
+/// that the words found too, else the best. Otherwise their words alone would compete with words and
+/// meaning of the others.
 fn usual_meaning(candidates: &[SearchCandidate], cosines: Cosines) -> Option<f64> {
     let known = |only_by_words: bool| {
         let known = candidates

@@ -59,7 +59,7 @@ struct WatchState {
     /// A folder of the base is not there.
     missing: bool,
     returned: Option<Instant>,
-    /// What has not been reported yet.
+    /// Notices that were not shown yet.
     notices: VecDeque<String>,
     /// The barred folders that have been reported.
     reported: BTreeSet<PathBuf>,
@@ -94,7 +94,7 @@ impl Watch {
         }
     }
 
-    /// What a person should know about the watching and has not been shown yet, a line at a time.
+    /// Takes the next notice about the watching that was not shown yet.
     pub fn notice(&self) -> Option<String> {
         self.watching().notices.pop_front()
     }
@@ -164,7 +164,7 @@ impl Watch {
         watching.polling.is_some() || watching.watch_all()
     }
 
-    /// What of the events may concern the base.
+    /// Selects the events that may concern the base.
     fn sift(&self, events: PendingEvents) -> Option<Changes> {
         let mut watching = self.watching();
         if let Some(error) = &events.broken {

@@ -34,8 +34,8 @@ pub struct DocumentReader {
 }
 
 impl DocumentReader {
-    /// Over these folders and files. What is slow to take apart is kept with their index below
-    /// `index_home`; it is taken apart by processes of `program`, see [`KnowledgeBase::reading_by`].
+    /// Opens these folders and files. Texts that are slow to extract are cached with their index below
+    /// `index_home`; processes of `program` extract them, see [`KnowledgeBase::reading_by`].
     pub fn open(
         sources: impl Into<Sources>,
         index_home: &Path,
@@ -49,7 +49,7 @@ impl DocumentReader {
         Ok(Self { roots, texts })
     }
 
-    /// [`KnowledgeBase::whole_document`] of these.
+    /// Reads a document as [`KnowledgeBase::whole_document`] does.
     pub fn whole_document(
         &self,
         source: &str,
@@ -71,12 +71,12 @@ impl KnowledgeBase {
     }
 }
 
-/// Empty lines between two passages; more are no document's.
+/// The most empty lines between two passages; no document has more.
 const MOST_BETWEEN: usize = 1_000_000;
 
 impl KnowledgeBase {
-    /// What the index that is shared with others has of a document whose file is not on this machine:
-    /// its passages by their lines. `None` where the index is not shared or has no such document.
+    /// The text of a document whose file is not on this machine, put together from its passages in the
+    /// shared index. `None` where the index is not shared or has no such document.
     pub(crate) fn stored_document(
         &self,
         source: &str,

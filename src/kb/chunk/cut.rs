@@ -10,7 +10,7 @@ use std::collections::HashSet;
 pub(super) const TARGET_BYTES: usize = 1100;
 /// The most bytes of a chunk.
 pub(crate) const MAX_BYTES: usize = 1500;
-/// How much of a part the next one repeats, at most.
+/// The most bytes of a part that the next one repeats.
 const OVERLAP_BYTES: usize = 150;
 
 /// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the

@@ -29,7 +29,7 @@ struct PassageSize {
     bytes: usize,
 }
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnitKind {
     Metadata,
@@ -47,7 +47,7 @@ struct Unit {
     start: usize,
     end: usize,
     path: Vec<String>,
-    /// Counts the sections of the document.
+    /// The number of its section in the document.
     section: usize,
 }
 
@@ -151,8 +151,8 @@ impl<'d> Outline<'d> {
         }
     }
 
-    /// The first and the last unit that these lines touch. Of metadata that only names the document,
-    /// what the document begins with.
+    /// The first and the last unit that these lines touch. Metadata that only names the document is
+    /// replaced by the beginning of the text.
     fn units_of(&self, lines: LineRange) -> Option<(usize, usize)> {
         let first = self
             .units
@@ -228,7 +228,8 @@ impl<'d> Outline<'d> {
             .unwrap_or(core)
     }
 
-    /// Only of code half says little: what else is long is cut between items, rows and lines.
+    /// Whether a unit is never cut. Half of a code block says little; other long units are cut between
+    /// items, rows and lines.
     fn is_shown_whole(&self, unit: &Unit) -> bool {
         let most = match unit.kind {
             UnitKind::Code => LARGEST_BLOCK,

@@ -28,7 +28,7 @@ pub struct GrepPassage {
     pub score: Score,
 }
 
-/// What a query was taken for.
+/// How a query was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadAs {
     /// Words, any of which may match.

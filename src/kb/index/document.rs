@@ -66,7 +66,7 @@ pub(crate) struct NewDocument {
     pub reservation: Reservation,
 }
 
-/// What an index has at a path.
+/// The contents of an index at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PathContents {
     /// The document of that name.

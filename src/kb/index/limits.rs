@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use crate::agent::ports::{Caller, WaitSink};
 use crate::kb::error::KbError;
 
-/// No answer of an index is waited for longer: an engine on another machine may never give one.
+/// The longest wait for an answer of an index: an engine on another machine may never give one.
 const LONGEST_CALL: Duration = Duration::from_mins(2);
 
 /// The number of items in a piece, which take no noticeable time.
 const PIECE: usize = 4096;
 
-/// What ends a call to an index before its result: a stop, and a deadline.
+/// Ends a call to an index before its result: by a stop flag, and by a deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
     stop: &'a AtomicBool,
@@ -64,12 +64,12 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// What a search keeps within.
+/// The documents that a search is limited to, and its caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Within<'a> {
     /// These documents; `None` for all.
     pub(crate) documents: Option<&'a HashSet<String>>,
-    /// It ends as [`KbError::Stopped`] soon after this is raised.
+    /// The search ends as [`KbError::Stopped`] soon after this is raised.
     pub(crate) stop: &'a AtomicBool,
     waits: Option<&'a WaitSink>,
 }

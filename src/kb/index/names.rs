@@ -20,7 +20,7 @@ const MIN_CHARS_FOR_SLIP: usize = 4;
 /// Two letters may be wrong in names of this many characters and more.
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
-/// What a document is called.
+/// The names of a document.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DocumentName<'d> {
     /// Its file, as evidence names it.

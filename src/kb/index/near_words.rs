@@ -16,10 +16,10 @@ const SHORTEST: usize = 4;
 const LONG: usize = 8;
 /// How many terms may stand for one word.
 const MOST: usize = 3;
-/// What a match counts, by its distance; at 0 only the ending differs.
+/// The weight of a match by its distance; at 0 only the ending differs.
 const WEIGHTS: [f64; 3] = [0.7, 0.7, 0.5];
-/// So many words of a query are looked up. One of nine thousand unknown words is a text of another kind, and takes
-/// seconds.
+/// The most words of a query that are corrected. Nine thousand unknown words are a text of another kind, and
+/// would take seconds.
 pub(super) const MOST_LOOKED_UP: usize = 32;
 /// How much of an ending may hide a stem, and how much of the word must be left.
 const ENDING: usize = 5;
@@ -72,7 +72,7 @@ pub(super) fn nearest(
     .collect()
 }
 
-/// What the word begins with where little more than an ending follows, longest first.
+/// The beginnings of a word without at most an ending, longest first.
 pub(super) fn beginnings(word: &str) -> impl Iterator<Item = String> {
     let length = word.chars().count();
     let shortest = STEM.max(length.saturating_sub(ENDING));

@@ -60,13 +60,13 @@ pub trait Lease: Send {
     fn renew(&self) -> Result<bool, KbError>;
 }
 
-/// What concerns the index as a whole: its format and whether it is sound.
+/// Maintenance of the index as a whole.
 pub(crate) trait Administration {
-    /// What is wrong with it; makes and mends nothing.
+    /// Looks for damage; makes and repairs nothing.
     fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError>;
 }
 
-/// What is wrong with an index, in a line each; the next update makes it anew.
+/// The damage of an index, a line each; the next update makes the damaged part anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
     /// Damage to the documents and their words.
@@ -93,7 +93,7 @@ pub(crate) trait Reader: Send + Sync {
         limits: Limits<'_>,
     ) -> Result<Vec<Arc<Document>>, KbError>;
 
-    /// What stands at each of these paths.
+    /// The contents at each of these paths.
     fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError>;
 
     /// The documents that a name means.
@@ -136,8 +136,8 @@ pub(crate) trait Reader: Send + Sync {
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
     -> Result<Vec<Match>, KbError>;
 
-    /// What is wanted of each of these chunks, as it was indexed, whatever the files say now; `None`
-    /// for those that are gone.
+    /// Fetches parts of these chunks as they were indexed, whatever the files say now; `None` for those
+    /// that are gone.
     fn fetch(
         &self,
         chunks: &[ChunkId],
@@ -175,7 +175,7 @@ pub(crate) struct Counts {
     pub words_only: usize,
 }
 
-/// Where a page of pending chunks ended; what it says is the engine's to know.
+/// The position where a page of pending chunks ended; only the engine interprets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PendingCursor(pub(super) u64);
 

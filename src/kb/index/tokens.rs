@@ -58,9 +58,9 @@ fn chain() -> TextAnalyzer {
 pub(crate) struct QueryTerm {
     /// The term as it is in the index.
     pub text: String,
-    /// What it stands for.
+    /// The role of the term in the query.
     pub role: Role,
-    /// What a text may have in its place: other spellings, and stems in other languages.
+    /// Alternatives that a text may have in its place: other spellings, and stems in other languages.
     pub others: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn terms(text: &str) -> Vec<QueryTerm> {
     terms
 }
 
-/// Words that ask, and say nothing about what is asked for.
+/// Words of a question that do not describe its subject.
 const ASKING: &[&str] = &[
     "what",
     "what's",
@@ -165,7 +165,7 @@ const ASKING: &[&str] = &[
     "has",
     "were",
 ];
-/// The same in Chinese, longer ones first.
+/// Asking words in Chinese, longer ones first.
 const ASKING_ZH: &[&str] = &[
     "是什么意思",
     "什么意思",
@@ -180,10 +180,10 @@ const ASKING_ZH: &[&str] = &[
     "介绍",
     "？",
 ];
-/// More words than this are no name.
+/// The most words of a name.
 const LONGEST_NAME: usize = 8;
 
-/// What a heading, a title and a question for just that have in common; `None` where nothing is left.
+/// The key that a heading, a title and a question for just that share; `None` where no word is left.
 pub(crate) fn name_key(text: &str) -> Option<String> {
     let mut plain = text.to_lowercase();
     for asking in ASKING_ZH {

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::link::{LinkKind, LinkTarget};
 
-/// No target of a link is longer; what is opened and never closed is not looked for further.
+/// The most bytes of a link's target; an unclosed link is not searched beyond this.
 const MAX_TARGET_BYTES: usize = 512;
 
 type TargetAt = (usize, LinkTarget, LinkKind);

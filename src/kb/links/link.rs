@@ -43,7 +43,7 @@ pub enum LinkKind {
     Mention,
 }
 
-/// What references may lead to: any of these.
+/// A set of targets that references may lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LinkTargets {
     /// A ticket, in upper case.
@@ -55,7 +55,7 @@ pub(crate) struct LinkTargets {
 }
 
 impl LinkTargets {
-    /// Whether this one leads there.
+    /// Whether a reference leads to one of the targets.
     pub fn are_meant_by(&self, link: &Link) -> bool {
         match &link.target {
             LinkTarget::Id(id) => self.id.as_ref() == Some(id),

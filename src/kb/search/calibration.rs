@@ -89,7 +89,7 @@ impl RankBasis {
     }
 }
 
-/// Whose cosines the curves are for. Those for English stand for unknown embeddings too.
+/// The embedding that the curves are fitted for. The English ones serve for unknown embeddings too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Curves {
     #[default]
@@ -101,7 +101,7 @@ pub(crate) enum Curves {
 /// nothing of and the fiftieth of one that it answers.
 const UNRELATED: f64 = 0.76;
 
-/// Whether a model reads a query: the vocabulary of the one for English lacks Chinese, Japanese and Korean words.
+/// Whether a model can read a query: the English one has no Chinese, Japanese and Korean words.
 pub(crate) fn can_read(model_id: &str, query: &str) -> bool {
     model_id != BuiltInModel::English.id() || !query.chars().any(is_cjk)
 }
@@ -115,13 +115,13 @@ pub(crate) fn can_read(model_id: &str, query: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Cosines {
     floor: f64,
-    /// What turns what is read into a probability.
+    /// The curves that turn the scaled cosines into probabilities.
     pub curves: Curves,
 }
 
-/// Fewer passages than this say nothing of the background.
+/// The fewest passages that the background can be estimated from.
 const BACKGROUND: usize = 10;
-/// Passages at which it is read: no longer the best, and not yet the whole base.
+/// The rank at which the background is read: below the best, and above the rest of the base.
 const DEPTH: usize = 50;
 
 impl Cosines {

@@ -18,7 +18,7 @@ pub(crate) struct RankedMatch {
     pub measured: Measured,
 }
 
-/// What was found at the same lines of a file: one chunk, or pieces of one line.
+/// The matches at the same lines of a file: one chunk, or pieces of one line.
 #[derive(Debug)]
 pub(crate) struct LineMatch {
     best: RankedMatch,

@@ -14,13 +14,13 @@ use crate::kb::index::{Document, Limits, Reader};
 use crate::kb::source::{Roots, has_placeholder};
 use crate::kb::source::{Skipped, SourceFile, look};
 
-/// More files than this are a reason to look at everything.
+/// With more changed files than this, everything is looked at.
 const MOST: usize = 512;
 
 /// What may have changed since the last update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// Anything.
+    /// Any file may have changed.
     Everything,
     /// These files and nothing else; no rule has changed that says what belongs to the base.
     Files(Vec<PathBuf>),
@@ -45,7 +45,7 @@ impl SkippedFiles {
     }
 }
 
-/// What is at the places that may have changed.
+/// The files and documents at the paths that may have changed.
 #[derive(Debug, Default)]
 pub(super) struct SeenFiles {
     /// Everything that was looked at, as evidence names it.

@@ -20,7 +20,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What it is doing.
+    /// The phase that it is in.
     pub phase: Phase,
     /// Files or chunks done.
     pub done: usize,
@@ -63,7 +63,7 @@ pub struct UpdateReport {
     pub embedded: usize,
     /// Files that are not in the index, and why.
     pub skipped: Vec<Skipped>,
-    /// What documents hold and their texts do not, by their paths.
+    /// The parts of documents that are missing from their texts, by their paths.
     pub missing_texts: Vec<MissingText>,
     /// Passages that the embedding refuses, and that are found by their words only.
     pub unembedded: Vec<Unembedded>,
@@ -76,7 +76,7 @@ pub struct UpdateReport {
 pub struct MissingText {
     /// Its file, as evidence names it.
     pub path: String,
-    /// What is missing, a sentence each.
+    /// The missing parts, a sentence each.
     pub missing: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub struct Unembedded {
     pub path: String,
     /// Where in the file.
     pub lines: LineRange,
-    /// What the embedding says of it.
+    /// The reason that the embedding gives.
     pub why: String,
 }
 
@@ -101,12 +101,12 @@ pub(crate) struct Job<'a> {
     pub texts: &'a TextCache,
     pub embedder: &'a dyn Embedder,
     pub skipped_files: &'a SkippedFiles,
-    /// What documents on their way into the index may take of the memory.
+    /// The memory that documents on their way into the index may take.
     pub budget: &'a ByteBudget,
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Ends it as soon as can be.
+    /// Ends the update as soon as possible.
     pub stop: &'a AtomicBool,
-    /// What this process has found to be refused.
+    /// The chunks that the embedding has refused in this process.
     pub refused: &'a Mutex<RefusedChunks>,
     /// How its embedding shares the cores.
     pub priority: BulkPriority,
@@ -129,7 +129,7 @@ impl Job<'_> {
         Limits::of_a_call(self.stop)
     }
 
-    /// Once the documents are changed, a stop comes too late to keep this from being said.
+    /// Counts what the index holds. A stop does not end this, since the documents are changed already.
     pub(super) fn count(&self, report: &mut UpdateReport) -> Result<(), KbError> {
         let counts = self.store.reader().counts(Limits::of_a_call(&NEVER))?;
         report.documents = counts.documents;

@@ -22,13 +22,13 @@ use crate::kb::index::{Batch, Document, Limits, LocalStamp, NewDocument, Reader}
 use crate::kb::links;
 use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 
-/// What is done becomes searchable after this long, and then after twice as long each time: a
-/// commit interrupts the work.
+/// The first commit is made after this long, and each further one after twice as long: a commit
+/// interrupts the work.
 const FIRST_COMMIT: Duration = Duration::from_secs(2);
 /// Documents read ahead of the writer.
 const READ_AHEAD: usize = 16;
-/// What each line of a document takes while it is cut, besides its text: a slice, and perhaps a
-/// heading.
+/// The bytes that each line of a document takes while it is cut, besides its text: a slice, and
+/// perhaps a heading.
 const BYTES_A_LINE: u64 = 40;
 
 /// Brings the documents up to date: those of these files, or all.
@@ -198,8 +198,8 @@ fn hash(document: &Extraction) -> [u8; 32] {
 struct Pass<'a> {
     report: UpdateReport,
     batch: Box<dyn Batch + 'a>,
-    /// What the new documents say, and what those that vanished said how often: where both are
-    /// the same, a document has moved.
+    /// The hashes of new documents, and how often each hash of a vanished one occurs: a document whose
+    /// hash is in both has moved.
     added: Vec<[u8; 32]>,
     removed: HashMap<[u8; 32], usize>,
     committed: Instant,
@@ -209,7 +209,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// All files of the base; also says whether all that was passed over is certain to be so.
+    /// Reads all files of the base that look changed; also returns whether all skipped files are certain to
+    /// stay skipped.
     fn over_all(
         mut self,
         job: &Job<'_>,
@@ -238,7 +239,7 @@ impl Pass<'_> {
         Ok((report, is_certain))
     }
 
-    /// The files that are known to have changed. What was passed over at other places still is.
+    /// Reads the files that are known to have changed. Files that were skipped elsewhere stay skipped.
     fn over_some(
         mut self,
         job: &Job<'_>,
@@ -341,7 +342,7 @@ impl Pass<'_> {
         }
     }
 
-    /// What only another machine has read is for that machine to remove.
+    /// Removes a vanished document. One that only another machine has read is left to that machine.
     fn remove(&mut self, gone: &Document, limits: Limits<'_>) -> Result<(), KbError> {
         if gone.stamp.is_none() {
             self.report.of_other_machines += 1;

@@ -38,7 +38,7 @@ struct DebouncerState {
     ignored: HashSet<PathBuf>,
 }
 
-/// What has changed, gathered since the last wait.
+/// The events since the last wait.
 #[derive(Default, Debug)]
 pub(super) struct PendingEvents {
     pub paths: BTreeSet<PathBuf>,
@@ -46,7 +46,7 @@ pub(super) struct PendingEvents {
     pub everything: bool,
     /// Something happened to a root itself.
     pub root: bool,
-    /// What belongs to the base is decided by other rules now.
+    /// The rules for what belongs to the base have changed.
     pub rules: bool,
     /// Watching has come to an end.
     pub broken: Option<notify::Error>,

@@ -14,7 +14,7 @@ use crate::kb::source::Included;
 use crate::kb::source::Roots;
 use crate::kb::source::walk;
 
-/// So many folders are asked about one by one; more are taken to matter.
+/// The most folders that are checked against the rules; events in more of them are all kept.
 const FOLDERS: usize = 64;
 
 /// The base's places, and those within them that are none of its business.
@@ -31,7 +31,7 @@ struct WatchedRoot {
     included: Included,
 }
 
-/// What the system is asked to watch.
+/// A place that the system is asked to watch.
 #[derive(Debug, PartialEq)]
 pub(super) struct WatchedPlace {
     pub path: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct WatchedPlace {
 pub(super) enum PathRole {
     None,
     File,
-    /// It says which files belong.
+    /// A file with rules for what belongs to the base.
     Rules,
     Root,
 }
@@ -209,7 +209,7 @@ impl WatchScope {
     }
 }
 
-/// Opening and reading change nothing.
+/// Whether an event may change a file. Opening and reading do not.
 pub(super) fn changes_something(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(kind) => matches!(kind, AccessKind::Close(AccessMode::Write)),

@@ -43,10 +43,10 @@ impl StoredDocument {
     }
 }
 
-/// What is known about a chunk, besides its words.
+/// The stored properties of a chunk, besides its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChunkEntry {
-    /// Names its vector.
+    /// The key of its vector.
     pub key: ChunkKey,
     /// Where in the file.
     pub lines: LineRange,

@@ -21,11 +21,11 @@ use crate::kb::error::KbError;
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Journal {
-    /// Which; 0 while there is none.
+    /// The number in its file name; 0 while there is none.
     pub number: u64,
-    /// Bytes.
+    /// The number of bytes that count.
     pub len: u64,
-    /// What has been written into it, one by one.
+    /// The number of entries in it.
     pub entries: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Entries {
     pub next_number: u32,
 }
 
-/// One of them.
+/// One change of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Entry {
     Put(Arc<StoredDocument>),
@@ -51,8 +51,8 @@ impl Journal {
         self.entries > 2 * documents + TOLERATED
     }
 
-    /// What stands in it behind `from`, which is no more than belongs to the commit. `None` when it
-    /// is missing or broken, which calls for a rebuild. That the system refuses to read it does not.
+    /// Reads the entries of the commit behind `from`. `None` when the file is missing or broken, which
+    /// calls for a rebuild. A failure of the system is an error, which does not.
     pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>, KbError> {
         if self.number == 0 {
             return Ok(Some(Entries::default()));
@@ -166,7 +166,7 @@ impl Entries {
 const PREFIX: &str = "documents-";
 const SUFFIX: &str = ".bin";
 const MAGIC: &[u8] = b"KBDOC005";
-/// Length and checksum.
+/// The bytes of a record's length and checksum.
 const HEADER: usize = 8;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
@@ -182,7 +182,7 @@ pub(crate) fn is_journal(name: &str) -> bool {
     })
 }
 
-/// One record.
+/// Encodes entries as one record.
 fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
     let body = postcard::to_extend(entries, vec![0; HEADER]);
     let mut record = body.map_err(io::Error::other)?;

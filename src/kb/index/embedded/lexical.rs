@@ -195,7 +195,7 @@ pub(crate) struct LexicalView {
     tokens: Arc<OnceLock<u64>>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct RowMatches {
     /// The rows with their scores: at least as many as asked for, where there are as many.

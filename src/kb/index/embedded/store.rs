@@ -97,12 +97,12 @@ impl EmbeddedStore {
         })
     }
 
-    /// What this version calls its format.
+    /// The name of this version's format.
     pub fn format() -> String {
         format!("v{FORMAT}-{}", tokens::VERSION)
     }
 
-    /// What this version keeps in `home`, by the names of its folders.
+    /// Whether a folder of this name in `home` belongs to this version.
     pub fn is_own(name: &str) -> bool {
         name == Self::format() || name == cache::folder()
     }
@@ -119,7 +119,7 @@ impl EmbeddedStore {
         Ok(home)
     }
 
-    /// Whether some version of the program calls an index so.
+    /// Whether a name has the form of a format of some version.
     pub fn is_a_format(name: &str) -> bool {
         let numbers = name.strip_prefix('v').unwrap_or_default();
         !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')

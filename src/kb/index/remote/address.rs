@@ -10,7 +10,7 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::kb::error::KbError;
 use crate::text::{Trouble, one_line};
 
-/// What a person sets: the address, and apart from it what is secret.
+/// The settings of a store: the address, and secrets apart from it.
 #[derive(Debug, Clone)]
 pub struct StoreAccess {
     /// `postgres://USER@HOST[,HOST]/DATABASE?space=NAME`.

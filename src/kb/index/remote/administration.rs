@@ -38,7 +38,7 @@ pub struct StoreState {
     pub spaces: Vec<SpaceState>,
 }
 
-/// What a space of a store holds.
+/// The contents of a space of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceState {
     /// Its name.
@@ -65,14 +65,14 @@ enum TablesWritten {
     All,
 }
 
-/// What a role may do with the tables of this version.
+/// The rights of a role on the tables of this version.
 struct RoleRights {
     /// Whether it may use the schema and read its list of spaces.
     enters: bool,
     /// Whether it may read all tables.
     reads: bool,
     writes: TablesWritten,
-    /// Who owns tables, by name.
+    /// The names of the owners of tables.
     owners: String,
 }
 

@@ -34,7 +34,7 @@ const SENT: usize = 2000;
 /// After more chunks than this the server analyses its tables anew.
 const MANY: usize = 1000;
 
-/// What one flush sends.
+/// The rows that the next flush sends.
 #[derive(Default)]
 struct PendingRows {
     put: Vec<NewDocument>,

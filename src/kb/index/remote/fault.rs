@@ -24,11 +24,11 @@ pub(super) enum Fault {
     NotAllowed(String),
     /// A replica cannot do it.
     Replica,
-    /// What was asked for is not there: it was never made, or has been made anew since.
+    /// A table or function does not exist: it was never made, or was replaced.
     Missing(String),
     /// There is no room on the server's disk.
     Full(String),
-    /// It took too long.
+    /// The call took too long.
     TimedOut,
     /// Anything else.
     Other(String),

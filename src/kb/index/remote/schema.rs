@@ -45,7 +45,7 @@ LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
 const OLDEST_SERVER: i32 = 150_000;
 const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
-/// What a connection says about its server.
+/// The versions of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Versions {
     /// The version of PostgreSQL, such as 180001.
@@ -224,7 +224,7 @@ END LOOP; END $shared$;"
     )
 }
 
-/// What lets the server plan well after many rows have come.
+/// Updates the server's statistics after many rows were added.
 pub(super) fn analyze_space(space: i32) -> String {
     let tables = TABLES.map(|table| format!("{table}_{space}"));
     format!("ANALYZE {};", tables.join(", "))
@@ -248,7 +248,7 @@ pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
     )
 }
 
-/// What finds near vectors without looking at each.
+/// Makes the index that finds near vectors without comparing each.
 pub(super) fn make_vector_index(model: i32) -> String {
     format!(
         "CREATE INDEX IF NOT EXISTS vectors_{model}_near ON vectors_{model}

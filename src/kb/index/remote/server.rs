@@ -33,7 +33,7 @@ const PREPARING: i64 = 0x6b62_6167_656e_7401;
 /// The number of idle connections that are kept.
 const KEPT: usize = 4;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Whatever server of those that are named answers.
@@ -231,7 +231,7 @@ impl StoreServer {
         }
     }
 
-    /// What an error of the server means.
+    /// Converts an error of the server.
     pub fn fault(&self, error: &tokio_postgres::Error) -> KbError {
         Fault::from_client_error(error).into_error(self.display_address())
     }

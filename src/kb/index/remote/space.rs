@@ -51,7 +51,7 @@ pub(super) struct Space {
     pub name: String,
     /// Which machine's stamps count.
     pub machine: String,
-    /// What the names of the documents begin with that this process keeps up to date.
+    /// The first parts of the names of the documents that this process keeps up to date.
     pub labels: Vec<String>,
     last_commit: Mutex<Commit>,
     model_id: Mutex<String>,

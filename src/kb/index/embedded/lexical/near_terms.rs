@@ -21,7 +21,7 @@ use crate::kb::index::matches::Correction;
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::tokens::{QueryTerm, Role};
 
-/// What is searched for one term of a query.
+/// The terms that are searched for one term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SearchTerm {
     terms: Vec<(Term, f64)>,

@@ -22,7 +22,7 @@ const B: f64 = 0.75;
 /// match.
 const FULL_MATCH_FREQUENCY: f64 = 2.0;
 
-/// What BM25 needs to know for one query.
+/// The statistics that BM25 needs for one query.
 pub(super) struct Statistics<'a> {
     searcher: &'a Searcher,
     field: Field,
