@@ -2,6 +2,7 @@
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod address;
+mod bm25;
 mod chunk_key;
 mod document;
 mod embedded;

@@ -70,7 +70,10 @@ impl Store for EmbeddedStore {
             vectors.compact(|key| view.contains_key(key))?;
         }
         drop(vectors);
-        Ok(Box::new(EmbeddingBatch::new(self, held)))
+        Ok(Box::new(EmbeddingBatch {
+            store: self,
+            _held: held,
+        }))
     }
 
     fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
@@ -209,7 +212,7 @@ impl Batch for DocumentBatch<'_> {
             };
             self.store_document(StoredDocument {
                 document: Arc::new(document),
-                ..known.clone()
+                ..(**known).clone()
             });
         }
         Ok(())
@@ -232,11 +235,11 @@ impl Batch for DocumentBatch<'_> {
         let generation = Journal::next_number(self.view.commit.generation);
         let journal = self.view.commit.journal;
         let journal = if self.anew || journal.is_mostly_overtaken(self.documents.len()) {
-            let all = self.documents.iter_arcs().map(Arc::clone).map(Entry::Put);
+            let all = self.documents.iter().map(Arc::clone).map(Entry::Put);
             Journal::write_anew(dir, generation, &self.entries(all.collect()))?
         } else {
             let changed = self.touched.iter();
-            let changed = changed.map(|source| match self.documents.get_arc(source) {
+            let changed = changed.map(|source| match self.documents.get(source) {
                 Some(document) => Entry::Put(Arc::clone(document)),
                 None => Entry::Gone(source.clone()),
             });
@@ -271,13 +274,6 @@ impl Batch for DocumentBatch<'_> {
 pub(crate) struct EmbeddingBatch<'a> {
     store: &'a EmbeddedStore,
     _held: LockGuard,
-}
-
-impl<'a> EmbeddingBatch<'a> {
-    /// Begins a batch.
-    pub fn new(store: &'a EmbeddedStore, held: LockGuard) -> Self {
-        Self { store, _held: held }
-    }
 }
 
 impl VectorBatch for EmbeddingBatch<'_> {

@@ -69,13 +69,13 @@ impl Documents {
     }
 
     /// Iterates over the documents in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &StoredDocument> {
-        self.iter_arcs().map(|document| &**document)
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
+        self.by_name.iter().map(|named| &named.0)
     }
 
     /// The document of that name.
-    pub fn get(&self, source: &str) -> Option<&StoredDocument> {
-        self.by_name.get(source).map(|named| &*named.0)
+    pub fn get(&self, source: &str) -> Option<&Arc<StoredDocument>> {
+        self.by_name.get(source).map(|named| &named.0)
     }
 
     /// The number of chunks of all documents.
@@ -86,14 +86,6 @@ impl Documents {
     /// The number of chunks that are found by their words only.
     pub(crate) fn words_only(&self) -> usize {
         self.words_only
-    }
-
-    pub(crate) fn iter_arcs(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
-        self.by_name.iter().map(|named| &named.0)
-    }
-
-    pub(crate) fn get_arc(&self, source: &str) -> Option<&Arc<StoredDocument>> {
-        self.by_name.get(source).map(|named| &named.0)
     }
 
     /// The documents whose name comes after `source`, in order; all where that is `None`.

@@ -118,7 +118,7 @@ impl View {
 
     pub(super) fn document(&self, number: u32) -> Option<&StoredDocument> {
         let by_number = self.by_number.get_or_init(|| {
-            let documents = self.documents.iter_arcs();
+            let documents = self.documents.iter();
             documents.map(|one| (one.number, Arc::clone(one))).collect()
         });
         by_number.get(&number).map(|document| &**document)

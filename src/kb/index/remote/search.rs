@@ -8,12 +8,13 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
-use super::gains::{SearchTerm, SpaceStatistics, term_id};
+use super::gains::{self, SearchTerm, term_id};
 use super::rows::{check_dimensions, lines};
 use super::server::{Connection, TypedValue};
 use super::slips;
 use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
+use crate::kb::index::bm25::Bm25;
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{
     ChunkId, Correction, FetchOptions, FetchedChunk, LexicalMatches, MOST_NAMED, Match,
@@ -58,9 +59,7 @@ pub(super) fn lexical(
         chunk: row.chunk,
         source: row.source.clone(),
         lines: lines(row.first, row.last),
-        score: found
-            .statistics
-            .score(&terms, (&row.ids, &row.frequencies), row.length),
+        score: gains::score(found.bm25, &terms, (&row.ids, &row.frequencies), row.length),
     });
     let mut matches: Vec<Match> = matches.filter(|found| found.score > 0.0).collect();
     matches.sort_by(Match::best_first);
@@ -74,7 +73,7 @@ pub(super) fn lexical(
     });
     Ok(LexicalMatches {
         named: named.collect(),
-        full: Some(found.statistics.full_match(&terms)),
+        full: Some(gains::full_match(found.bm25, &terms)),
         matches,
         corrections,
     })
@@ -149,7 +148,7 @@ struct FoundRow {
 /// The answer of the server's function.
 #[derive(Debug, Default)]
 struct LexicalAnswer {
-    statistics: SpaceStatistics,
+    bm25: Bm25,
     /// How many chunks hold each term that was asked for.
     doc_freq: HashMap<String, u64>,
     /// Terms that may stand for one that is not there.
@@ -224,7 +223,7 @@ impl LexicalAnswer {
         let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
         match row.get::<_, i32>(0) {
             0 => {
-                self.statistics = SpaceStatistics {
+                self.bm25 = Bm25 {
                     chunks: row.get::<_, i64>(1).cast_unsigned(),
                     tokens: held(),
                 };
