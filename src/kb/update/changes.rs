@@ -14,7 +14,7 @@ use crate::kb::index::{Document, Limits, Reader};
 use crate::kb::source::{Roots, has_placeholder};
 use crate::kb::source::{Skipped, SourceFile, look};
 
-/// With more changed files than this, everything is looked at.
+/// The most changed files that are looked at one by one; with more, everything is looked at.
 const MOST: usize = 512;
 
 /// What may have changed since the last update.
