@@ -14,15 +14,15 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
-//! `whole` ask it what documents say of themselves; `one_file` reads a file without a base, `missing_text` keeps what documents hold and their texts do not, `inspect` looks at an index without touching it, `taken_over`
-//! has vectors go from one base to another, `shared` sets up a store that several machines use. `languages` chooses the embedding by what the base is written in, `monitored` keeps why the last embedding failed.
-//! `opened`, `budget`, `query`, `pages` and `error` are what
-//! several rooms need.
+//! [`KnowledgeBase`] (`base`) is the public interface. `contents`, `fields`, `named` and `whole` answer questions
+//! about documents; `whole` also reads a file without a base. `missing_text` lists what could not be read from
+//! documents, `inspect` looks at an index without changing it, `taken_over` copies vectors from one base to
+//! another, `shared` sets up a store that several machines use. `languages` chooses the embedding by the languages
+//! of the base, and `monitored` keeps the error of the last embedding. `opened`, `budget` and `error` are used by
+//! several rooms.
 
 mod base;
 mod budget;
-mod by_source;
 mod chunk;
 mod conformance;
 mod contents;
@@ -30,7 +30,6 @@ mod error;
 mod extract;
 mod fields;
 mod grep;
-mod headings;
 mod index;
 mod inspect;
 mod languages;
@@ -39,10 +38,7 @@ mod links;
 mod missing_text;
 mod monitored;
 mod named;
-mod one_file;
 mod opened;
-mod pages;
-mod query;
 mod search;
 mod shared;
 mod source;
@@ -53,9 +49,9 @@ mod watch;
 mod whole;
 
 pub use base::{KnowledgeBase, LEASE, SharedStore};
-pub use by_source::SourceStatus;
 pub(crate) use chunk::Outline;
 pub use chunk::{Chunk, chunk};
+pub use contents::SourceStatus;
 pub use error::KbError;
 #[cfg(fuzzing)]
 pub use extract::fuzz;
@@ -74,7 +70,6 @@ pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index,
 pub use languages::LanguageChoice;
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
-pub use one_file::FileText;
 pub use search::{Hit, SearchMode};
 pub use shared::StoreAdministration;
 pub use source::Skipped;
@@ -82,4 +77,4 @@ pub use source::Sources;
 pub use status::KbStatus;
 pub use update::{Changes, MissingText, Phase, Progress, Unembedded, UpdateReport};
 pub use watch::{Watch, Woken};
-pub use whole::{DocumentReader, WholeDocument};
+pub use whole::{DocumentReader, FileText, WholeDocument};

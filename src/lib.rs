@@ -88,8 +88,8 @@
 //!
 //! 1. `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`; a call whose `subject` is empty is dropped by the
 //!    built-in engine), `tools/catalog.rs`, `tools/toolbox.rs`. A tool asks the methods of `kb::KnowledgeBase`, and
-//!    may need another one there (`kb/contents.rs` by name, `kb/whole.rs` the text of a file, `kb/headings.rs` the
-//!    words of headings, without lines: these stand in the blocks of `kb/chunk.rs`). `tools/hits.rs` makes evidence of
+//!    may need another one there (`kb/contents.rs` has documents by name and the words of their headings, without
+//!    lines: these stand in the blocks of `kb/chunk.rs`; `kb/whole.rs` has the text of a file). `tools/hits.rs` makes evidence of
 //!    hits, `tools/read_file.rs` finds and reads a file by its name, `tools/local_file_qa.rs` has arguments that may
 //!    be left out and a folder to stay within. What other rooms use is exported in `domain.rs`, `kb.rs`. What finds
 //!    nothing returns no evidence; the graph goes on from there.

@@ -51,14 +51,14 @@ pub(super) async fn bring_up_to_date_showing(
                 true
             }
             Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
-                print_notice(&error.meanwhile());
+                print_notice(&error.notice());
                 false
             }
             Err(error) => return Err(CommandFailure::failed(error)),
         };
     let status = knowledge.status();
     if status.documents == 0 {
-        match knowledge.shared().filter(|_| !knowledge.has_files()) {
+        match knowledge.shared_store().filter(|_| !knowledge.has_files()) {
             Some(shared) => print_notice(&format!(
                 "the store has nothing in a space '{}': see to its name in KB_AGENT_STORE_URL; \
                  `kb-agent store status` lists the spaces",

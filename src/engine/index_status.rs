@@ -28,7 +28,7 @@ pub(super) fn broke_off() -> Update {
 fn warning(error: &KbError) -> Update {
     Update::Notice {
         level: NoticeLevel::Warning,
-        message: error.meanwhile(),
+        message: error.notice(),
     }
 }
 

@@ -18,26 +18,26 @@ use super::search::{self, Hit, SearchMode};
 use super::source::Roots;
 use super::source::TextCache;
 use super::status::KbStatus;
-use super::update::{Changes, Job, PassedOver, Progress, Refused, UpdateReport};
+use super::update::{Changes, Job, Progress, RefusedChunks, SkippedFiles, UpdateReport};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
 
-/// For work that is not stopped.
+/// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How long the leadership in keeping an index up to date lasts without being renewed.
 pub const LEASE: Duration = Duration::from_mins(2);
 
-/// The limits of a call that is not stopped.
+/// The limits of a call that nobody stops.
 pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
 
-/// Where a base is that is shared with others.
+/// Where a shared base is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedStore {
-    /// The address, without what is secret.
+    /// The address without the password.
     pub address: String,
-    /// What the base is called there.
+    /// The name of the base there.
     pub space: String,
 }
 
@@ -53,23 +53,23 @@ pub struct KnowledgeBase {
     embedder: MonitoredEmbedder,
     store: Box<dyn Store>,
     texts: TextCache,
-    passed_over: PassedOver,
+    skipped_files: SkippedFiles,
     budget: ByteBudget,
     /// Chunks that the embedding has refused in this process.
-    refused: Mutex<Refused>,
-    /// What it held when that was asked last.
+    refused: Mutex<RefusedChunks>,
+    /// The status at the last time it was asked for.
     last: Mutex<KbStatus>,
 }
 
 impl KnowledgeBase {
-    /// The store that it shares with others; `None` of an index in the data folder.
-    pub fn shared(&self) -> Option<&SharedStore> {
+    /// The store that the base shares with others; `None` for an index in the data folder.
+    pub fn shared_store(&self) -> Option<&SharedStore> {
         self.shared.as_ref()
     }
 
-    /// The same base, whose documents are taken apart by processes of `program`, which is
-    /// kb-agent itself: a document that was made to do harm ends one of those and nothing else.
-    /// Without this it happens on threads, which cannot be stopped and share our memory.
+    /// Lets processes of `program`, which is kb-agent itself, parse the documents: a malicious document
+    /// can then only end its own process. Without this, documents are parsed on threads, which cannot
+    /// be stopped and share our memory.
     #[must_use]
     pub fn reading_by(mut self, program: Option<&Path>) -> Self {
         if let Some(program) = program {
@@ -78,7 +78,7 @@ impl KnowledgeBase {
         self
     }
 
-    /// The same base, which has the text of scans and pictures recognised.
+    /// Lets the base recognise the text of scans and pictures.
     #[must_use]
     pub fn recognising(mut self, recognition: Option<TextRecognition>) -> Self {
         if let Some(recognition) = recognition {
@@ -205,7 +205,7 @@ impl KnowledgeBase {
             store: self.store.as_ref(),
             texts: &self.texts,
             embedder: &self.embedder,
-            passed_over: &self.passed_over,
+            skipped_files: &self.skipped_files,
             budget: &self.budget,
             refused: &self.refused,
             progress,
@@ -243,7 +243,7 @@ impl KnowledgeBase {
         self.store.lease(self.embedder.model_id(), LEASE, call())
     }
 
-    fn refused(&self) -> MutexGuard<'_, Refused> {
+    fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -274,7 +274,7 @@ impl KnowledgeBase {
 
     /// Whether the last update of this process ended well and none is going on.
     pub(super) fn is_up_to_date(&self) -> bool {
-        self.passed_over.is_known()
+        self.skipped_files.is_known()
     }
 
     /// Takes over what another process has indexed since.
@@ -289,7 +289,7 @@ impl KnowledgeBase {
         self.roots.unused_patterns()
     }
 
-    /// What to call it: the folders' names, or the space of the store.
+    /// Its name for people: the folders' names, or the space of the store.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -299,8 +299,8 @@ impl KnowledgeBase {
         !self.roots.is_empty()
     }
 
-    /// What the index holds now; what it held last while it cannot be asked. Blocks where the base
-    /// is shared: the store is asked.
+    /// The counts of the index; the last known ones while it cannot be asked. Blocks where the base is
+    /// shared: the store is asked.
     pub fn status(&self) -> KbStatus {
         let reader = self.reader();
         let now = || -> Result<KbStatus, KbError> {
@@ -371,7 +371,7 @@ impl KnowledgeBase {
         }
     }
 
-    /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
+    /// The hits of [`SearchMode::Grep`], and how the query was read. Blocks.
     pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
         let (passages, read_as) =
             grep::grep(&self.roots, &self.texts, query, k, Within::all(&NEVER))?;

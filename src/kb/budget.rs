@@ -7,9 +7,9 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What documents on their way into the index may take of the memory together.
+/// The memory, in bytes, that all documents on their way into the index may take together.
 const DEFAULT_BYTES: u64 = 64 * 1024 * 1024;
-/// How often a waiting thread asks whether to go on waiting.
+/// How often a waiting thread asks `goes_on`.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
 /// A limit that all reservations share. What is larger than the limit is reserved when nothing
@@ -51,7 +51,7 @@ impl Default for ByteBudget {
 }
 
 impl ByteBudget {
-    /// Of so many bytes.
+    /// Makes a budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Shared {
             limit,
@@ -60,7 +60,7 @@ impl ByteBudget {
         }))
     }
 
-    /// Waits until there is room for so many bytes; `None` once `goes_on` says no.
+    /// Waits until `bytes` bytes fit in; `None` once `goes_on` returns false.
     pub fn reserve(&self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Reservation> {
         let state = self.0.state();
         let mut state = self
@@ -74,7 +74,7 @@ impl ByteBudget {
         })
     }
 
-    /// What is reserved now.
+    /// The bytes that are reserved now.
     #[cfg(test)]
     pub fn reserved(&self) -> u64 {
         self.0.state().reserved
@@ -95,8 +95,8 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Makes it one of so many bytes, waiting where these are more; `None`, and nothing is reserved
-    /// any more, once `goes_on` says no.
+    /// Changes the reservation to `bytes`, and waits where that is more than before. Returns `None` and
+    /// reserves nothing any more once `goes_on` returns false.
     pub fn resized(mut self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Self> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::iter;
 
 use blocks::Block;
-use limits::TARGET_BYTES;
+use cut::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
@@ -18,15 +18,14 @@ use crate::text::{front_matter, stem};
 
 mod blocks;
 mod cut;
-mod limits;
 mod org;
 mod outline;
 mod rst;
 
-pub(super) use limits::MAX_BYTES;
+pub(super) use cut::MAX_BYTES;
 pub(crate) use outline::Outline;
 
-/// Names of files that say where a file stands, not what it is about.
+/// Names of files that do not tell what the file is about.
 const TELLING_NOTHING: &[&str] = &[
     "readme", "index", "_index", "overview", "home", "contents", "toc", "summary",
 ];
@@ -130,7 +129,7 @@ fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut 
     }
 }
 
-/// What a document is called: by itself, by its first heading, by its file.
+/// The title of a document: its own, else its first heading, else the name of its file.
 fn title(source: &str, document: &Extraction, first_heading: Option<String>) -> String {
     first_heading
         .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
@@ -181,7 +180,7 @@ fn boundaries(document: &Extraction) -> HashSet<usize> {
         .collect()
 }
 
-/// A line of a sheet for itself, under the name of the sheet.
+/// Makes a block of one line of a sheet, under the name of the sheet.
 fn row(source: &str, document: &Extraction, at: usize) -> Block {
     let line = LineRange {
         start: at + 1,

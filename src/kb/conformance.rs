@@ -16,14 +16,14 @@ mod tests {
     use super::super::index::fake::{FakeStore, Server};
     use super::super::index::tokens;
     use super::super::index::{
-        ChunkId, ChunkKey, Counts, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader,
-        Store, Wanted, Within,
+        ChunkId, ChunkKey, Counts, EmbeddedStore, FetchOptions, Limits, LocalStamp, NameQuery,
+        NewDocument, Reader, Store, Within,
     };
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
     use super::super::search::{HybridQuery, hybrid};
     use super::super::source::{Roots, TextCache};
-    use super::super::update::{Changes, Job, PassedOver, UpdateReport};
+    use super::super::update::{Changes, Job, SkippedFiles, UpdateReport};
     use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -74,7 +74,7 @@ mod tests {
             ca: Some(set("KB_AGENT_TEST_STORE_CA").into()),
             space: None,
         };
-        StoreServer::new(StoreAddress::of(&access).unwrap()).unwrap()
+        StoreServer::new(StoreAddress::parse(&access).unwrap()).unwrap()
     }
 
     /// A database of its own, for spaces of one share their vectors.
@@ -162,7 +162,7 @@ mod tests {
             batch.remove("007.md", limits()).unwrap();
             batch.remove("de3.md", limits()).unwrap();
             batch
-                .put(incoming("008.md", "glaze night\n"), limits())
+                .put_document(incoming("008.md", "glaze night\n"), limits())
                 .unwrap();
             batch.finish(limits()).unwrap();
             store.refresh("letters", limits()).unwrap();
@@ -276,18 +276,18 @@ mod tests {
         Limits::of_a_call(&NEVER)
     }
 
-    fn incoming(source: &str, text: &str) -> Incoming {
+    fn incoming(source: &str, text: &str) -> NewDocument {
         let document = Extraction::of_text(source, text.to_owned());
         let (title, chunks) = chunk(source, &document);
         let chunks = chunks.into_iter();
-        Incoming {
+        NewDocument {
             source: source.to_owned(),
             title,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             stamp: LocalStamp::default(),
             links: links(source, text, &NEVER).unwrap(),
             chunks: chunks
-                .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
+                .map(|chunk| (ChunkKey::from_text(&chunk.heading, &chunk.text), chunk))
                 .collect(),
             reservation: ByteBudget::new(1 << 20).reserve(1, || true).unwrap(),
         }
@@ -296,7 +296,9 @@ mod tests {
     fn put(store: &dyn Store, documents: &[(&str, &str)]) {
         let mut batch = store.begin(false, limits()).unwrap();
         for (source, text) in documents {
-            batch.put(incoming(source, text), limits()).unwrap();
+            batch
+                .put_document(incoming(source, text), limits())
+                .unwrap();
         }
         batch.finish(limits()).unwrap();
     }
@@ -308,7 +310,7 @@ mod tests {
         let chunks: Vec<ChunkId> = page.chunks.iter().map(|(id, _)| *id).collect();
         for ((_, key), fetched) in page.chunks.iter().zip(fetch(reader.as_ref(), &chunks)) {
             let made = Letters.embed(&[&fetched.unwrap()]).unwrap().remove(0);
-            vectors.put(&[(*key, made)], limits()).unwrap();
+            vectors.put_vectors(&[(*key, made)], limits()).unwrap();
         }
         vectors.complete(limits()).unwrap();
         drop(vectors);
@@ -316,7 +318,9 @@ mod tests {
     }
 
     fn fetch(reader: &dyn Reader, chunks: &[ChunkId]) -> Vec<Option<String>> {
-        let fetched = reader.fetch(chunks, Wanted::PASSAGES, limits()).unwrap();
+        let fetched = reader
+            .fetch(chunks, FetchOptions::PASSAGES, limits())
+            .unwrap();
         let text = fetched.into_iter().map(|one| Some(one?.passage?.text));
         text.collect()
     }
@@ -412,7 +416,9 @@ mod tests {
         for engine in engines() {
             put(engine.one.as_ref(), &NOTES);
             let mut batch = engine.one.begin(false, limits()).unwrap();
-            batch.put(incoming("b.md", "glaze\n"), limits()).unwrap();
+            batch
+                .put_document(incoming("b.md", "glaze\n"), limits())
+                .unwrap();
             batch.remove("a.md", limits()).unwrap();
             let second = engine.other.begin(false, limits()).map(drop);
             assert!(matches!(second, Err(KbError::Locked)), "{}", engine.name);
@@ -427,8 +433,10 @@ mod tests {
             }
             // From nothing.
             let mut batch = engine.other.begin(true, limits()).unwrap();
-            assert!(batch.before().is_none());
-            batch.put(incoming("b.md", "glaze\n"), limits()).unwrap();
+            assert!(batch.previous_reader().is_none());
+            batch
+                .put_document(incoming("b.md", "glaze\n"), limits())
+                .unwrap();
             batch.finish(limits()).unwrap();
             assert_eq!(names(engine.other.reader().as_ref()), ["b.md"]);
         }
@@ -488,7 +496,7 @@ mod tests {
             let vector = Letters.embed(&["text xxxxxx"]).unwrap().remove(0);
             let nearest = reader.semantic(&vector, 8, Within::all(&NEVER)).unwrap();
             assert_eq!((nearest.len(), nearest[0].source.as_str()), (8, "6.md"));
-            let wanted = Wanted {
+            let wanted = FetchOptions {
                 passages: false,
                 cosine_with: Some(&vector),
             };
@@ -505,7 +513,7 @@ mod tests {
                 assert!((cosine - found.score).abs() < 1e-6, "{}", found.source);
             }
             let key = *keys.iter().next().unwrap();
-            let kept = reader.vectors(&[key, ChunkKey::of("", "other")], limits());
+            let kept = reader.vectors(&[key, ChunkKey::from_text("", "other")], limits());
             let kept: Vec<bool> = kept.unwrap().iter().map(Option::is_some).collect();
             assert_eq!(kept, [true, false]);
         }
@@ -528,7 +536,7 @@ mod tests {
                 lock
             };
             let mut batch = store.begin(false, limits()).unwrap();
-            batch.put(lock(), limits()).unwrap();
+            batch.put_document(lock(), limits()).unwrap();
             batch.finish(limits()).unwrap();
             let reader = store.reader();
             assert_eq!(reader.pending_count(limits()).unwrap(), 0);
@@ -563,7 +571,7 @@ mod tests {
         ] {
             let mut document = incoming(source, &format!("text of {source}\n"));
             document.stamp.stamp.modified = year;
-            batch.put(document, limits()).unwrap();
+            batch.put_document(document, limits()).unwrap();
         }
         batch.finish(limits()).unwrap();
         let reader = store.reader();
@@ -608,11 +616,11 @@ mod tests {
                     ("pending_count", reader.pending_count(limits).map(drop)),
                     ("put", {
                         let mut batch = store.begin(false, self::limits()).unwrap();
-                        batch.put(incoming("b.md", "b\n"), limits)
+                        batch.put_document(incoming("b.md", "b\n"), limits)
                     }),
                     ("put_vectors", {
                         let mut batch = store.begin_vectors(self::limits()).unwrap();
-                        batch.put(&[], limits)
+                        batch.put_vectors(&[], limits)
                     }),
                 ];
                 for (name, ended) in calls {
@@ -679,8 +687,8 @@ mod tests {
         _home: tempfile::TempDir,
         roots: Roots,
         texts: TextCache,
-        passed_over: PassedOver,
-        refused: std::sync::Mutex<crate::kb::update::Refused>,
+        skipped_files: SkippedFiles,
+        refused: std::sync::Mutex<crate::kb::update::RefusedChunks>,
         budget: ByteBudget,
     }
 
@@ -696,7 +704,7 @@ mod tests {
             Self {
                 roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
                 texts: TextCache::open(home.path()),
-                passed_over: PassedOver::default(),
+                skipped_files: SkippedFiles::default(),
                 refused: std::sync::Mutex::default(),
                 budget: ByteBudget::default(),
                 docs,
@@ -710,7 +718,7 @@ mod tests {
                 store,
                 texts: &self.texts,
                 embedder: &Letters,
-                passed_over: &self.passed_over,
+                skipped_files: &self.skipped_files,
                 refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
@@ -786,7 +794,7 @@ mod tests {
             let server = Arc::new(Server::default());
             let machine = Machine::new(&NOTES);
             let stores = [FakeStore::new(&server, 1), FakeStore::new(&server, 2)];
-            let own = [PassedOver::default(), PassedOver::default()];
+            let own = [SkippedFiles::default(), SkippedFiles::default()];
             let failed = AtomicBool::new(false);
             server.fail(150, seed);
             for (turn, text) in ["one", "two", "three"].into_iter().enumerate() {
@@ -798,11 +806,11 @@ mod tests {
                 .unwrap();
                 fs::write(machine.docs.path().join("a.md"), format!("glaze {text}\n")).unwrap();
                 std::thread::scope(|scope| {
-                    for (store, passed_over) in stores.iter().zip(&own) {
+                    for (store, skipped_files) in stores.iter().zip(&own) {
                         let (machine, failed) = (&machine, &failed);
                         scope.spawn(move || {
                             let job = || Job {
-                                passed_over,
+                                skipped_files,
                                 ..machine.job(store)
                             };
                             for _ in 0..200 {

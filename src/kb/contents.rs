@@ -1,15 +1,28 @@
-//! What is indexed, asked by name: documents and the references between them.
+//! The documents of the index, by name and by source: their references, openings and headings.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::base::{KnowledgeBase, call};
 use super::error::KbError;
-use super::index::{Document, Limits, NameQuery};
+use super::index::{Document, Limits, NameQuery, Passage, for_each_document};
 use super::links::{Link, LinkTargets};
-use super::pages::for_each_document;
+
+/// The text between a heading and the one above it.
+const BELOW: &str = " > ";
+
+/// What the index holds of one folder or file that the base is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// The path of the folder or file.
+    pub path: PathBuf,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Chunks of them.
+    pub chunks: usize,
+}
 
 impl KnowledgeBase {
     /// The indexed document of that name.
@@ -56,5 +69,70 @@ impl KnowledgeBase {
         };
         let found = self.reader().find(&NameQuery::Under(&source), call())?;
         Ok(found.sources.into_iter().collect())
+    }
+
+    /// The first passage of each of these documents that has one, in this order.
+    pub(crate) fn openings(
+        &self,
+        sources: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Vec<Passage>, KbError> {
+        let limits = Limits::of_a_call(stop);
+        self.reader().openings(sources, 1, limits)
+    }
+
+    /// The headings above the first `passages` passages of a document, each once and in order, as
+    /// they are written there; the first is its title where it has one.
+    pub fn headings(
+        &self,
+        source: &str,
+        passages: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, KbError> {
+        let limits = Limits::of_a_call(stop);
+        let mut headings: Vec<String> = Vec::new();
+        for passage in self.reader().openings(&[source], passages, limits)? {
+            let parts = passage.heading.split(BELOW);
+            for part in parts.filter(|part| !part.is_empty() && *part != source) {
+                if headings.iter().all(|known| known != part) {
+                    headings.push(part.to_owned());
+                }
+            }
+        }
+        Ok(headings)
+    }
+
+    /// Which commit of the index is searched: another number after each change.
+    pub fn revision(&self) -> u64 {
+        self.reader().generation()
+    }
+
+    /// The folders and files that it is made of, in the order in which they were given.
+    pub fn source_paths(&self) -> Vec<PathBuf> {
+        self.roots().paths().map(Path::to_owned).collect()
+    }
+
+    /// What the index holds of each folder and file, in the order in which they were given.
+    pub fn sources(&self, stop: &AtomicBool) -> Result<Vec<SourceStatus>, KbError> {
+        let labels: Vec<(&Path, &str)> = self.roots().labelled().collect();
+        let mut found: Vec<SourceStatus> = labels
+            .iter()
+            .map(|(path, _)| SourceStatus {
+                path: path.to_path_buf(),
+                documents: 0,
+                chunks: 0,
+            })
+            .collect();
+        self.for_each_document(stop, |document| {
+            for ((_, label), status) in labels.iter().zip(&mut found) {
+                let below = document.source.strip_prefix(label);
+                let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                if label.is_empty() || is_below {
+                    status.documents += 1;
+                    status.chunks += document.chunks;
+                }
+            }
+        })?;
+        Ok(found)
     }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::agent::ports::{EmbedError, ToolError};
 use crate::text::{Trouble, one_line};
 
-/// Tantivy quotes whole files; in characters.
+/// The longest reason that is shown, in characters: tantivy quotes whole files.
 const LONGEST_REASON: usize = 200;
 
 /// Why the knowledge base could not be opened, updated or searched.
@@ -19,7 +19,7 @@ pub enum KbError {
     NoRoots,
     /// A root does not exist or cannot be read.
     Root {
-        /// As it was given.
+        /// The path as the user gave it.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -28,14 +28,14 @@ pub enum KbError {
     Locked,
     /// A file of the index cannot be read or written.
     Io {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
     /// A link stands in the place of a folder of the index, and is not followed.
     Link(io::Error),
-    /// What is on disk is broken or of another version: only making it anew helps.
+    /// The files are broken or of another version: only making them anew helps.
     Damaged(String),
     /// The lexical index failed, which says nothing about what is on disk.
     Lexical(String),
@@ -64,7 +64,7 @@ impl fmt::Display for KbError {
 }
 
 impl KbError {
-    /// What is wrong, and what to do about it.
+    /// The error in words, and what to do about it.
     pub fn trouble(&self) -> Trouble {
         match self {
             Self::NoRoots => Trouble::new("no knowledge base was named", "give a folder or a file"),
@@ -117,8 +117,8 @@ impl KbError {
         }
     }
 
-    /// What it means where work goes on with what is there.
-    pub fn meanwhile(&self) -> String {
+    /// The error as a notice for callers that go on with the index as it is.
+    pub fn notice(&self) -> String {
         match self {
             Self::Locked => {
                 "another kb-agent is updating this index; searching what is there until it is done"
@@ -132,7 +132,7 @@ impl KbError {
         }
     }
 
-    /// For `map_err`, with the path that the system's message lacks.
+    /// Makes an [`KbError::Io`] for `map_err`, with the path that the system's message lacks.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io {
             path: path.to_owned(),
@@ -140,8 +140,8 @@ impl KbError {
         }
     }
 
-    /// The same with the whole path, where the lexical index knows only a file's name.
-    pub(super) fn within(self, dir: &Path) -> Self {
+    /// Puts `dir` before the path of an [`KbError::Io`]: the lexical index knows only the name of a file.
+    pub(super) fn with_dir(self, dir: &Path) -> Self {
         match self {
             Self::Io { path, source } => Self::Io {
                 path: dir.join(path),
@@ -152,13 +152,13 @@ impl KbError {
     }
 }
 
-/// Whether a link, a pipe or a device stands in a file's place: that is no word of the system's.
+/// Whether a link, a pipe or a device stands in a file's place. The system has no error kind for that.
 fn is_in_the_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
 }
 
-/// Tells what only a rebuild can mend from what passes: a full disk, a missing permission or too
-/// many open files must never cost an index.
+/// Separates damage, which only a rebuild repairs, from failures that pass: a full disk, a missing
+/// permission or too many open files must never lead to a rebuild.
 impl From<TantivyError> for KbError {
     fn from(error: TantivyError) -> Self {
         use TantivyError as T;
@@ -235,7 +235,7 @@ mod tests {
             io::ErrorKind::StorageFull,
             io::ErrorKind::Other,
         ] {
-            let error = read(kind).within(Path::new("home"));
+            let error = read(kind).with_dir(Path::new("home"));
             assert!(
                 matches!(&error, KbError::Io { path, .. } if *path == Path::new("home/meta.json")),
                 "{error}"

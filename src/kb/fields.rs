@@ -18,22 +18,22 @@ use crate::text::Fences;
 pub(crate) const OPEN_BOX: &str = "[ ]";
 pub(crate) const TICKED_BOX: &str = "[x]";
 
-/// Passages of which the documents are read for one question.
+/// The documents of at most this many passages are read for one question.
 const MAX_DOCUMENTS: usize = 200;
-/// Longer names and values are sentences.
+/// Longer names and values, in characters, are sentences.
 const MAX_NAME: usize = 30;
 const MAX_VALUE: usize = 60;
-/// Fields this close together are shown together.
+/// Fields at most this many lines apart are shown together.
 const GAP: usize = 12;
-/// What is shown together has at most so many lines.
+/// The most lines of one field passage.
 const MAX_LINES: usize = 80;
 
 /// A field as a document writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// In lower case, without the marks around it; empty for a box.
+    /// The name in lower case, without the marks around it; empty for a box.
     pub name: String,
-    /// The same.
+    /// The value in lower case, without the marks around it.
     pub value: String,
     /// The line it stands on, from 1.
     pub line: usize,
@@ -61,7 +61,7 @@ pub(crate) struct FieldPassage {
 }
 
 impl FieldFilter {
-    /// Of alternatives parted by `|`; `None` where no value is given.
+    /// Parses names and values, each with alternatives separated by `|`; `None` where no value is given.
     pub fn parse(names: Option<&str>, values: &str) -> Option<Self> {
         let parted = |text: &str| -> Vec<String> {
             let parts = text.split('|').map(bare);
@@ -218,7 +218,7 @@ fn labelled(line: &str, number: usize) -> Option<Field> {
     })
 }
 
-/// In lower case, without marks around it; a box stays one.
+/// Lowers the case and removes the marks around a name or value; a box stays a box.
 fn bare(text: &str) -> String {
     let text = text.trim().to_lowercase();
     if [OPEN_BOX, TICKED_BOX].contains(&text.as_str()) {

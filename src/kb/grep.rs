@@ -9,7 +9,6 @@
 use self::pattern::Pattern;
 use super::error::KbError;
 use super::index::Within;
-use super::query::not_empty;
 use super::source::Roots;
 use super::source::TextCache;
 
@@ -49,4 +48,15 @@ pub(super) fn grep(
         show::show(roots, texts, ranked, &pattern, k, within.stop)?,
         read_as,
     ))
+}
+
+/// The query without spaces around it; an error where nothing is left.
+pub(super) fn not_empty(query: &str) -> Result<&str, KbError> {
+    let query = query.trim();
+    if query.is_empty() {
+        return Err(KbError::BadQuery(
+            "query is empty; say what to look for".to_owned(),
+        ));
+    }
+    Ok(query)
 }

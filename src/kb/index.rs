@@ -2,11 +2,12 @@
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod address;
+mod bm25;
 mod chunk_key;
 mod document;
 mod embedded;
 #[cfg(test)]
-pub(in crate::kb) mod fake;
+pub(crate) mod fake;
 mod limits;
 mod matches;
 mod names;
@@ -15,26 +16,26 @@ mod port;
 mod quantised;
 mod remote;
 mod spelling;
-pub(in crate::kb) mod tokens;
+pub(crate) mod tokens;
 
-pub(in crate::kb) use address::{address, open, open_shared};
-pub(in crate::kb) use chunk_key::{ChunkKey, KeyHash};
+pub(crate) use address::{address, open, open_shared};
+pub(crate) use chunk_key::{ChunkKey, KeyHash};
 pub use document::Document;
-pub(in crate::kb) use document::{Incoming, LocalStamp, NameMatches, NameQuery};
+pub(crate) use document::{LocalStamp, NameMatches, NameQuery, NewDocument};
 #[cfg(test)]
-pub(in crate::kb) use embedded::try_lock;
-pub(in crate::kb) use embedded::{EmbeddedStore, Right, is_held};
-pub(in crate::kb) use limits::Limits;
+pub(crate) use embedded::try_lock;
+pub(crate) use embedded::{EmbeddedStore, Right, is_held};
+pub(crate) use limits::Limits;
 pub use limits::Within;
 pub use matches::Passage;
-pub(in crate::kb) use matches::{ChunkId, LexicalMatches, Match, Wanted};
-pub(in crate::kb) use names::{DocumentName, matches as matching_names};
+pub(crate) use matches::{ChunkId, FetchOptions, LexicalMatches, Match};
+pub(crate) use names::{DocumentName, matches as matching_names};
 #[cfg(test)]
-pub(in crate::kb) use port::Counts;
+pub(crate) use port::Counts;
 pub use port::Lease;
-pub(in crate::kb) use port::{Administration, Batch, Reader, Store, VectorBatch};
+pub(crate) use port::{Administration, Batch, Reader, Store, VectorBatch, for_each_document};
 #[cfg(test)]
-pub(in crate::kb) use remote::RemoteStore;
+pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};
-pub(in crate::kb) use remote::{StoreAddress, StoreServer};
-pub(in crate::kb) use spelling::rewritten;
+pub(crate) use remote::{StoreAddress, StoreServer};
+pub(crate) use spelling::rewritten;

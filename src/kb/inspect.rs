@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
+use super::index::for_each_document;
 use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
-use super::pages::for_each_document;
 use super::source::{Roots, Sources};
 use super::source::{SourceFile, Walked, walk};
 use super::source::{TextCache, cache};
 
-/// So many new files are looked into; more are an index that is not up to date in any case.
+/// The most new files that are looked into; with more of them the index is not up to date in any case.
 const MOST_LOOKED_INTO: usize = 500;
 
 /// An index, and the files it is of.
@@ -26,9 +26,9 @@ pub struct Inspection {
     pub name: String,
     /// The folder of the index.
     pub home: PathBuf,
-    /// What this version calls its format.
+    /// The name of this version's format.
     pub format: String,
-    /// What is there.
+    /// The state of the index.
     pub state: IndexState,
     /// Whether another process changes documents at this moment.
     pub is_written: bool,
@@ -38,29 +38,29 @@ pub struct Inspection {
     pub files: usize,
     /// Files that are not part of the index, and will not be.
     pub left_out: usize,
-    /// What other versions of the program keep beside it.
+    /// The folders of other versions of the program beside it.
     pub others: Vec<OtherVersion>,
-    /// What is wrong with the vectors of the model.
+    /// The damage to the vectors of the model, if there is any.
     pub damaged_vectors: Option<String>,
 }
 
 /// A folder that another version of the program has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherVersion {
-    /// What it is called.
+    /// The name of the folder.
     pub name: String,
     /// Bytes of its files.
     pub size: u64,
 }
 
-/// What is in the folder of an index.
+/// The state of the folder of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexState {
     /// Nothing yet.
     Missing,
-    /// Only what other versions of the program made, by the names of their formats.
+    /// Indexes of other versions of the program only, by the names of their formats.
     OtherFormat(Vec<String>),
-    /// What cannot be read and is made anew; says why.
+    /// An index that cannot be read and is made anew, with the reason.
     Damaged(String),
     /// An index.
     Ready(Indexed),
@@ -73,7 +73,7 @@ pub struct Indexed {
     pub documents: usize,
     /// Chunks.
     pub chunks: usize,
-    /// Those of them that are found by their words only.
+    /// Chunks that are found by their words only.
     pub words_only: usize,
     /// Chunks without a vector of the model.
     pub pending: usize,
@@ -171,7 +171,7 @@ fn others(home: &Path) -> Vec<OtherVersion> {
     others
 }
 
-/// Of all files below this folder; links are not followed.
+/// The size in bytes of all files below a folder; links are not followed.
 fn size_of_files(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {

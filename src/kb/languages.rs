@@ -17,10 +17,10 @@ use crate::files::{read_text_bounded, write_atomic};
 use crate::text::LetterCounts;
 
 const FILE: &str = "languages.json";
-/// More bytes than this are not such a file.
+/// The largest file that is read, in bytes.
 const LARGEST: u64 = 10_000;
-/// From this share of other languages on, a base without vectors gets the embedding for all. A judgement, not a
-/// measured bound.
+/// A base without vectors gets the embedding for all languages from this share of other languages on. A
+/// judgement, not a measured bound.
 const FIRST_CHOICE: f64 = 0.3;
 /// A base with vectors turns only well beyond: embedding it anew takes long.
 const TURN_TO_ALL: f64 = 0.5;
@@ -33,7 +33,7 @@ const PASSAGES: usize = 3;
 /// How many documents the index is asked for at once.
 const PAGE: usize = 4096;
 
-/// What was chosen for a base, and on which grounds.
+/// The embedding that was chosen for a base, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LanguageChoice {
     /// Which embedding has made the vectors.
@@ -70,7 +70,7 @@ impl LanguageChoice {
         serde_json::from_str(&text).ok()
     }
 
-    /// That of a base whose text was never sampled.
+    /// The choice for a base whose text was never sampled.
     pub(super) fn unsampled(languages: Languages) -> Self {
         Self {
             languages,
@@ -79,7 +79,7 @@ impl LanguageChoice {
         }
     }
 
-    /// Keeps it. Where that fails, the base is sampled once more next time.
+    /// Writes the choice into `home`. Where that fails, the base is sampled once more next time.
     pub(super) fn write(&self, home: &Path) {
         let written = serde_json::to_vec(self).map_err(std::io::Error::from);
         if let Err(error) = written.and_then(|json| write_atomic(&home.join(FILE), &json)) {
@@ -92,8 +92,8 @@ impl LanguageChoice {
         let _ = fs::remove_file(home.join(FILE));
     }
 
-    /// What a base is worth now. `before` is what its vectors were made by, if there are any; `fixed` is what
-    /// the user chose.
+    /// Makes the choice for a base. `before` is the choice that its vectors were made by, if there are any;
+    /// `fixed` is the user's.
     pub(super) fn make(
         before: Option<Self>,
         fixed: Option<Languages>,

@@ -11,12 +11,12 @@ use super::source::Skipped;
 use crate::files::{read_text_bounded, write_atomic};
 
 const FILE: &str = "left-out";
-/// Of a million files.
+/// The largest file that is read, in bytes: the lines of a million files.
 const LARGEST: u64 = 17_000_000;
 
 impl KnowledgeBase {
-    /// Those that were not reported before, be it by another process. From now on all of them
-    /// count as reported, and no others.
+    /// The files that no process has reported before. From now on all of `skipped` count as reported, and
+    /// no others.
     pub fn new_among(&self, skipped: &[Skipped]) -> Vec<Skipped> {
         let path = self.home().join(FILE);
         let before = read_text_bounded(&path, LARGEST).unwrap_or_default();
@@ -36,7 +36,7 @@ impl KnowledgeBase {
     }
 }
 
-/// Also a new reason is reported.
+/// The line for a file and the reason; a new reason makes another line, so it is reported.
 fn mark(skipped: &Skipped) -> String {
     let key = format!("{}\0{}", skipped.path, skipped.reason);
     blake3::hash(key.as_bytes()).to_hex()[..16].to_owned()

@@ -45,8 +45,8 @@ static ID: LazyLock<Option<Regex>> =
 /// The references of a text. `source` is the document's own name, which relative paths start at.
 /// `None` once `stop` is raised.
 pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<Link>> {
-    let forms = Forms::of(source, text);
-    let mut relations = Relations::of(source);
+    let forms = Forms::new(source, text);
+    let mut relations = Relations::new(source);
     let mut fence = CodeFence::default();
     let mut links = Links::default();
     for (at, line) in text.lines().enumerate() {

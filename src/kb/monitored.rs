@@ -13,7 +13,7 @@ pub struct MonitoredEmbedder {
 }
 
 impl MonitoredEmbedder {
-    /// Notes what happens to `inner`.
+    /// Wraps an embedder.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
         Self {
             inner,
@@ -23,20 +23,20 @@ impl MonitoredEmbedder {
 
     /// Why the last call failed; `None` when it did not.
     pub fn last_error(&self) -> Option<EmbedError> {
-        self.held().clone()
+        self.lock_last_error().clone()
     }
 
-    /// What it made was of no use.
+    /// Notes that the result of the last call was of no use.
     pub fn note_failure(&self, error: &EmbedError) {
-        *self.held() = Some(error.clone());
+        *self.lock_last_error() = Some(error.clone());
     }
 
     fn note<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
-        *self.held() = result.as_ref().err().cloned();
+        *self.lock_last_error() = result.as_ref().err().cloned();
         result
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<EmbedError>> {
+    fn lock_last_error(&self) -> std::sync::MutexGuard<'_, Option<EmbedError>> {
         self.last_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -18,7 +18,9 @@ impl KnowledgeBase {
         asked: &str,
         stop: &AtomicBool,
     ) -> Result<Vec<String>, KbError> {
-        Ok(self.found(&NameQuery::Remembered(asked), stop)?.sources)
+        Ok(self
+            .find_by_name(&NameQuery::Remembered(asked), stop)?
+            .sources)
     }
 
     /// The documents that a question mentions by the name of their file.
@@ -27,7 +29,9 @@ impl KnowledgeBase {
         question: &str,
         stop: &AtomicBool,
     ) -> Result<Vec<String>, KbError> {
-        Ok(self.found(&NameQuery::MentionedIn(question), stop)?.sources)
+        Ok(self
+            .find_by_name(&NameQuery::MentionedIn(question), stop)?
+            .sources)
     }
 
     /// The documents whose file is named by nothing but these words, which are in lower case.
@@ -36,10 +40,14 @@ impl KnowledgeBase {
         words: &HashSet<String>,
         stop: &AtomicBool,
     ) -> Result<Vec<String>, KbError> {
-        Ok(self.found(&NameQuery::NamedBy(words), stop)?.sources)
+        Ok(self.find_by_name(&NameQuery::NamedBy(words), stop)?.sources)
     }
 
-    fn found(&self, query: &NameQuery<'_>, stop: &AtomicBool) -> Result<NameMatches, KbError> {
+    fn find_by_name(
+        &self,
+        query: &NameQuery<'_>,
+        stop: &AtomicBool,
+    ) -> Result<NameMatches, KbError> {
         self.reader().find(query, Limits::of_a_call(stop))
     }
 
@@ -56,7 +64,7 @@ impl KnowledgeBase {
         let mut found = Vec::new();
         for name in asked {
             Within::all(stop).go_on()?;
-            let means = self.found(&NameQuery::Given(name), stop)?;
+            let means = self.find_by_name(&NameQuery::Given(name), stop)?;
             let is_sure = is_read && !means.sources.is_empty() || self.document(name)?.is_some();
             if is_sure {
                 found.push(means.sources);
@@ -133,7 +141,7 @@ impl KnowledgeBase {
     }
 }
 
-/// What is meant more plainly; both where they are equally so.
+/// The sources with the smaller distance; both where the distances are equal.
 fn nearer(a: NameMatches, b: NameMatches) -> Vec<String> {
     if b.sources.is_empty() || (!a.sources.is_empty() && a.distance < b.distance) {
         return a.sources;

@@ -33,34 +33,34 @@ impl Opened {
         })
     }
 
-    /// What it was called when it was opened.
+    /// Its path when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How large it was when it was opened, and when it was changed.
+    /// Its metadata when it was opened.
     pub fn meta(&self) -> &Metadata {
         &self.meta
     }
 
-    /// Its bytes when it was opened.
+    /// Its size in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.meta.len()
     }
 
-    /// To be read from wherever it stands: seek first.
+    /// The file, at whatever position it was left: seek first.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// At most so many bytes of its beginning.
+    /// Reads at most `bytes` bytes from the beginning.
     pub fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         self.rewound()?.take(bytes as u64).read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// Its bytes from the first.
+    /// The file, positioned at its first byte.
     pub fn rewound(&self) -> io::Result<&File> {
         (&self.file).seek(SeekFrom::Start(0))?;
         Ok(&self.file)

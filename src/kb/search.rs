@@ -2,23 +2,20 @@
 
 mod calibration;
 mod fragments;
-mod fusion;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
 use super::error::KbError;
-use super::grep::GrepPassage;
-use super::index::{ChunkId, LexicalMatches, Match, Passage, Reader, Wanted, Within};
+use super::grep::{GrepPassage, not_empty};
+use super::index::{ChunkId, FetchOptions, LexicalMatches, Match, Passage, Reader, Within};
 use super::index::{rewritten, tokens};
-use super::query::not_empty;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 use crate::threads;
-use calibration::{By, Cosines};
+use calibration::{Cosines, RankBasis, Sides, share};
 use fragments::RankedMatch;
-use fusion::{Sides, share};
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
@@ -29,13 +26,13 @@ const MOST_NAMED: usize = 3;
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SearchMode {
-    /// By meaning.
+    /// Searches by meaning.
     Vector,
-    /// By the words in the index alone.
+    /// Searches the words in the index alone.
     Lexical,
-    /// In the files, by words or a pattern.
+    /// Searches the files, by words or a pattern.
     Grep,
-    /// By words and meaning together.
+    /// Searches by words and meaning together.
     Hybrid,
 }
 
@@ -54,17 +51,17 @@ pub struct Hit {
     pub text: String,
     /// How likely it is relevant; of grep, the share of the query's words that it holds.
     pub score: Score,
-    /// What that measure was made of.
+    /// The measurements that the score was computed from.
     pub measured: Measured,
-    /// Its place in this list, from 1.
+    /// Its position in the list of hits, from 1.
     pub rank: usize,
 }
 
-/// What hybrid search is asked.
+/// The input of a hybrid search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HybridQuery<'a> {
     pub query: &'a str,
-    /// Added to the lexical side only.
+    /// Words that are added to the lexical side only.
     pub keywords: &'a [String],
     pub k: usize,
     pub within: Within<'a>,
@@ -81,9 +78,9 @@ pub(super) fn vector(
     let query = not_empty(query)?;
     // More than asked for, because pieces of one line become one hit.
     let found = reader.semantic(&embed(embedder, query, within)?, pool(k), within)?;
-    let cosines = Cosines::of(embedder.model_id(), query, &found);
-    let candidates = join(Vec::new(), found);
-    let found = ranked(candidates, By::Meaning, cosines, 0.0);
+    let cosines = Cosines::new(embedder.model_id(), query, &found);
+    let candidates = merge_matches(Vec::new(), found);
+    let found = rank(candidates, RankBasis::Meaning, cosines, 0.0);
     hits(reader, found, HashMap::new(), (k, within))
 }
 
@@ -97,11 +94,11 @@ pub(super) fn lexical(
 ) -> Result<Vec<Hit>, KbError> {
     let name = tokens::name_key(query);
     let mut lexical = reader.lexical(not_empty(query)?, name.as_deref(), pool(k), within)?;
-    let named = named(&mut lexical);
+    let named = take_named_matches(&mut lexical);
     let full = lexical.full_score();
     let measured = lexical.matches.into_iter().map(|found| (found, None));
-    let candidates = join(measured.collect(), Vec::new());
-    let mut found = ranked(candidates, By::Words, Cosines::default(), full);
+    let candidates = merge_matches(measured.collect(), Vec::new());
+    let mut found = rank(candidates, RankBasis::Words, Cosines::default(), full);
     put_named_first(&mut found, &named);
     hits(reader, found, HashMap::new(), (k, within))
 }
@@ -120,7 +117,7 @@ pub(super) fn hybrid(
     } else {
         asked.query.trim()
     };
-    if !calibration::is_read(embedder.model_id(), dense_query) {
+    if !calibration::can_read(embedder.model_id(), dense_query) {
         return Ok((lexical(reader, lexical_query, asked.k, asked.within)?, None));
     }
     let pool = pool(asked.k);
@@ -132,18 +129,18 @@ pub(super) fn hybrid(
     let lexical = || reader.lexical(lexical_query, name.as_deref(), pool, asked.within);
     let embedding = || {
         let embedding = || embed(embedder, dense_query, asked.within);
-        caught(panic::catch_unwind(AssertUnwindSafe(embedding)))
+        panic_to_error(panic::catch_unwind(AssertUnwindSafe(embedding)))
     };
     let (lexical, semantic) = if embedder.is_cpu_bound() {
         // The cores of an embedding wait for each other many times; one that is busy with the
         // words stops them all.
         let vector = embedding();
-        beside(lexical, || near(vector?))
+        run_both(lexical, || near(vector?))
     } else {
         thread::scope(|scope| {
             let embedding = scope.spawn(embedding);
             let lexical = lexical();
-            (lexical, joined(embedding).and_then(near))
+            (lexical, join_thread(embedding).and_then(near))
         })
     };
     let mut lexical = lexical?;
@@ -170,28 +167,28 @@ pub(super) fn hybrid(
         }
         Err(error) => return Err(error),
     };
-    let cosines = Cosines::of(embedder.model_id(), dense_query, &semantic);
+    let cosines = Cosines::new(embedder.model_id(), dense_query, &semantic);
     let by = match &vector {
-        Some(_) => By::Both,
-        None => By::Words,
+        Some(_) => RankBasis::Both,
+        None => RankBasis::Words,
     };
     let full = lexical.full_score();
-    let named = named(&mut lexical);
+    let named = take_named_matches(&mut lexical);
     // A corrected query has asked once more already: then everything is fetched in one call.
-    let wanted = Wanted {
+    let wanted = FetchOptions {
         passages: rewritten.is_some(),
         cosine_with: vector.as_deref(),
     };
-    let (measured, passages) = measured(reader, lexical, wanted, asked.within)?;
-    let mut found = ranked(join(measured, semantic), by, cosines, full);
+    let (measured, passages) = fetch_cosines(reader, lexical, wanted, asked.within)?;
+    let mut found = rank(merge_matches(measured, semantic), by, cosines, full);
     put_named_first(&mut found, &named);
     let hits = hits(reader, found, passages, (asked.k, asked.within))?;
     Ok((hits, failed))
 }
 
-/// The chunks under a heading, or of a document, that is called what is asked for and nothing else.
-/// Those that the words have not brought join the matches.
-fn named(lexical: &mut LexicalMatches) -> HashSet<ChunkId> {
+/// Takes the chunks whose heading or document is called what the query asks for and nothing else.
+/// Those that the words have not found are added to the matches.
+fn take_named_matches(lexical: &mut LexicalMatches) -> HashSet<ChunkId> {
     let known: HashSet<ChunkId> = lexical.matches.iter().map(|found| found.chunk).collect();
     let named: HashSet<ChunkId> = lexical.named.iter().map(|found| found.chunk).collect();
     let more = std::mem::take(&mut lexical.named).into_iter();
@@ -242,8 +239,8 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
         .collect()
 }
 
-/// What both come to; the second on a thread of its own if there are cores for it.
-fn beside<A, B: Send>(
+/// Runs both, the second on a thread of its own if there are cores for it.
+fn run_both<A, B: Send>(
     first: impl FnOnce() -> Result<A, KbError>,
     second: impl FnOnce() -> Result<B, KbError> + Send,
 ) -> (Result<A, KbError>, Result<B, KbError>) {
@@ -252,17 +249,17 @@ fn beside<A, B: Send>(
     }
     thread::scope(|scope| {
         let second = scope.spawn(second);
-        (first(), joined(second))
+        (first(), join_thread(second))
     })
 }
 
-/// What a thread came to; when it panicked, that it did.
-fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
-    caught(thread.join())
+/// Waits for a thread; a panic becomes an error.
+fn join_thread<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
+    panic_to_error(thread.join())
 }
 
 /// A panic while searching by meaning is an error of the embedding, without which a search goes on.
-fn caught<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
+fn panic_to_error<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
     let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
     result.unwrap_or_else(panicked)
 }
@@ -275,16 +272,16 @@ struct SearchCandidate {
     vector_rank: Option<usize>,
 }
 
-/// What the words brought, with their true cosines, which the scan had but did not list; and the
-/// passages, where these are wanted.
+/// Fetches the cosines of the lexical matches, which the vector scan did not list; and the passages,
+/// where these are wanted.
 #[expect(
     clippy::type_complexity,
     reason = "a list and a map, taken apart at once"
 )]
-fn measured(
+fn fetch_cosines(
     reader: &dyn Reader,
     lexical: LexicalMatches,
-    wanted: Wanted<'_>,
+    wanted: FetchOptions<'_>,
     within: Within<'_>,
 ) -> Result<(Vec<(Match, Option<f64>)>, HashMap<ChunkId, Passage>), KbError> {
     let chunks: Vec<ChunkId> = lexical.matches.iter().map(|m| m.chunk).collect();
@@ -302,8 +299,8 @@ fn measured(
     Ok((measured, passages))
 }
 
-/// Both lists as one, each passage once.
-fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<SearchCandidate> {
+/// Merges both lists, so that each passage occurs once.
+fn merge_matches(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<SearchCandidate> {
     let mut candidates: Vec<SearchCandidate> = Vec::new();
     let mut places: HashMap<ChunkId, usize> = HashMap::new();
     for (at, (found, cosine)) in lexical.into_iter().enumerate() {
@@ -332,10 +329,10 @@ fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<SearchC
     candidates
 }
 
-/// All of them, best first.
-fn ranked(
+/// Scores the candidates and sorts them, best first.
+fn rank(
     candidates: Vec<SearchCandidate>,
-    by: By,
+    by: RankBasis,
     cosines: Cosines,
     full: f64,
 ) -> Vec<RankedMatch> {
@@ -373,9 +370,9 @@ fn ranked(
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// What stands for the meaning of passages that have no vector yet, beside others that have one:
-/// the mean of those that the words brought too, else the best there is. Their words alone would
-/// be weighed against words and meaning of the others.
+/// The cosine that is assumed for passages without a vector, where others have one: the mean of those
+/// that the words found too, else the best. Otherwise their words alone would compete with words and
+/// meaning of the others.
 fn usual_meaning(candidates: &[SearchCandidate], cosines: Cosines) -> Option<f64> {
     let known = |only_by_words: bool| {
         let known = candidates
@@ -405,14 +402,14 @@ fn hits(
     mut passages: HashMap<ChunkId, Passage>,
     (k, within): (usize, Within<'_>),
 ) -> Result<Vec<Hit>, KbError> {
-    let mut shown = fragments::joined(found);
+    let mut shown = fragments::join_lines(found);
     shown.truncate(k);
     let chunks = shown.iter().flat_map(fragments::LineMatch::chunks);
     let missing: Vec<ChunkId> = chunks
         .filter(|chunk| !passages.contains_key(chunk))
         .collect();
     if !missing.is_empty() {
-        let fetched = reader.fetch(&missing, Wanted::PASSAGES, within.limits())?;
+        let fetched = reader.fetch(&missing, FetchOptions::PASSAGES, within.limits())?;
         let fetched = missing.into_iter().zip(fetched);
         passages.extend(fetched.filter_map(|(chunk, fetched)| Some((chunk, fetched?.passage?))));
     }

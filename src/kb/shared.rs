@@ -12,18 +12,18 @@ pub struct StoreAdministration {
 }
 
 impl StoreAdministration {
-    /// Of the store at that address; connects with the first verb.
+    /// Prepares for the store at an address; connects with the first call.
     pub fn new(access: &StoreAccess) -> Result<Self, KbError> {
-        let server = StoreServer::new(StoreAddress::of(access)?)?;
+        let server = StoreServer::new(StoreAddress::parse(access)?)?;
         Ok(Self { server })
     }
 
-    /// Makes what is missing of what this version keeps there.
+    /// Makes the tables of this version that are missing.
     pub fn prepare(&self, stop: &AtomicBool) -> Result<(), KbError> {
         self.server.prepare(Limits::of_a_call(stop))
     }
 
-    /// What it is like; makes nothing.
+    /// Reads the state of the store; makes nothing.
     pub fn state(&self, stop: &AtomicBool) -> Result<StoreState, KbError> {
         self.server.state(Limits::of_a_call(stop))
     }

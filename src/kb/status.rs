@@ -5,17 +5,17 @@ use crate::domain::Languages;
 /// What the index holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KbStatus {
-    /// What to call it: the folders' names.
+    /// Its name for people: the folders' names.
     pub name: String,
     /// Documents indexed.
     pub documents: usize,
     /// Chunks indexed.
     pub chunks: usize,
-    /// Those of them that are found by their words only and never embedded.
+    /// Chunks that are found by their words only and never embedded.
     pub words_only: usize,
     /// Chunks that still wait for their embedding.
     pub pending: usize,
-    /// What its embedding is for, where there is a choice.
+    /// The languages of its embedding, where there is a choice.
     pub languages: Option<Languages>,
 }
 
@@ -26,7 +26,7 @@ impl KbStatus {
         to_embed.max(self.pending)
     }
 
-    /// What cannot be found by its meaning yet, in one line; `None` when all can.
+    /// A line about passages that are not embedded yet; `None` when all are.
     pub fn incomplete(&self) -> Option<String> {
         if self.pending == 0 {
             return None;

@@ -32,7 +32,7 @@ impl KnowledgeBase {
             let rows: Vec<(ChunkKey, Vec<f32>)> = found
                 .filter_map(|(key, vector)| Some((key, vector?)))
                 .collect();
-            vectors.put(&rows, limits())?;
+            vectors.put_vectors(&rows, limits())?;
             taken += rows.len();
             cursor = page.next;
             if cursor.is_none() {

@@ -15,8 +15,8 @@ mod reading;
 use super::error::KbError;
 
 pub use changes::Changes;
-pub(super) use changes::PassedOver;
-pub(super) use job::{Job, Refused};
+pub(super) use changes::SkippedFiles;
+pub(super) use job::{Job, RefusedChunks};
 pub use job::{MissingText, Phase, Progress, Unembedded, UpdateReport};
 
 impl Job<'_> {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use notify::{Config, RecommendedWatcher, Watcher, WatcherKind};
 
 use super::{Changes, KnowledgeBase};
-use debouncer::{Debouncer, PendingEvents, Waited};
+use debouncer::{Debouncer, PendingEvents, WaitResult};
 use directories::{WatchOutcome, WatchedDirectories};
 use scope::WatchScope;
 
@@ -35,7 +35,7 @@ const SHARE: u32 = 10;
 #[derive(Default)]
 pub struct Watch {
     debouncer: Arc<Debouncer>,
-    watching: Mutex<Watching>,
+    watching: Mutex<WatchState>,
 }
 
 /// Why [`Watch::next`] came back.
@@ -50,7 +50,7 @@ pub enum Woken {
 }
 
 #[derive(Default)]
-struct Watching {
+struct WatchState {
     scope: Arc<WatchScope>,
     watcher: Option<RecommendedWatcher>,
     watched: WatchedDirectories,
@@ -59,14 +59,14 @@ struct Watching {
     /// A folder of the base is not there.
     missing: bool,
     returned: Option<Instant>,
-    /// What has not been reported yet.
+    /// Notices that were not shown yet.
     notices: VecDeque<String>,
     /// The barred folders that have been reported.
     reported: BTreeSet<PathBuf>,
 }
 
 impl Watch {
-    /// Not watching anything yet.
+    /// Makes a watch of nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -94,7 +94,7 @@ impl Watch {
         }
     }
 
-    /// What a person should know about the watching and has not been shown yet, a line at a time.
+    /// Takes the next notice about the watching that was not shown yet.
     pub fn notice(&self) -> Option<String> {
         self.watching().notices.pop_front()
     }
@@ -127,15 +127,15 @@ impl Watch {
             let poll = self.next_look();
             let until = [due, poll].into_iter().flatten().min();
             let woken = match self.debouncer.wait(until) {
-                Waited::Closed => Woken::Closed,
-                Waited::TimedOut if poll.is_some_and(|poll| poll <= Instant::now()) => {
+                WaitResult::Closed => Woken::Closed,
+                WaitResult::TimedOut if poll.is_some_and(|poll| poll <= Instant::now()) => {
                     if !self.look() {
                         continue;
                     }
                     Woken::Changed(Changes::Everything)
                 }
-                Waited::TimedOut => Woken::Due,
-                Waited::Events(events) => {
+                WaitResult::TimedOut => Woken::Due,
+                WaitResult::Events(events) => {
                     let Some(changes) = self.sift(events) else {
                         continue;
                     };
@@ -157,14 +157,14 @@ impl Watch {
         watching.missing.then(|| now + MISSING)
     }
 
-    /// Whether a look is due though there are no events.
+    /// Whether an update is due though there are no events.
     fn look(&self) -> bool {
         let mut watching = self.watching();
         // What happened in a folder before it was watched has not been reported.
         watching.polling.is_some() || watching.watch_all()
     }
 
-    /// What of the events may concern the base.
+    /// Selects the events that may concern the base.
     fn sift(&self, events: PendingEvents) -> Option<Changes> {
         let mut watching = self.watching();
         if let Some(error) = &events.broken {
@@ -191,12 +191,12 @@ impl Watch {
         (!paths.is_empty()).then_some(Changes::Files(paths))
     }
 
-    fn watching(&self) -> MutexGuard<'_, Watching> {
+    fn watching(&self) -> MutexGuard<'_, WatchState> {
         self.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Watching {
+impl WatchState {
     /// Watches every root that is there and is not watched yet. Returns whether there was one.
     fn watch_all(&mut self) -> bool {
         self.missing = false;
@@ -232,7 +232,7 @@ impl Watching {
         }
     }
 
-    /// Of each folder once, and of none that is no part of the base.
+    /// Reports each barred folder of the base once.
     fn report_barred(&mut self) {
         for (path, why) in self.watched.barred() {
             if self.scope.may_hold(path) && self.reported.insert(path.to_owned()) {
@@ -309,7 +309,7 @@ impl Drop for Watch {
 
 #[cfg(test)]
 impl Watch {
-    /// Where the system cannot watch.
+    /// Makes a watch that polls, as where the system cannot watch.
     pub(crate) fn polling(every: Duration) -> Self {
         let watch = Self::default();
         watch.watching().polling = Some(every);

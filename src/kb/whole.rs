@@ -1,4 +1,4 @@
-//! A whole document, to be read and not searched.
+//! Whole documents, to be read and not searched: of a base, and single files without one.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::extract::{self, Extraction, SkipReason};
+use super::extract::{self, Extraction, Extractor, SkipReason, TextRecognition};
 use super::index::{EmbeddedStore, Limits};
+use super::opened::Opened;
 use super::source::TextCache;
 use super::source::{Roots, Sources};
 use crate::agent::ports::ToolError;
@@ -33,8 +34,8 @@ pub struct DocumentReader {
 }
 
 impl DocumentReader {
-    /// Over these folders and files. What is slow to take apart is kept with their index below
-    /// `index_home`; it is taken apart by processes of `program`, see [`KnowledgeBase::reading_by`].
+    /// Opens these folders and files. Texts that are slow to extract are cached with their index below
+    /// `index_home`; processes of `program` extract them, see [`KnowledgeBase::reading_by`].
     pub fn open(
         sources: impl Into<Sources>,
         index_home: &Path,
@@ -48,7 +49,7 @@ impl DocumentReader {
         Ok(Self { roots, texts })
     }
 
-    /// [`KnowledgeBase::whole_document`] of these.
+    /// Reads a document as [`KnowledgeBase::whole_document`] does.
     pub fn whole_document(
         &self,
         source: &str,
@@ -70,18 +71,18 @@ impl KnowledgeBase {
     }
 }
 
-/// Empty lines between two passages; more are no document's.
+/// The most empty lines between two passages; no document has more.
 const MOST_BETWEEN: usize = 1_000_000;
 
 impl KnowledgeBase {
-    /// What the index that is shared with others has of a document whose file is not on this machine:
-    /// its passages by their lines. `None` where the index is not shared or has no such document.
+    /// The text of a document whose file is not on this machine, put together from its passages in the
+    /// shared index. `None` where the index is not shared or has no such document.
     pub(crate) fn stored_document(
         &self,
         source: &str,
         stop: &AtomicBool,
     ) -> Result<Option<Extraction>, KbError> {
-        if self.shared().is_none() {
+        if self.shared_store().is_none() {
             return Ok(None);
         }
         let (reader, limits) = (self.reader(), || Limits::of_a_call(stop));
@@ -127,4 +128,37 @@ fn read(
         modified: file.meta().modified().ok(),
         path,
     })
+}
+
+/// A file's text with its places, and what it says of itself.
+#[derive(Debug)]
+pub struct FileText {
+    /// The text, its title and places, and what is missing from it.
+    pub extraction: Extraction,
+    /// Title, aliases, tags, date: each key that stands above the text, with its values.
+    pub fields: Vec<(String, Vec<String>)>,
+}
+
+impl FileText {
+    /// Reads the file at `path`; documents are taken apart by processes of `program`, see
+    /// [`KnowledgeBase::reading_by`](super::KnowledgeBase::reading_by).
+    pub fn read(
+        path: &Path,
+        program: Option<&Path>,
+        recognition: Option<TextRecognition>,
+    ) -> Result<Self, SkipReason> {
+        let path = path.canonicalize()?;
+        let folder = path.parent().unwrap_or(&path);
+        let file = Opened::beneath(folder, &path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut extractor = Extractor::new(program.map(Path::to_owned));
+        if let Some(recognition) = recognition {
+            extractor.recognise(recognition);
+        }
+        let extraction = extractor.extract(&file, &name, &AtomicBool::new(false))?;
+        Ok(Self {
+            fields: extraction.fields(),
+            extraction,
+        })
+    }
 }

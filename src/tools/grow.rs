@@ -111,7 +111,7 @@ impl Documents {
     fn outlines(&self) -> HashMap<&str, Outline<'_>> {
         let documents = self.0.iter();
         documents
-            .map(|(source, document)| (source.as_str(), Outline::of(source, document)))
+            .map(|(source, document)| (source.as_str(), Outline::new(source, document)))
             .collect()
     }
 }

@@ -68,7 +68,7 @@ impl KnowledgeBase {
         let embedder = choice.embedder_for(now.languages);
         let store = EmbeddedStore::open(&self.home, embedder.model_id())?;
         store.refresh(embedder.model_id(), job.limits())?;
-        let embedded = Job {
+        let count = Job {
             store: &store,
             embedder: embedder.as_ref(),
             ..*job
@@ -79,7 +79,7 @@ impl KnowledgeBase {
             now.write(&self.home);
             self.refresh()?;
         }
-        Ok(embedded)
+        Ok(count)
     }
 
     /// Searches a shared base by the model that its vectors were made by, unless the user fixed one.

@@ -15,7 +15,7 @@ use crate::kb::monitored::MonitoredEmbedder;
 use crate::kb::source::TextCache;
 use crate::kb::source::{Roots, Sources};
 use crate::kb::status::KbStatus;
-use crate::kb::update::PassedOver;
+use crate::kb::update::SkippedFiles;
 
 impl KnowledgeBase {
     /// Opens the base over these folders and files. Its index lives in a subfolder of
@@ -49,7 +49,7 @@ impl KnowledgeBase {
         let writer = (machine_id(index_home)?, labels.collect());
         let opened = index::open_shared(access, &roots.name(), writer, embedder.model_id())?;
         let shared = SharedStore {
-            address: opened.shown,
+            address: opened.address,
             space: opened.space,
         };
         Ok(Self::over(
@@ -87,7 +87,7 @@ impl KnowledgeBase {
             embedder: MonitoredEmbedder::new(embedder),
             store,
             texts: TextCache::open(&home),
-            passed_over: PassedOver::default(),
+            skipped_files: SkippedFiles::default(),
             budget: ByteBudget::default(),
             home,
         }

@@ -9,13 +9,13 @@ pub(super) struct Block {
     pub path: Vec<String>,
     pub start: usize,
     pub end: usize,
-    /// Headings only, no text yet.
+    /// Whether the block holds headings only, and no text yet.
     pub heading: bool,
-    /// What the file says of itself above its text.
+    /// Whether the block is the front matter of the file.
     pub metadata: bool,
     /// The headings that stand in it.
     pub titles: Vec<String>,
-    /// Of a table: the names of its columns, which each part of it needs.
+    /// The names of a table's columns, which each part of the table repeats; `None` for other blocks.
     pub columns: Option<String>,
 }
 

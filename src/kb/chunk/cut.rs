@@ -6,9 +6,11 @@
 
 use std::collections::HashSet;
 
-use super::limits::{MAX_BYTES, TARGET_BYTES};
-
-/// How much of a part the next one repeats, at most.
+/// The size, in bytes, that a chunk grows to.
+pub(super) const TARGET_BYTES: usize = 1100;
+/// The most bytes of a chunk.
+pub(crate) const MAX_BYTES: usize = 1500;
+/// The most bytes of a part that the next one repeats.
 const OVERLAP_BYTES: usize = 150;
 
 /// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the
@@ -54,7 +56,7 @@ pub(super) fn next(lines: &[&str], start: usize, end: usize) -> usize {
     end + 1 - repeated.min((end - start).div_ceil(2))
 }
 
-/// A text over the limit can only be one long line: it is cut after a sentence or between words.
+/// Cuts a text that is over the limit after a sentence or between words. Such a text is always one long line.
 pub(super) fn pieces(text: String) -> Vec<String> {
     if text.len() <= MAX_BYTES {
         return vec![text];

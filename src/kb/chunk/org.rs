@@ -47,7 +47,7 @@ fn heading(line: &str) -> Option<(usize, String)> {
     Some((level, title.to_owned()))
 }
 
-/// Where each name is closed for the last time.
+/// The last line that closes each block name.
 fn closings<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
     let lines = lines.iter().enumerate();
     lines
@@ -75,7 +75,7 @@ fn end(lines: &[&str], start: usize, closings: &HashMap<&str, usize>) -> usize {
         - 1
 }
 
-/// What follows a mark at the beginning of a line, up to the next blank.
+/// The word that follows a mark at the beginning of a line.
 fn directive<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     let line = line.trim_start();
     let begins = line.get(..mark.len())?.eq_ignore_ascii_case(mark);

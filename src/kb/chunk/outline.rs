@@ -29,7 +29,7 @@ struct PassageSize {
     bytes: usize,
 }
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnitKind {
     Metadata,
@@ -47,7 +47,7 @@ struct Unit {
     start: usize,
     end: usize,
     path: Vec<String>,
-    /// Counts the sections of the document.
+    /// The number of its section in the document.
     section: usize,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Outline<'d> {
 
 impl<'d> Outline<'d> {
     /// The structure of a document of that name.
-    pub fn of(source: &str, document: &'d Extraction) -> Self {
+    pub fn new(source: &str, document: &'d Extraction) -> Self {
         let lines: Vec<&str> = document.text.lines().collect();
         let layout = document.shape;
         let mut units = Vec::new();
@@ -140,9 +140,9 @@ impl<'d> Outline<'d> {
             let (first, last) = (&self.units[first], &self.units[last]);
             (start.min(first.start), end.max(last.end))
         });
-        let led = self.led(first, last, blocks);
-        let around = self.around((first, last), own, led);
-        let widest = [whole, Some(around), Some(led)];
+        let with_lead = self.with_lead(first, last, blocks);
+        let around = self.around((first, last), own, with_lead);
+        let widest = [whole, Some(around), Some(with_lead)];
         let widest = widest.into_iter().flatten().find(|range| fits(*range));
         let (start, end) = widest.unwrap_or(blocks);
         LineRange {
@@ -151,8 +151,8 @@ impl<'d> Outline<'d> {
         }
     }
 
-    /// The first and the last unit that these lines touch. Of metadata that only names the document,
-    /// what the document begins with.
+    /// The first and the last unit that these lines touch. Metadata that only names the document is
+    /// replaced by the beginning of the text.
     fn units_of(&self, lines: LineRange) -> Option<(usize, usize)> {
         let first = self
             .units
@@ -228,7 +228,8 @@ impl<'d> Outline<'d> {
             .unwrap_or(core)
     }
 
-    /// Only of code half says little: what else is long is cut between items, rows and lines.
+    /// Whether a unit is never cut. Half of a code block says little; other long units are cut between
+    /// items, rows and lines.
     fn is_shown_whole(&self, unit: &Unit) -> bool {
         let most = match unit.kind {
             UnitKind::Code => LARGEST_BLOCK,
@@ -238,7 +239,8 @@ impl<'d> Outline<'d> {
     }
 
     /// These lines with the sentence that leads to the first unit and what the last one leads to.
-    fn led(&self, first: usize, last: usize, (start, end): (usize, usize)) -> (usize, usize) {
+    fn with_lead(&self, first: usize, last: usize, blocks: (usize, usize)) -> (usize, usize) {
+        let (start, end) = blocks;
         let leads = |at: usize| {
             let (unit, next) = (self.units.get(at)?, self.units.get(at + 1)?);
             let is_led = matches!(next.kind, UnitKind::List | UnitKind::Table | UnitKind::Code);
@@ -260,10 +262,11 @@ impl<'d> Outline<'d> {
     /// These lines with the whole units of the same section that `own` shows around them.
     fn around(
         &self,
-        (first, last): (usize, usize),
+        units: (usize, usize),
         own: LineRange,
-        (start, end): (usize, usize),
+        blocks: (usize, usize),
     ) -> (usize, usize) {
+        let ((first, last), (start, end)) = (units, blocks);
         let above = self.units[..first].iter().rev();
         let above = above
             .take_while(|unit| {
@@ -340,7 +343,7 @@ mod tests {
     fn a_passage_knows_the_headings_above_its_first_line() {
         let text = "---\ntitle: Guide\naliases: [Manual]\n---\n# Use\n\nIntro.\n\n## Setup\n\nRun it.\n\n### Linux\nText.\n";
         let document = Extraction::of_text("guide.md", text.to_owned());
-        let outline = Outline::of("guide.md", &document);
+        let outline = Outline::new("guide.md", &document);
         for (line, headings) in [
             (1, &[][..]),
             (5, &[]),
@@ -363,7 +366,7 @@ mod tests {
     fn grown(text: &str, own: (usize, usize), core: (usize, usize)) -> (usize, usize) {
         let document = Extraction::of_text("a.md", text.to_owned());
         let range = |(start, end)| LineRange { start, end };
-        let grown = Outline::of("a.md", &document).grown(range(own), range(core));
+        let grown = Outline::new("a.md", &document).grown(range(own), range(core));
         (grown.start, grown.end)
     }
 

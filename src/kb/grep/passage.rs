@@ -4,12 +4,12 @@ use crate::domain::{LineRange, Place, Score};
 
 /// How many lines are shown before and after a match.
 pub(super) const CONTEXT_LINES: usize = 10;
-/// Merging stops here, or a file that matches everywhere would be one passage.
+/// The most lines of a merged passage, or a file that matches everywhere would be one passage.
 pub(super) const MAX_PASSAGE_LINES: usize = 80;
-/// Wide lines are shown with less around them.
+/// The most bytes of a passage: wide lines are shown with fewer lines around them.
 pub(super) const MAX_PASSAGE_BYTES: usize = 40_000;
-/// Longer lines are data; they are not shown whole.
-pub(in crate::kb) const MAX_LINE_BYTES: usize = 4000;
+/// The most bytes that are shown of one line; longer lines are data.
+pub(crate) const MAX_LINE_BYTES: usize = 4000;
 
 /// Matching lines with what surrounds them.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct GrepPassage {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
-    /// From the first to the last of these lines that matches.
+    /// The lines from the first match to the last.
     pub matching: LineRange,
     /// Where in a format that has places.
     pub place: Option<Place>,
@@ -28,7 +28,7 @@ pub struct GrepPassage {
     pub score: Score,
 }
 
-/// What a query was taken for.
+/// How a query was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadAs {
     /// Words, any of which may match.

@@ -13,7 +13,7 @@ use super::super::error::KbError;
 use super::passage::ReadAs;
 use crate::text::is_cjk;
 
-/// The bits of a mask.
+/// The most words of a query: a mask has this many bits.
 const MAX_WORDS: usize = 64;
 const SIZE_LIMIT: usize = 1 << 20;
 const DFA_SIZE_LIMIT: usize = 8 << 20;
@@ -33,13 +33,13 @@ const FUNCTION_WORDS: &[&str] = &[
 #[derive(Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    looked_for: LookedFor,
+    terms: PatternTerms,
     /// Letters that are the same bytes in all encodings but UTF-16.
     is_ascii: bool,
 }
 
 #[derive(Clone)]
-enum LookedFor {
+enum PatternTerms {
     /// Every line that the matcher finds counts; this says where in the line.
     Regex(Regex),
     Words(Vec<LiteralWord>),
@@ -62,7 +62,7 @@ impl Pattern {
             {
                 let pattern = Self {
                     matcher,
-                    looked_for: LookedFor::Regex(regex),
+                    terms: PatternTerms::Regex(regex),
                     is_ascii: false,
                 };
                 return Ok((pattern, ReadAs::Pattern));
@@ -85,9 +85,9 @@ impl Pattern {
 
     /// How many words there are; a regular expression is one.
     pub fn len(&self) -> usize {
-        match &self.looked_for {
-            LookedFor::Regex(_) => 1,
-            LookedFor::Words(words) => words.len(),
+        match &self.terms {
+            PatternTerms::Regex(_) => 1,
+            PatternTerms::Words(words) => words.len(),
         }
     }
 
@@ -109,9 +109,9 @@ impl Pattern {
 
     /// Which words the line holds, one bit each, given that the matcher found it.
     pub fn mask(&self, line: &[u8]) -> u64 {
-        match &self.looked_for {
-            LookedFor::Regex(_) => 1,
-            LookedFor::Words(words) => words
+        match &self.terms {
+            PatternTerms::Regex(_) => 1,
+            PatternTerms::Words(words) => words
                 .iter()
                 .enumerate()
                 .filter(|(_, word)| word.first_in(line).is_some())
@@ -121,9 +121,9 @@ impl Pattern {
 
     /// Where in the line the first of the words stands, in bytes.
     pub fn first_match(&self, line: &[u8]) -> Option<usize> {
-        match &self.looked_for {
-            LookedFor::Regex(regex) => regex.find(line).map(|found| found.start()),
-            LookedFor::Words(words) => words.iter().filter_map(|word| word.first_in(line)).min(),
+        match &self.terms {
+            PatternTerms::Regex(regex) => regex.find(line).map(|found| found.start()),
+            PatternTerms::Words(words) => words.iter().filter_map(|word| word.first_in(line)).min(),
         }
     }
 
@@ -151,14 +151,14 @@ impl Pattern {
             .collect::<Result<_, KbError>>()?;
         Ok(Self {
             matcher,
-            looked_for: LookedFor::Words(words),
+            terms: PatternTerms::Words(words),
             is_ascii,
         })
     }
 }
 
 impl LiteralWord {
-    /// Where it first stands as a word of its own.
+    /// The position, in bytes, where the word first stands as a word of its own.
     fn first_in(&self, line: &[u8]) -> Option<usize> {
         let mut from = 0;
         while let Some(found) = self.regex.find_at(line, from) {
@@ -203,7 +203,7 @@ fn builder() -> RegexMatcherBuilder {
     builder
 }
 
-/// In any case: it only looks within lines that are known to match.
+/// Compiles a pattern that ignores case: it is only used within lines that the matcher has found.
 fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern)
         .case_insensitive(true)
@@ -214,7 +214,7 @@ fn compile(pattern: &str) -> Result<Regex, regex::Error> {
         .build()
 }
 
-/// A final `?` or `.` and a bracketed aside are prose; these are not.
+/// Whether a query has the marks of a regular expression. A final `?` or `.` and a bracketed aside are prose.
 fn looks_like_regex(query: &str) -> bool {
     let marks = ["\\", ".*", ".+", "|", "(?", ")?", ")*", ")+", "+?", "*?"];
     marks.iter().any(|mark| query.contains(mark))

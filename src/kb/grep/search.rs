@@ -73,7 +73,7 @@ pub(super) fn search_all(
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What the walk of the index lists, whatever its size.
+/// Whether the walk of the index lists this file, whatever its size.
 fn is_of_the_base(root: &Path, entry: &DirEntry) -> bool {
     !entry.path_is_symlink()
         && entry.file_type().is_some_and(|kind| kind.is_file())
@@ -141,7 +141,7 @@ impl<'a> SearchThread<'a> {
     }
 }
 
-/// What reads and searches one file after the other.
+/// Reads and searches one file after the other.
 struct FileSearcher<'a> {
     texts: &'a TextCache,
     stop: &'a AtomicBool,
@@ -151,7 +151,7 @@ struct FileSearcher<'a> {
 }
 
 impl FileSearcher<'_> {
-    /// Whether it is text, all of whose matches are now known.
+    /// Searches one file; returns whether it is text and all matches are known.
     fn search(&mut self, opened: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
         self.bytes.clear();
         self.read(opened, SNIFF_BYTES as u64)?;
@@ -186,7 +186,7 @@ impl FileSearcher<'_> {
         Ok(true)
     }
 
-    /// Reads at most so many bytes more.
+    /// Reads at most `most` more bytes of the file.
     fn read(&mut self, opened: &Opened, most: u64) -> io::Result<usize> {
         opened.file().take(most).read_to_end(&mut self.bytes)
     }
@@ -210,7 +210,7 @@ impl FileSearcher<'_> {
         true
     }
 
-    /// What is not text as it lies there may be once it is read as the index reads it.
+    /// Searches the extracted text of a file that is not plain text.
     fn search_extracted(&mut self, file: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
         let Ok(document) = self.texts.document_unless(file, "", self.stop) else {
             return Ok(false);
@@ -224,7 +224,7 @@ impl FileSearcher<'_> {
     }
 }
 
-/// A file that cannot be read any more once it is to stop.
+/// A file whose reading fails once `stop` is raised.
 struct StoppableFile<'a> {
     file: &'a File,
     stop: &'a AtomicBool,
@@ -244,15 +244,15 @@ struct Matches<'p> {
     pattern: &'p Pattern,
     root: usize,
     path: &'p Path,
-    /// Of a class of passages more than these are of no use.
+    /// The most passages of one rank class that can be of use.
     keep: usize,
     /// Whether a line of it that begins with `#` is a heading.
     has_headings: bool,
-    /// Nothing is made for a file without matches.
+    /// The matches so far; `None` before the first.
     known: Option<KnownFile>,
 }
 
-/// What is known of a file with matches.
+/// The matches of one file that has some.
 struct KnownFile {
     tally: Tally,
     path: Arc<PathBuf>,

@@ -42,7 +42,7 @@ pub(super) fn show(
         for (at, (candidate, _)) in batch.iter().enumerate() {
             by_file.entry(&candidate.path).or_default().push(at);
         }
-        let mut texts: Vec<Option<Shown>> = batch.iter().map(|_| None).collect();
+        let mut texts: Vec<Option<PassageText>> = batch.iter().map(|_| None).collect();
         for (path, wanted) in by_file {
             if stop.load(Ordering::Relaxed) {
                 return Err(KbError::Stopped);
@@ -72,21 +72,21 @@ pub(super) fn show(
     Ok(shown)
 }
 
-struct Shown {
+struct PassageText {
     lines: LineRange,
     matching: LineRange,
     place: Option<Place>,
     text: String,
 }
 
-/// What these passages of one file say; `None` where its lines are gone.
+/// Reads the text of some passages of one file; `None` where the lines are gone.
 fn read(
     roots: &Roots,
     (cache, stop): (&TextCache, &AtomicBool),
     path: &Path,
     candidates: &[&Candidate],
     pattern: &Pattern,
-) -> Vec<Option<Shown>> {
+) -> Vec<Option<PassageText>> {
     let nothing = || candidates.iter().map(|_| None).collect();
     let Ok(file) = roots.open_file(path) else {
         return nothing();
@@ -111,7 +111,7 @@ fn read(
             // A comment that matched is no part of the text.
             let first = matching.next()?;
             let last = matching.next_back().unwrap_or(first);
-            let mut shown = shown(within, candidate, pattern)?;
+            let mut shown = cut_passage(within, candidate, pattern)?;
             // Looked up is what was found, not what stands around it.
             let best = (first..=last).rev().max_by_key(|&at| words(within[at]));
             let line = candidate.lines.start + best.unwrap_or(first);
@@ -133,7 +133,7 @@ fn read_around(
     file: &Opened,
     candidate: &Candidate,
     pattern: &Pattern,
-) -> io::Result<Option<Shown>> {
+) -> io::Result<Option<PassageText>> {
     let from = candidate.offset.saturating_sub(AROUND_BYTES);
     let bytes = read_from(file, from)?;
     let at = (candidate.offset - from) as usize;
@@ -162,10 +162,10 @@ fn read_around(
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut candidate = candidate.clone();
     candidate.lines.start = candidate.best_line - above.len();
-    Ok(shown(&lines, &candidate, pattern))
+    Ok(cut_passage(&lines, &candidate, pattern))
 }
 
-/// What stands there in the file; UTF-16 is counted and given as UTF-8, as the search does it.
+/// Reads the file from a byte on. UTF-16 is converted first, so positions are those of the UTF-8 text, as in the search.
 fn read_from(opened: &Opened, from: u64) -> io::Result<Vec<u8>> {
     let mut file = opened.file();
     let mut bytes = Vec::new();
@@ -181,8 +181,8 @@ fn read_from(opened: &Opened, from: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The lines as they are, as many around the best as make a passage.
-fn shown(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<Shown> {
+/// Cuts a passage around the best line, within [`MAX_PASSAGE_BYTES`].
+fn cut_passage(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<PassageText> {
     let lines: Vec<&str> = lines
         .iter()
         .map(|line| around_match(line, pattern))
@@ -209,7 +209,7 @@ fn shown(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<Sho
             break;
         }
     }
-    Some(Shown {
+    Some(PassageText {
         lines: LineRange {
             start: first + start,
             end: first + end - 1,
@@ -223,7 +223,7 @@ fn shown(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<Sho
     })
 }
 
-/// Of an endless line only what surrounds its first match.
+/// The line, or the part around its first match where it is longer than [`MAX_LINE_BYTES`].
 fn around_match<'l>(line: &'l str, pattern: &Pattern) -> &'l str {
     if line.len() <= MAX_LINE_BYTES {
         return line;

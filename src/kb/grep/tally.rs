@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::domain::LineRange;
 
-/// Matches beyond these do not make a passage better.
+/// The most matches that are counted; more do not make a passage better.
 const MANY_HITS: u8 = 20;
 /// Passages remembered by a thread, at most twice; more only if more are asked for.
 const MAX_REMEMBERED: usize = 4096;
@@ -45,7 +45,7 @@ pub(super) struct RankClass {
 }
 
 impl RankClass {
-    /// Of a single line.
+    /// Makes the class of a passage of one line.
     pub fn of_line(mask: u64, is_heading: bool) -> Self {
         Self {
             heading_mask: if is_heading { mask } else { 0 },
@@ -56,7 +56,7 @@ impl RankClass {
         }
     }
 
-    /// Takes in one more line; whether it is the best so far.
+    /// Adds one more line; returns whether it is the best so far.
     pub fn add(&mut self, mask: u64, is_heading: bool) -> bool {
         if is_heading {
             self.heading_mask |= mask;
@@ -71,7 +71,7 @@ impl RankClass {
         better
     }
 
-    /// How often it matches, as far as that says anything.
+    /// How often it matches, up to [`MANY_HITS`].
     pub fn hits(self) -> u8 {
         self.hits
     }
@@ -102,14 +102,14 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// In the order of the files, as the walk of the index has them.
+/// Candidates are in the order of their files, as the walk of the index lists them.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.place().cmp(&other.place())
     }
 }
 
-/// What one thread has found; then all of them together.
+/// The passages that one thread, or all of them, have found.
 #[derive(Debug)]
 pub(super) struct Tally {
     /// How many of a class are kept.
@@ -222,7 +222,7 @@ impl Tally {
         self.remembered = kept;
     }
 
-    /// What each word of the query is worth: the rarer among the files, the more.
+    /// The weight of each word of the query: rarer words among the files weigh more.
     fn weights(&self) -> Vec<f64> {
         let files = self.files as f64;
         self.holding

@@ -16,8 +16,8 @@ use crate::text::Trouble;
 const FOLDER: &str = "file";
 const CORPUS: &str = "corpus";
 
-/// Of the embedded engine's index of that corpus in this folder.
-pub(in crate::kb) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbError> {
+/// The address of the embedded engine's index of a corpus in `index_home`.
+pub(crate) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbError> {
     let home = std::path::absolute(index_home).map_err(KbError::io(index_home))?;
     let url = Url::from_directory_path(&home);
     let mut url = url.map_err(|()| no_address(&home.display().to_string()))?;
@@ -26,7 +26,7 @@ pub(in crate::kb) fn address(index_home: &Path, corpus: &str) -> Result<Url, KbE
 }
 
 /// Opens the index at that address with the engine that it names.
-pub(in crate::kb) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, KbError> {
+pub(crate) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, KbError> {
     if url.scheme() != FOLDER {
         return Err(KbError::Store(Trouble::new(
             format!("unknown index engine {:?}", url.scheme()),
@@ -36,25 +36,25 @@ pub(in crate::kb) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, K
     Ok(Box::new(EmbeddedStore::open(&home_of(url)?, model_id)?))
 }
 
-/// An index that is shared with others.
-pub(in crate::kb) struct OpenedStore {
+/// A shared index, opened.
+pub(crate) struct OpenedStore {
     pub store: Box<dyn Store>,
-    /// The address, without what is secret.
-    pub shown: String,
-    /// Which of the indexes there.
+    /// The address without the password.
+    pub address: String,
+    /// The name of the space there.
     pub space: String,
 }
 
 /// Opens the index at an address that others share; asks nothing there yet. Where the address names
 /// no space, it is called `name`. `writer` are the machine and what the names of the documents begin
 /// with that this process keeps up to date.
-pub(in crate::kb) fn open_shared(
+pub(crate) fn open_shared(
     access: &StoreAccess,
     name: &str,
     writer: (String, Vec<String>),
     model_id: &str,
 ) -> Result<OpenedStore, KbError> {
-    let address = StoreAddress::of(access)?;
+    let address = StoreAddress::parse(access)?;
     let space = address.space.clone().unwrap_or_else(|| name.to_owned());
     if space.is_empty() {
         return Err(KbError::Setting(Trouble::new(
@@ -64,13 +64,13 @@ pub(in crate::kb) fn open_shared(
     }
     let server = StoreServer::new(address)?;
     Ok(OpenedStore {
-        shown: server.shown().to_owned(),
+        address: server.display_address().to_owned(),
         store: Box::new(RemoteStore::new(server, space.clone(), writer, model_id)),
         space,
     })
 }
 
-/// The folder of that corpus.
+/// The folder of the corpus that a `file:` address names.
 fn home_of(url: &Url) -> Result<PathBuf, KbError> {
     let bad = || no_address(url.as_str());
     let folder = url.to_file_path().map_err(|()| bad())?;

@@ -1,20 +1,20 @@
-//! What a chunk says, as a key.
+//! The key of a chunk's text.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// The hash of what a chunk says: what names its vector.
+/// The hash of a chunk's heading and text. Its vector is stored under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
+pub(crate) struct ChunkKey(pub(crate) [u8; Self::BYTES]);
 
 impl ChunkKey {
-    pub(in crate::kb) const BYTES: usize = 16;
+    pub(crate) const BYTES: usize = 16;
     /// The key of all chunks that are found by their words only: no vector is ever made for it.
-    pub(in crate::kb) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
+    pub(crate) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
 
-    /// Of a chunk's heading and text.
-    pub(in crate::kb) fn of(heading: &str, text: &str) -> Self {
+    /// Hashes a chunk's heading and text.
+    pub(crate) fn from_text(heading: &str, text: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         if !heading.is_empty() {
             hasher.update(heading.as_bytes());
@@ -27,7 +27,7 @@ impl ChunkKey {
     }
 }
 
-/// A key is a hash already: its beginning serves.
+/// A key is a hash already, so its first bytes are taken for the map.
 impl Hash for ChunkKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let beginning = self.0.first_chunk().copied().unwrap_or_default();
@@ -35,14 +35,14 @@ impl Hash for ChunkKey {
     }
 }
 
-/// For maps by [`ChunkKey`].
-pub(in crate::kb) type KeyHash = BuildHasherDefault<AsItIs>;
+/// The hasher of maps by [`ChunkKey`].
+pub(crate) type KeyHash = BuildHasherDefault<IdentityHasher>;
 
-/// Takes the last number for the hash.
+/// Returns the number that was written as the hash.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::kb) struct AsItIs(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }

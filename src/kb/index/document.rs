@@ -24,11 +24,11 @@ pub struct Document {
     /// The size of its file in bytes, when it was read.
     pub bytes: u64,
     /// When its file was written, in nanoseconds since 1970.
-    pub(in crate::kb) modified: u64,
+    pub(crate) modified: u64,
     /// How many chunks it has.
     pub chunks: usize,
     /// The file on this machine when it was read here; `None` where only another machine has read it.
-    pub(in crate::kb) stamp: Option<LocalStamp>,
+    pub(crate) stamp: Option<LocalStamp>,
 }
 
 impl Document {
@@ -39,9 +39,9 @@ impl Document {
     }
 }
 
-/// What a file looked like on this machine; on another it looks different.
+/// The stamp of a file on this machine; other machines see another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct LocalStamp {
+pub(crate) struct LocalStamp {
     /// The file before it was read.
     pub stamp: Stamp,
     /// Whether it was old enough then that a later change shows in the stamp.
@@ -49,7 +49,7 @@ pub(in crate::kb) struct LocalStamp {
 }
 
 /// A document to be indexed.
-pub(in crate::kb) struct Incoming {
+pub(crate) struct NewDocument {
     /// Its file, as evidence names it.
     pub source: String,
     /// Its first heading, or the file's name.
@@ -62,13 +62,13 @@ pub(in crate::kb) struct Incoming {
     pub links: Vec<Link>,
     /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
     pub chunks: Vec<(ChunkKey, Chunk)>,
-    /// Kept for as long as the store holds copies of the chunks in memory that wait for something.
+    /// Memory that is released when the store keeps no copies of the chunks any more.
     pub reservation: Reservation,
 }
 
-/// What an index has at a path.
+/// The contents of an index at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct PathContents {
+pub(crate) struct PathContents {
     /// The document of that name.
     pub document: Option<Arc<Document>>,
     /// Whether documents lie in a folder of that name.
@@ -77,23 +77,23 @@ pub(in crate::kb) struct PathContents {
 
 /// How documents are asked for by name.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) enum NameQuery<'a> {
-    /// By a path, file name, title, folder or glob, or what comes near: as it is remembered.
+pub(crate) enum NameQuery<'a> {
+    /// A path, file name, title, folder or glob as a person remembers it, possibly misspelt.
     Remembered(&'a str),
-    /// The documents of the folder of that name, else what it means without a letter wrong; with a
-    /// `/` at its end it means a folder and nothing else.
+    /// A folder's name, else a document's, spelt right. With a `/` at its end it means a folder and
+    /// nothing else.
     Given(&'a str),
-    /// Those whose file's name stands in this question.
+    /// Documents whose file name occurs in this question.
     MentionedIn(&'a str),
-    /// Those whose file is named by nothing but these words, which are in lower case.
+    /// Documents whose file name consists of these words and no others. The words are in lower case.
     NamedBy(&'a HashSet<String>),
-    /// That document, and those in the folder of that name; all where it is empty.
+    /// The document of that name and all documents in the folder of that name; all documents where it is empty.
     Under(&'a str),
 }
 
 /// The documents that a name means.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct NameMatches {
+pub(crate) struct NameMatches {
     /// How far the name is from theirs: 0 for what it says in so many words. Only those with the
     /// least distance match.
     pub distance: usize,

@@ -30,6 +30,6 @@ mod vectors;
 mod view;
 
 #[cfg(test)]
-pub(in crate::kb) use lock::try_lock;
-pub(in crate::kb) use lock::{Right, is_held};
-pub(in crate::kb) use store::EmbeddedStore;
+pub(crate) use lock::try_lock;
+pub(crate) use lock::{Right, is_held};
+pub(crate) use store::EmbeddedStore;

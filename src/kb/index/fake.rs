@@ -17,18 +17,18 @@ use super::limits::Limits;
 use super::port::{Batch, Lease, Reader, Store, VectorBatch};
 use crate::kb::error::KbError;
 use reading::FakeReader;
-pub(in crate::kb) use server::Server;
+pub(crate) use server::Server;
 use writing::{FakeBatch, FakeLease, FakeVectorBatch};
 
 /// The server as one machine uses it.
-pub(in crate::kb) struct FakeStore {
+pub(crate) struct FakeStore {
     server: Arc<Server>,
     machine: u32,
     generation: AtomicU64,
 }
 
 impl FakeStore {
-    /// Of that machine.
+    /// Opens the server as the machine of that number.
     pub fn new(server: &Arc<Server>, machine: u32) -> Self {
         let generation = server.state().generation;
         Self {

@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 use crate::agent::ports::{Caller, WaitSink};
 use crate::kb::error::KbError;
 
-/// No answer of an index is waited for longer: an engine on another machine may never give one.
+/// The longest wait for an answer of an index: an engine on another machine may never give one.
 const LONGEST_CALL: Duration = Duration::from_mins(2);
 
-/// So many rows take no noticeable time.
+/// The number of items in a piece, which take no noticeable time.
 const PIECE: usize = 4096;
 
-/// What ends a call to an index before its result: a stop, and a deadline.
+/// Ends a call to an index before its result: by a stop flag, and by a deadline.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct Limits<'a> {
+pub(crate) struct Limits<'a> {
     stop: &'a AtomicBool,
     deadline: Option<Instant>,
 }
 
 impl<'a> Limits<'a> {
-    /// Until `stop` is raised, and for two minutes at most.
+    /// Ends a call once `stop` is raised, and after two minutes at most.
     pub fn of_a_call(stop: &'a AtomicBool) -> Self {
         Self::until(stop, Instant::now().checked_add(LONGEST_CALL))
     }
 
-    /// Until `stop` is raised, or until then.
+    /// Ends a call once `stop` is raised or the deadline is reached.
     pub fn until(stop: &'a AtomicBool, deadline: Option<Instant>) -> Self {
         Self { stop, deadline }
     }
 
-    /// What ends it at once.
+    /// The flag that ends the call at once.
     pub(super) fn stop(self) -> &'a AtomicBool {
         self.stop
     }
@@ -47,7 +47,7 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// Does something with these a piece at a time, and checks the limits before each.
+    /// Calls `each` with the items a piece at a time, and checks the limits before each piece.
     pub fn in_pieces<T>(
         self,
         mut all: impl Iterator<Item = T>,
@@ -64,18 +64,18 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// What a search keeps within.
+/// The documents that a search is limited to, and its caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Within<'a> {
     /// These documents; `None` for all.
-    pub(in crate::kb) documents: Option<&'a HashSet<String>>,
-    /// It ends as [`KbError::Stopped`] soon after this is raised.
-    pub(in crate::kb) stop: &'a AtomicBool,
+    pub(crate) documents: Option<&'a HashSet<String>>,
+    /// The search ends as [`KbError::Stopped`] soon after this is raised.
+    pub(crate) stop: &'a AtomicBool,
     waits: Option<&'a WaitSink>,
 }
 
 impl<'a> Within<'a> {
-    /// All documents.
+    /// Searches all documents.
     pub fn all(caller: impl Into<Caller<'a>>) -> Self {
         let Caller { stop, waits } = caller.into();
         Self {
@@ -85,7 +85,7 @@ impl<'a> Within<'a> {
         }
     }
 
-    /// Only these documents.
+    /// Searches only these documents.
     pub fn these(documents: &'a HashSet<String>, caller: impl Into<Caller<'a>>) -> Self {
         Self {
             documents: Some(documents),
@@ -93,21 +93,21 @@ impl<'a> Within<'a> {
         }
     }
 
-    /// For whom it is.
-    pub(in crate::kb) fn caller(self) -> Caller<'a> {
+    /// The caller that the search is for.
+    pub(crate) fn caller(self) -> Caller<'a> {
         Caller {
             stop: self.stop,
             waits: self.waits,
         }
     }
 
-    /// For a call that begins now.
-    pub(in crate::kb) fn limits(self) -> Limits<'a> {
+    /// The limits of a call that begins now.
+    pub(crate) fn limits(self) -> Limits<'a> {
         Limits::of_a_call(self.stop)
     }
 
-    /// An error once it is to end.
-    pub(in crate::kb) fn go_on(self) -> Result<(), KbError> {
+    /// Returns an error once the search is to end.
+    pub(crate) fn go_on(self) -> Result<(), KbError> {
         self.limits().check()
     }
 }

@@ -7,15 +7,15 @@ use crate::domain::{LineRange, Place};
 /// A chunk: its document's number and its place in the document. It stays the same for as long as
 /// the document says what it says; no other chunk ever gets it. Those of one document are in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::kb) struct ChunkId(u64);
+pub(crate) struct ChunkId(u64);
 
 impl ChunkId {
-    /// At that place of the document with that number.
+    /// Names the chunk at a place of the document with a number.
     pub(super) fn new(document: u32, ordinal: u32) -> Self {
         Self(u64::from(document) << 32 | u64::from(ordinal))
     }
 
-    /// As a number, in the order of the ids; below 2⁶³ for documents below 2³¹.
+    /// The id as a number in the same order; below 2⁶³ for documents below 2³¹.
     pub(super) fn pack(self) -> u64 {
         self.0
     }
@@ -48,35 +48,35 @@ pub struct Passage {
     pub text: String,
 }
 
-/// What is wanted of chunks.
+/// Which parts of chunks are fetched.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct Wanted<'a> {
-    /// What they say.
+pub(crate) struct FetchOptions<'a> {
+    /// Whether the text is fetched.
     pub passages: bool,
-    /// Their cosine with this vector.
+    /// The vector to compute cosines with.
     pub cosine_with: Option<&'a [f32]>,
 }
 
-impl Wanted<'_> {
-    /// What they say, and nothing else.
+impl FetchOptions<'_> {
+    /// The text, and nothing else.
     pub const PASSAGES: Self = Self {
         passages: true,
         cosine_with: None,
     };
 }
 
-/// What was wanted of a chunk.
+/// The fetched parts of a chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::kb) struct Fetched {
-    /// Where it was wanted.
+pub(crate) struct FetchedChunk {
+    /// The text, where it was asked for.
     pub passage: Option<Passage>,
-    /// Where it was wanted and the chunk has a vector.
+    /// The cosine, where it was asked for and the chunk has a vector.
     pub cosine: Option<f64>,
 }
 
 /// A chunk and how well it matched, by the measure of the search that found it.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::kb) struct Match {
+pub(crate) struct Match {
     /// The chunk.
     pub chunk: ChunkId,
     /// Its file, as evidence names it.
@@ -89,7 +89,7 @@ pub(in crate::kb) struct Match {
 
 impl Match {
     /// The order of a list of matches.
-    pub(in crate::kb) fn best_first(a: &Self, b: &Self) -> Ordering {
+    pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {
         b.score
             .total_cmp(&a.score)
             .then_with(|| (&a.source, a.chunk).cmp(&(&b.source, b.chunk)))
@@ -97,14 +97,14 @@ impl Match {
 }
 
 /// Chunks of one name that come along with a lexical search, at most.
-pub(in crate::kb) const MOST_NAMED: usize = 50;
+pub(crate) const MOST_NAMED: usize = 50;
 
 /// What a lexical search found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::kb) struct LexicalMatches {
-    /// Best first, with their BM25.
+pub(crate) struct LexicalMatches {
+    /// Chunks that hold words of the query, best first, with their BM25.
     pub matches: Vec<Match>,
-    /// At most [`MOST_NAMED`] of those with the name that was asked for, with a score of 0.
+    /// Chunks with the name that was asked for, at most [`MOST_NAMED`], with a score of 0.
     pub named: Vec<Match>,
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
     /// different queries comparable. `None` of an engine that has no statistics of its terms.
@@ -116,7 +116,7 @@ pub(in crate::kb) struct LexicalMatches {
 
 impl LexicalMatches {
     /// The score of a full match; the best score of the list where the engine does not know it.
-    pub(in crate::kb) fn full_score(&self) -> f64 {
+    pub(crate) fn full_score(&self) -> f64 {
         let best = || self.matches.first().map_or(0.0, |best| best.score);
         self.full.unwrap_or_else(best)
     }
@@ -124,7 +124,7 @@ impl LexicalMatches {
 
 /// A term of a query that is not in the index, and the nearest that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct Correction {
+pub(crate) struct Correction {
     pub asked: String,
     pub meant: String,
     /// The word as the best passages spell it, in lower case: terms are stems. `None` where none of

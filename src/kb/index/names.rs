@@ -15,62 +15,62 @@ use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
 use crate::text::{is_cjk, spaced, stem, without_extension};
 
-/// Shorter names have too many neighbours.
+/// The shortest name that is corrected, in characters; shorter ones have too many neighbours.
 const MIN_CHARS_FOR_SLIP: usize = 4;
-/// From this length on two letters may be wrong.
+/// Two letters may be wrong in names of this many characters and more.
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
-/// What a document is called.
+/// The names of a document.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::kb) struct DocumentName<'d> {
+pub(crate) struct DocumentName<'d> {
     /// Its file, as evidence names it.
     pub source: &'d str,
     pub title: &'d str,
 }
 
-/// The ways of [`without_slips`] have this distance and more.
+/// The distance of the first way of [`match_without_slips`]; each further way is one more.
 const WITHOUT_SLIPS: usize = 10;
-/// A letter wrong.
+/// The distance of a name with a letter wrong.
 const SLIP: usize = 20;
 
-/// The documents that a name means, of those that are called so; in their order.
-pub(in crate::kb) fn matches(
+/// Selects the documents that a name means, in the order of `all`.
+pub(crate) fn matches(
     all: &[DocumentName<'_>],
     query: &NameQuery<'_>,
 ) -> Result<NameMatches, KbError> {
     match query {
-        NameQuery::Remembered(asked) => remembered(all, plain(asked)),
-        NameQuery::Given(asked) => given(all, asked),
-        NameQuery::MentionedIn(question) => Ok(mentioned(all, question)),
+        NameQuery::Remembered(asked) => match_remembered(all, plain(asked)),
+        NameQuery::Given(asked) => match_given(all, asked),
+        NameQuery::MentionedIn(question) => Ok(match_mentions(all, question)),
         NameQuery::NamedBy(words) => {
             let found = pick(all, |d| is_named_by(d.source, words));
-            Ok(at(0, found))
+            Ok(matches_at(0, found))
         }
         NameQuery::Under(folder) => {
             let below = format!("{folder}/");
             let found = pick(all, |d| {
                 folder.is_empty() || d.source == *folder || d.source.starts_with(&below)
             });
-            Ok(at(0, found))
+            Ok(matches_at(0, found))
         }
     }
 }
 
-fn at(distance: usize, sources: Vec<String>) -> NameMatches {
+fn matches_at(distance: usize, sources: Vec<String>) -> NameMatches {
     NameMatches { distance, sources }
 }
 
-fn remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
-    let found = without_slips(all, asked)?;
+fn match_remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+    let found = match_without_slips(all, asked)?;
     if !found.sources.is_empty() || asked.is_empty() || is_glob(asked) {
         return Ok(found);
     }
-    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
+    let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let (slips, found) = nearest(&names, &folded(asked).replace('\\', "/"));
-    Ok(at(SLIP + slips, found))
+    Ok(matches_at(SLIP + slips, found))
 }
 
-fn given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+fn match_given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
     let (name, is_folder) = (plain(asked), asked.trim_end().ends_with('/'));
     if name.is_empty() {
         return Ok(NameMatches::default());
@@ -78,21 +78,21 @@ fn given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> 
     let beginning = format!("{name}/");
     let below = pick(all, |d| d.source.starts_with(&beginning));
     if !below.is_empty() {
-        return Ok(at(0, below));
+        return Ok(matches_at(0, below));
     }
     if !is_folder {
-        return without_slips(all, name);
+        return match_without_slips(all, name);
     }
     let folded = folded(name).replace('\\', "/");
-    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
+    let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let below = pick_by(&names, &|n| n.is_below(&folded));
     if below.is_empty() && is_glob(name) {
-        return Ok(at(2, glob(all, &format!("{name}/**"))?));
+        return Ok(matches_at(2, glob(all, &format!("{name}/**"))?));
     }
-    Ok(at(1, below))
+    Ok(matches_at(1, below))
 }
 
-/// `audit-log.md` by "the audit log".
+/// Whether a file name consists of some of these words, as `audit-log.md` of "the audit log".
 fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
     let own = folded(stem(source));
     let mut words = own
@@ -116,20 +116,20 @@ fn is_glob(asked: &str) -> bool {
     asked.contains(['*', '?', '[', '{'])
 }
 
-fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+fn match_without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
     if asked.is_empty() {
         return Ok(NameMatches::default());
     }
     if all.iter().any(|document| document.source == asked) {
-        return Ok(at(WITHOUT_SLIPS, vec![asked.to_owned()]));
+        return Ok(matches_at(WITHOUT_SLIPS, vec![asked.to_owned()]));
     }
-    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
+    let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let folded = folded(asked).replace('\\', "/");
     let ending = format!("/{folded}");
     let plain = spaced(&folded);
     // A question holds of `Heron status.pptx` what looks like a name.
     let last_words = format!(" {folded}");
-    let ways: [&dyn Fn(&Names<'_>) -> bool; 7] = [
+    let ways: [&dyn Fn(&FoldedNames<'_>) -> bool; 7] = [
         &|n| n.source == folded || n.source.ends_with(&ending),
         // Without its extension.
         &|n| {
@@ -149,21 +149,21 @@ fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, K
     ];
     let found = (WITHOUT_SLIPS + 1..)
         .zip(ways)
-        .map(|(distance, way)| at(distance, pick_by(&names, way)))
+        .map(|(distance, way)| matches_at(distance, pick_by(&names, way)))
         .find(|found| !found.sources.is_empty());
     match found {
         Some(found) => Ok(found),
-        None if is_glob(asked) => Ok(at(SLIP - 1, glob(all, asked)?)),
+        None if is_glob(asked) => Ok(matches_at(SLIP - 1, glob(all, asked)?)),
         None => Ok(NameMatches::default()),
     }
 }
 
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
-fn mentioned(all: &[DocumentName<'_>], question: &str) -> NameMatches {
+fn match_mentions(all: &[DocumentName<'_>], question: &str) -> NameMatches {
     let folded = folded(question);
     let words = words(&folded);
-    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
+    let names: Vec<FoldedNames<'_>> = all.iter().map(FoldedNames::new).collect();
     let found = pick_by(&names, &|n| {
         let file = n.file();
         let telling = n.stem().contains(['-', '_']);
@@ -176,7 +176,7 @@ fn mentioned(all: &[DocumentName<'_>], question: &str) -> NameMatches {
             && folded.contains(file))
     });
     if !found.is_empty() {
-        return at(0, found);
+        return matches_at(0, found);
     }
     // With a letter wrong only what is plainly meant as a file.
     let mut near: Vec<String> = words
@@ -191,18 +191,18 @@ fn mentioned(all: &[DocumentName<'_>], question: &str) -> NameMatches {
         .collect();
     near.sort();
     near.dedup();
-    at(SLIP, near)
+    matches_at(SLIP, near)
 }
 
 /// A document's names in lower case.
-struct Names<'d> {
+struct FoldedNames<'d> {
     document: DocumentName<'d>,
     source: String,
     title: String,
 }
 
-impl<'d> Names<'d> {
-    fn of(document: &DocumentName<'d>) -> Self {
+impl<'d> FoldedNames<'d> {
+    fn new(document: &DocumentName<'d>) -> Self {
         Self {
             document: *document,
             source: folded(document.source),
@@ -251,7 +251,7 @@ fn words(folded: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The pattern as it is; if that finds nothing, at any depth.
+/// The documents that match a pattern as it is; if there are none, at any depth.
 fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>, KbError> {
     let anywhere = format!("**/{pattern}");
     let ways = if pattern.contains('/') {
@@ -285,7 +285,7 @@ fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
 }
 
 /// The documents whose name is one slip away from this, or two from a long one.
-fn nearest(names: &[Names<'_>], folded: &str) -> (usize, Vec<String>) {
+fn nearest(names: &[FoldedNames<'_>], folded: &str) -> (usize, Vec<String>) {
     let letters = folded.chars().count();
     let most = match letters {
         n if n < MIN_CHARS_FOR_SLIP => return (0, Vec::new()),
@@ -318,7 +318,7 @@ fn nearest(names: &[Names<'_>], folded: &str) -> (usize, Vec<String>) {
     (best, found)
 }
 
-/// How many letters are wrong, missing, too many or swapped with the next, if at most so many.
+/// Counts the letters that are wrong, missing, too many or swapped with the next; `None` above `most`.
 fn slips<'a>(asked: &'a str, letters: usize, name: &'a str, most: usize) -> Option<usize> {
     // Bytes first: characters are counted only where the length may fit.
     if name.len() + most < letters
@@ -340,7 +340,7 @@ fn pick(all: &[DocumentName<'_>], way: impl Fn(&DocumentName<'_>) -> bool) -> Ve
     found.map(|document| document.source.to_owned()).collect()
 }
 
-fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String> {
+fn pick_by(names: &[FoldedNames<'_>], way: &dyn Fn(&FoldedNames<'_>) -> bool) -> Vec<String> {
     names
         .iter()
         .filter(|names| way(names))
@@ -364,7 +364,7 @@ mod tests {
             document("work/house/lease.md", "Lease"),
             document("work/housing/plan.md", "Plan"),
         ];
-        let named = |asked: &str| given(&documents, asked).unwrap().sources;
+        let named = |asked: &str| match_given(&documents, asked).unwrap().sources;
         assert_eq!(named("house/"), ["work/house/lease.md"]);
         assert_eq!(named("House/"), ["work/house/lease.md"]);
         assert_eq!(named("work/house/"), ["work/house/lease.md"]);
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
         let documents = [document("notes/a.md", "A")];
-        let find = |asked: &str| remembered(&documents, asked).map(|found| found.sources);
+        let find = |asked: &str| match_remembered(&documents, asked).map(|found| found.sources);
         let nested = |depth: usize| "{a,".repeat(depth) + "b" + &"}".repeat(depth);
         for depth in [9, 280, 1000] {
             assert!(matches!(find(&nested(depth)), Err(KbError::BadQuery(_))));

@@ -12,14 +12,14 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 
 /// Shorter words have too many neighbours.
 const SHORTEST: usize = 4;
-/// From this length on two edits are allowed.
+/// Words of this many characters and more may have two edits.
 const LONG: usize = 8;
 /// How many terms may stand for one word.
 const MOST: usize = 3;
-/// What a match counts, by its distance; at 0 only the ending differs.
+/// The weight of a match by its distance; at 0 only the ending differs.
 const WEIGHTS: [f64; 3] = [0.7, 0.7, 0.5];
-/// So many words of a query are looked up. One of nine thousand unknown words is a text of another kind, and takes
-/// seconds.
+/// The most words of a query that are corrected. Nine thousand unknown words are a text of another kind, and
+/// would take seconds.
 pub(super) const MOST_LOOKED_UP: usize = 32;
 /// How much of an ending may hide a stem, and how much of the word must be left.
 const ENDING: usize = 5;
@@ -29,7 +29,7 @@ const STEM: usize = 5;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NearTerm {
     pub text: String,
-    /// What a match counts.
+    /// The weight of a match.
     pub weight: f64,
     pub doc_freq: u64,
 }
@@ -41,13 +41,13 @@ pub(super) fn edits(word: &str) -> Option<u8> {
     is_word.then_some(if length < LONG { 1 } else { 2 })
 }
 
-/// What tells the distance from the word, as far as that many edits.
+/// Makes an automaton that measures the distance from the word, up to that many edits.
 pub(super) fn automaton(word: &str, edits: u8) -> DFA {
     LevenshteinAutomatonBuilder::new(edits, true).build_dfa(word)
 }
 
-/// Those of these terms that count, with how many chunks hold each: closest first; then those with
-/// the word's first letter, which people seldom get wrong; then the most frequent.
+/// Selects the terms that may stand for the word; `terms` come with how many chunks hold each. Closest
+/// first; then those with the word's first letter, which people seldom get wrong; then the most frequent.
 pub(super) fn nearest(
     word: &str,
     automaton: &DFA,
@@ -72,7 +72,7 @@ pub(super) fn nearest(
     .collect()
 }
 
-/// What the word begins with where little more than an ending follows, longest first.
+/// The beginnings of a word without at most an ending, longest first.
 pub(super) fn beginnings(word: &str) -> impl Iterator<Item = String> {
     let length = word.chars().count();
     let shortest = STEM.max(length.saturating_sub(ENDING));

@@ -1,4 +1,4 @@
-//! The one door to what is indexed.
+//! The interface of every index engine.
 //!
 //! Updating and searching know these verbs and nothing of files, so that an engine on other machines
 //! can stand behind them: every verb that asks the engine may fail, ends at its [`Limits`] and gives
@@ -6,17 +6,18 @@
 //! relies on no more than that. `embedded` is the engine in the data folder.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::chunk_key::ChunkKey;
-use super::document::{Document, Incoming, LocalStamp, NameMatches, NameQuery, PathContents};
+use super::document::{Document, LocalStamp, NameMatches, NameQuery, NewDocument, PathContents};
 use super::limits::{Limits, Within};
-use super::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use super::matches::{ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage};
 use crate::kb::error::KbError;
 use crate::kb::links::{Link, LinkTargets};
 
 /// An index: what can be asked of it, and what can be done to it.
-pub(in crate::kb) trait Store: Send + Sync {
+pub(crate) trait Store: Send + Sync {
     /// Reads what is known of the last commit. Asks the engine nothing.
     fn reader(&self) -> Arc<dyn Reader>;
 
@@ -53,30 +54,30 @@ pub(in crate::kb) trait Store: Send + Sync {
     ) -> Result<Option<Box<dyn Lease>>, KbError>;
 }
 
-/// Leadership for a time. Dropped, it is given back.
+/// Leadership for a time. It is given back when this is dropped.
 pub trait Lease: Send {
     /// Begins the time anew. `false` when it was over and may be another's: then it is lost.
     fn renew(&self) -> Result<bool, KbError>;
 }
 
-/// What concerns the index as a whole: its format and whether it is sound.
-pub(in crate::kb) trait Administration {
-    /// What is wrong with it; makes and mends nothing.
+/// Maintenance of the index as a whole.
+pub(crate) trait Administration {
+    /// Looks for damage; makes and repairs nothing.
     fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError>;
 }
 
-/// What is wrong with an index, in a line each; the next update makes it anew.
+/// The damage of an index, a line each; the next update makes the damaged part anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Damage {
-    /// With the documents and their words.
+pub(crate) struct Damage {
+    /// Damage to the documents and their words.
     pub documents: Option<String>,
-    /// With the vectors of the model.
+    /// Damage to the vectors of the model.
     pub vectors: Option<String>,
 }
 
 /// Reads an index at a commit or, where the engine keeps no earlier ones, at a later one. What has
 /// gone since is left out of what comes back, and is no error.
-pub(in crate::kb) trait Reader: Send + Sync {
+pub(crate) trait Reader: Send + Sync {
     /// Which commit it was made for: a greater number for a later one, 0 before the first. Asks the
     /// engine nothing.
     fn generation(&self) -> u64;
@@ -92,7 +93,7 @@ pub(in crate::kb) trait Reader: Send + Sync {
         limits: Limits<'_>,
     ) -> Result<Vec<Arc<Document>>, KbError>;
 
-    /// What stands at each of these paths.
+    /// The contents at each of these paths.
     fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError>;
 
     /// The documents that a name means.
@@ -135,16 +136,16 @@ pub(in crate::kb) trait Reader: Send + Sync {
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
     -> Result<Vec<Match>, KbError>;
 
-    /// What is wanted of each of these chunks, as it was indexed, whatever the files say now; `None`
-    /// for those that are gone.
+    /// Fetches parts of these chunks as they were indexed, whatever the files say now; `None` for those
+    /// that are gone.
     fn fetch(
         &self,
         chunks: &[ChunkId],
-        wanted: Wanted<'_>,
+        wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<Fetched>>, KbError>;
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError>;
 
-    /// The vectors of chunks that say this; `None` where there is none.
+    /// The vectors under these keys; `None` where there is none.
     fn vectors(
         &self,
         keys: &[ChunkKey],
@@ -161,26 +162,26 @@ pub(in crate::kb) trait Reader: Send + Sync {
         limits: Limits<'_>,
     ) -> Result<PendingPage, KbError>;
 
-    /// How many these are; quick however many chunks there are.
+    /// The number of texts that have no vector yet; quick however many chunks there are.
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError>;
 }
 
 /// How much an index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Counts {
+pub(crate) struct Counts {
     pub documents: usize,
     pub chunks: usize,
-    /// Those of the chunks that are found by their words only.
+    /// The number of chunks that are found by their words only.
     pub words_only: usize,
 }
 
-/// Where a page of pending chunks ended; what it says is the engine's to know.
+/// The position where a page of pending chunks ended; only the engine interprets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) struct PendingCursor(pub(super) u64);
+pub(crate) struct PendingCursor(pub(super) u64);
 
 /// Some of the chunks that have no vector yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct PendingPage {
+pub(crate) struct PendingPage {
     pub chunks: Vec<(ChunkId, ChunkKey)>,
     /// Where the next page begins; `None` behind the last.
     pub next: Option<PendingCursor>,
@@ -188,18 +189,18 @@ pub(in crate::kb) struct PendingPage {
 
 /// Changes to the documents, visible together or not at all. Dropped without a commit, nothing
 /// has happened; a kill at any moment leaves the last commit.
-pub(in crate::kb) trait Batch {
-    /// The documents as this batch found them; `None` when everything is to be made anew. Asks the
+pub(crate) trait Batch {
+    /// A reader of the documents before this batch; `None` when everything is made anew. Asks the
     /// engine nothing.
-    fn before(&self) -> Option<Arc<dyn Reader>>;
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>>;
 
-    /// Says how many documents are about to be put, as far as that is known. A hint.
+    /// Announces how many documents will be put, as a hint for the engine.
     fn expect(&mut self, documents: usize);
 
     /// Adds a document, in place of one of that name.
-    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError>;
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError>;
 
-    /// Takes note that a document says what it said, in a file that looks like this here and now.
+    /// Notes a document's new stamp; its text is the same as before.
     fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError>;
 
     /// Forgets a document.
@@ -213,15 +214,40 @@ pub(in crate::kb) trait Batch {
     fn finish(self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError>;
 }
 
-/// Vectors to come. Each is kept for itself: there is nothing to commit.
-pub(in crate::kb) trait VectorBatch {
+/// Adds vectors. Each is kept at once: there is nothing to commit.
+pub(crate) trait VectorBatch {
     /// Keeps vectors under the keys of their chunks, for good and at once. Those of chunks that
     /// have vanished are no error.
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError>;
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError>;
 
     /// Says that every chunk has its vector: those of models that are no longer used may go.
     fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
 
     /// Forgets all vectors.
     fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
+}
+
+/// The number of documents in one answer of the index.
+const PAGE: usize = 4096;
+
+/// Calls `each` with every document, in the order of their names, a page at a time.
+pub(crate) fn for_each_document(
+    reader: &dyn Reader,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Arc<Document>),
+) -> Result<(), KbError> {
+    let mut last: Option<Arc<Document>> = None;
+    loop {
+        let after = last.as_ref().map(|document| document.source.as_str());
+        let page = reader.page(after, PAGE, Limits::of_a_call(stop))?;
+        page.iter().for_each(&mut each);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+        last = page.into_iter().next_back();
+    }
 }

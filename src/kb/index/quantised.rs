@@ -2,13 +2,13 @@
 //! are finer.
 
 /// A query in whole numbers too: the inner loop then has no conversions.
-pub(in crate::kb::index) struct Query {
-    pub(in crate::kb::index) values: Vec<i16>,
+pub(crate) struct Query {
+    pub(crate) values: Vec<i16>,
     scale: f32,
 }
 
 impl Query {
-    /// `None` when it is of another length than the rows.
+    /// Quantises a query; `None` when it is of another length than the rows.
     pub fn new(vector: &[f32], dims: usize) -> Option<Self> {
         if dims == 0 || vector.len() != dims {
             return None;
@@ -23,17 +23,17 @@ impl Query {
         Some(Self { values, scale })
     }
 
-    /// In whole numbers.
+    /// The query's values as whole numbers.
     pub fn values(&self) -> &[i16] {
         &self.values
     }
 
-    /// Of the sum of products with a row, times the row's scale.
+    /// The cosine, from the sum of products with a row times the row's scale.
     pub fn cosine_of(&self, products: f64) -> f32 {
         (products * f64::from(self.scale)) as f32
     }
 
-    /// Of the sum of products with a row.
+    /// The cosine, from the sum of products with a row and the row's scale.
     #[inline]
     pub fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
         sum as f32 * self.scale * row_scale
@@ -41,7 +41,7 @@ impl Query {
 }
 
 /// Appends the row and returns its scale.
-pub(in crate::kb::index) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
+pub(crate) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
     let scale = largest(vector) / f32::from(i8::MAX);
     let row = vector.iter().map(|value| (value / scale).round() as i8);
     rows.extend(row.map(i8::cast_unsigned));

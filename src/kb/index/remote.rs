@@ -5,7 +5,7 @@
 //! | `address`, `server`, `wait`, `fault` | how a server is reached, waited for, and what its errors mean |
 //! | `schema`, `lexical.sql`, `gains`, `slips`, `binary`, `links` | what is kept there, and in which form |
 //! | `space`, `space_reader`, `rows`, `reader`, `search` | reading the last commit of a space |
-//! | `batch`, `copy`, `stamps`, `vectors`, `rights`, `lease` | changing it |
+//! | `batch`, `copy`, `vectors`, `rights`, `lease` | changing it |
 //! | `commits` | commits of other processes |
 //! | `store`, `administration` | all of it behind the port; what a store is like as a whole |
 //!
@@ -26,7 +26,6 @@ mod fault;
 mod gains;
 mod lease;
 mod links;
-mod order;
 mod reader;
 mod rights;
 mod rows;
@@ -36,13 +35,12 @@ mod server;
 mod slips;
 mod space;
 mod space_reader;
-mod stamps;
 mod store;
 mod vectors;
 mod wait;
 
 pub use address::StoreAccess;
-pub(in crate::kb) use address::StoreAddress;
+pub(crate) use address::StoreAddress;
 pub use administration::{SpaceState, StoreState};
-pub(in crate::kb) use server::StoreServer;
-pub(in crate::kb) use store::RemoteStore;
+pub(crate) use server::StoreServer;
+pub(crate) use store::RemoteStore;

@@ -7,7 +7,7 @@ use super::tokens;
 const BEGINNING: usize = 4;
 
 /// A term as one of these texts spells it, in lower case: the index knows stems only.
-pub(in crate::kb) fn as_written(term: &str, texts: &[&str]) -> Option<String> {
+pub(crate) fn as_written(term: &str, texts: &[&str]) -> Option<String> {
     let start: String = term.chars().take(BEGINNING).collect();
     let is_it = |word: &str| tokens::terms(word).iter().any(|own| own.text == term);
     let words = texts.iter().flat_map(|text| text.split(is_border));
@@ -22,7 +22,7 @@ fn is_border(c: char) -> bool {
 
 /// The query with what was meant in place of what is not in the index. What `is_known` stays: no passage
 /// has the word, but it means something. `None` where nothing changes.
-pub(in crate::kb) fn rewritten(
+pub(crate) fn rewritten(
     query: &str,
     corrections: &[Correction],
     is_known: impl Fn(&str) -> bool,

@@ -26,11 +26,11 @@ mod folding;
 mod languages;
 mod terms;
 
-pub(in crate::kb) use languages::{detect, mark, unmark};
-pub(in crate::kb) use terms::Role;
+pub(crate) use languages::{detect, mark, unmark};
+pub(crate) use terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
-pub(in crate::kb) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 3;
 
 /// Lucene's English list.
 const STOP_WORDS: &[&str] = &[
@@ -39,9 +39,9 @@ const STOP_WORDS: &[&str] = &[
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// The whole chain, for the index and its marked texts.
-pub(in crate::kb) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(WithStems::new(chain())).build()
+/// The analyzer of the index and its marked texts.
+pub(crate) fn analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(StemmingTokenizer::new(chain())).build()
 }
 
 fn chain() -> TextAnalyzer {
@@ -55,17 +55,17 @@ fn chain() -> TextAnalyzer {
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct QueryTerm {
-    /// As it is in the index.
+pub(crate) struct QueryTerm {
+    /// The term as it is in the index.
     pub text: String,
-    /// What it stands for.
+    /// The role of the term in the query.
     pub role: Role,
-    /// What a text may have in its place: other spellings, and stems in other languages.
+    /// Alternatives that a text may have in its place: other spellings, and stems in other languages.
     pub others: Vec<String>,
 }
 
 /// The distinct terms of a query, in order of appearance.
-pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
+pub(crate) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut analyzer = chain();
     let mut terms: Vec<QueryTerm> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -74,7 +74,7 @@ pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut last = None;
     while stream.advance() {
         let token = stream.token();
-        let role = Role::of(token.position_length);
+        let role = Role::from_length(token.position_length);
         if role != Role::Spelling {
             let place = *known.entry(token.text.clone()).or_insert(terms.len());
             last = Some((place, token.position));
@@ -117,7 +117,7 @@ pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
     terms
 }
 
-/// Words that ask, and say nothing about what is asked for.
+/// Words of a question that do not describe its subject.
 const ASKING: &[&str] = &[
     "what",
     "what's",
@@ -165,7 +165,7 @@ const ASKING: &[&str] = &[
     "has",
     "were",
 ];
-/// The same in Chinese, longer ones first.
+/// Asking words in Chinese, longer ones first.
 const ASKING_ZH: &[&str] = &[
     "是什么意思",
     "什么意思",
@@ -180,11 +180,11 @@ const ASKING_ZH: &[&str] = &[
     "介绍",
     "？",
 ];
-/// More words than this are no name.
+/// The most words of a name.
 const LONGEST_NAME: usize = 8;
 
-/// What a heading, a title and a question for just that have in common; `None` where nothing is left.
-pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
+/// The key that a heading, a title and a question for just that share; `None` where no word is left.
+pub(crate) fn name_key(text: &str) -> Option<String> {
     let mut plain = text.to_lowercase();
     for asking in ASKING_ZH {
         plain = plain.replace(asking, " ");
@@ -209,7 +209,7 @@ pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
 
 /// The keys of names, each once; what begins with numbers, as `3.1 Risks` and `ch04-slices`, is also
 /// found without them.
-pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
+pub(crate) fn name_keys(names: &[String]) -> Vec<String> {
     let bare = |name: &str| {
         let is_joint = |c: char| matches!(c, ' ' | '.' | '-' | '_' | ')');
         let mut rest = name;
@@ -320,14 +320,14 @@ impl TokenStream for Stream<'_> {
 
 /// The terms of a marked text, then its stems.
 #[derive(Clone)]
-struct WithStems {
+struct StemmingTokenizer {
     terms: TextAnalyzer,
     stems: String,
     ends: Vec<usize>,
     token: Token,
 }
 
-impl WithStems {
+impl StemmingTokenizer {
     fn new(terms: TextAnalyzer) -> Self {
         Self {
             terms,
@@ -338,14 +338,14 @@ impl WithStems {
     }
 }
 
-impl Tokenizer for WithStems {
-    type TokenStream<'a> = StreamWithStems<'a>;
+impl Tokenizer for StemmingTokenizer {
+    type TokenStream<'a> = StemmingStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StreamWithStems<'a> {
+    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StemmingStream<'a> {
         self.stems.clear();
         self.ends.clear();
         languages::stem_marked(marked, &mut self.stems, &mut self.ends);
-        StreamWithStems {
+        StemmingStream {
             terms: self.terms.token_stream(unmark(marked)),
             has_terms: true,
             stems: &self.stems,
@@ -356,7 +356,7 @@ impl Tokenizer for WithStems {
     }
 }
 
-struct StreamWithStems<'a> {
+struct StemmingStream<'a> {
     terms: BoxTokenStream<'a>,
     has_terms: bool,
     stems: &'a str,
@@ -365,7 +365,7 @@ struct StreamWithStems<'a> {
     token: &'a mut Token,
 }
 
-impl TokenStream for StreamWithStems<'_> {
+impl TokenStream for StemmingStream<'_> {
     fn advance(&mut self) -> bool {
         self.has_terms = self.has_terms && self.terms.advance();
         if self.has_terms {
@@ -398,7 +398,7 @@ impl TokenStream for StreamWithStems<'_> {
     }
 }
 
-/// Of a text that is folded.
+/// Splits a folded text into terms.
 fn split(text: &str, terms: &mut Terms) {
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::link::{LinkKind, LinkTarget};
 
-/// No target of a link is longer; what is opened and never closed is not looked for further.
+/// The most bytes of a link's target; an unclosed link is not searched beyond this.
 const MAX_TARGET_BYTES: usize = 512;
 
 type TargetAt = (usize, LinkTarget, LinkKind);
@@ -54,7 +54,7 @@ enum Markup {
 }
 
 impl<'t> Forms<'t> {
-    pub fn of(source: &'t str, text: &str) -> Self {
+    pub fn new(source: &'t str, text: &str) -> Self {
         let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
         let extension = source.rsplit('.').next().unwrap_or_default();
         let markup = match extension.to_lowercase().as_str() {
@@ -72,7 +72,7 @@ impl<'t> Forms<'t> {
         if let Some(definition) = DEFINITION.as_ref().filter(|_| text.contains("]:")) {
             for found in definition.captures_iter(text) {
                 let target = found.get(2).or(found.get(3)).map(|target| target.as_str());
-                if let Some(path) = target.and_then(|target| relative(folder, target)) {
+                if let Some(path) = target.and_then(|target| resolve_target(folder, target)) {
                     let label = found[1].to_lowercase();
                     forms.definitions.insert(label, LinkTarget::Path(path));
                 }
@@ -98,7 +98,7 @@ impl<'t> Forms<'t> {
     pub fn targets(&self, line: &str) -> Vec<TargetAt> {
         let mut found = Vec::new();
         if self.markup == Markup::Rst {
-            self.rst(line, &mut found);
+            self.add_rst_links(line, &mut found);
         }
         if self.markup == Markup::AsciiDoc {
             for (at, target) in captures(ASCIIDOC.as_ref(), line) {
@@ -113,12 +113,12 @@ impl<'t> Forms<'t> {
         for (at, target) in inline(&line) {
             self.add_path(at, target, &mut found);
         }
-        self.referenced(&line, &mut found);
-        if defined(&line).is_some() {
+        self.add_references(&line, &mut found);
+        if defined_label(&line).is_some() {
             return found;
         }
         if line.contains("[[") {
-            self.wiki(&line, &mut found);
+            self.add_wiki_links(&line, &mut found);
         }
         if has(b'<') {
             for (at, target) in captures(HTML.as_ref(), &line) {
@@ -128,27 +128,27 @@ impl<'t> Forms<'t> {
         found
     }
 
-    /// Paths that stand in a text as they are.
+    /// Finds paths that stand in a text without any markup.
     pub fn bare_paths(&self, text: &str) -> Vec<LinkTarget> {
         text.split([',', ';', ' ', '、', '，', '"', '\'', '`', '|'])
             .filter(|word| PATH.as_ref().is_some_and(|path| path.is_match(word)))
-            .filter_map(|word| relative(self.folder, word))
+            .filter_map(|word| resolve_target(self.folder, word))
             .map(LinkTarget::Path)
             .collect()
     }
 
     fn add_path(&self, at: usize, target: &str, found: &mut Vec<TargetAt>) {
-        if let Some(path) = relative(self.folder, target) {
+        if let Some(path) = resolve_target(self.folder, target) {
             found.push((at, LinkTarget::Path(path), LinkKind::Markdown));
         }
     }
 
-    fn referenced(&self, line: &str, found: &mut Vec<TargetAt>) {
+    fn add_references(&self, line: &str, found: &mut Vec<TargetAt>) {
         if self.definitions.is_empty() {
             return;
         }
         let mut labels = references(line);
-        if let Some(label) = defined(line) {
+        if let Some(label) = defined_label(line) {
             labels.extend(self.unused.contains(&label).then_some((0, label)));
         }
         for (at, label) in labels {
@@ -158,7 +158,7 @@ impl<'t> Forms<'t> {
         }
     }
 
-    fn wiki(&self, line: &str, found: &mut Vec<TargetAt>) {
+    fn add_wiki_links(&self, line: &str, found: &mut Vec<TargetAt>) {
         let Some(wiki) = WIKI.as_ref() else { return };
         for link in wiki.captures_iter(line) {
             let (Some(whole), Some(target)) = (link.get(0), link.get(1)) else {
@@ -186,7 +186,7 @@ impl<'t> Forms<'t> {
         }
     }
 
-    fn rst(&self, line: &str, found: &mut Vec<TargetAt>) {
+    fn add_rst_links(&self, line: &str, found: &mut Vec<TargetAt>) {
         let Some(rst) = RST.as_ref().filter(|_| line.contains('`')) else {
             return;
         };
@@ -208,7 +208,7 @@ impl<'t> Forms<'t> {
 }
 
 /// The label that a line defines.
-fn defined(line: &str) -> Option<String> {
+fn defined_label(line: &str) -> Option<String> {
     if !line.contains("]:") {
         return None;
     }
@@ -254,7 +254,7 @@ fn inline(line: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// `path "title"` is `path`.
+/// Removes the title from `path "title"`.
 fn without_title(inside: &str) -> &str {
     let Some(quote) = inside.chars().next_back().filter(|c| "\"')".contains(*c)) else {
         return inside;
@@ -289,12 +289,14 @@ fn without_code(line: &str) -> Cow<'_, str> {
 }
 
 /// A link's target as a name within the base; `None` for the web, anchors and what leads out.
-fn relative(folder: &str, target: &str) -> Option<String> {
+fn resolve_target(folder: &str, target: &str) -> Option<String> {
     let target = target.split(['#', '?']).next().unwrap_or_default();
     if target.is_empty() || target.contains(':') || target.starts_with("//") {
         return None;
     }
-    let target = decoded(target).replace("\\_", "_").replace('\\', "/");
+    let target = percent_decode(target)
+        .replace("\\_", "_")
+        .replace('\\', "/");
     let from_root = target.starts_with('/');
     let mut parts: Vec<&str> = if from_root || folder.is_empty() {
         Vec::new()
@@ -313,8 +315,8 @@ fn relative(folder: &str, target: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// `%20` is a space; what decodes to no text stays as it is.
-fn decoded(target: &str) -> Cow<'_, str> {
+/// Decodes `%20` and the like; what does not decode to UTF-8 stays as it is.
+fn percent_decode(target: &str) -> Cow<'_, str> {
     let text = percent_decode_str(target).decode_utf8();
     text.unwrap_or(Cow::Borrowed(target))
 }

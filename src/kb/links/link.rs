@@ -33,17 +33,17 @@ pub enum LinkTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// By what names the relation: `Parent`, `Blocks` …, as it is written there.
+    /// A word names the relation: `Parent`, `Blocks` …, as it is written there.
     Relation(String),
     /// `[text](target)`, or what other markup has for that.
     Markdown,
     /// `[[target]]`.
     Wiki,
-    /// By a ticket id in the text.
+    /// A ticket id stands in the text.
     Mention,
 }
 
-/// What references may lead to: any of these.
+/// A set of targets that references may lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LinkTargets {
     /// A ticket, in upper case.
@@ -55,7 +55,7 @@ pub(crate) struct LinkTargets {
 }
 
 impl LinkTargets {
-    /// Whether this one leads there.
+    /// Whether a reference leads to one of the targets.
     pub fn are_meant_by(&self, link: &Link) -> bool {
         match &link.target {
             LinkTarget::Id(id) => self.id.as_ref() == Some(id),

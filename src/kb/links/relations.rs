@@ -30,10 +30,10 @@ pub(super) struct NamedRange {
 /// Reads a document line by line and remembers what still holds.
 #[derive(Debug, Default)]
 pub(super) struct Relations {
-    /// `*` begins a heading.
+    /// Whether `*` begins a heading.
     stars: bool,
     below: Option<Below>,
-    /// Of each column of the table that goes by, if its head names one.
+    /// The relation of each column of the current table, if its head names one.
     columns: Option<Vec<Option<String>>>,
 }
 
@@ -46,14 +46,14 @@ struct Below {
 }
 
 impl Relations {
-    pub fn of(source: &str) -> Self {
+    pub fn new(source: &str) -> Self {
         Self {
             stars: source.to_lowercase().ends_with(".org"),
             ..Self::default()
         }
     }
 
-    /// What the line says of the links on it. `ids` are the ticket ids in it.
+    /// Reads the relations of the links on a line. `ids` are the ticket ids in it.
     pub fn read(&mut self, line: &str, ids: &[(usize, &str)]) -> Vec<NamedRange> {
         let bare = line.trim();
         if !bare.starts_with('|') {
@@ -186,7 +186,7 @@ fn heading_of(bare: &str, stars: bool) -> Option<&str> {
     (is_mark && rest.starts_with(' ')).then(|| rest.trim_end_matches(['#', '=', ' ']).trim())
 }
 
-/// What stands under a heading in reStructuredText, or ends a front matter.
+/// Whether a line underlines a heading in reStructuredText, or ends a front matter.
 fn is_underline(bare: &str) -> bool {
     let mut chars = bare.chars();
     let Some(mark) = chars.next() else {
@@ -195,10 +195,10 @@ fn is_underline(bare: &str) -> bool {
     bare.len() >= 3 && matches!(mark, '-' | '=' | '~' | '^') && chars.all(|c| c == mark)
 }
 
-/// No table that people read has more columns; what follows belongs to the last of these.
+/// The most cells of a row; further text belongs to the last of them.
 const MAX_CELLS: usize = 1000;
 
-/// What stands between the bars; a bar in a wiki link within a table is written `\|`.
+/// The ranges between the bars; a bar in a wiki link within a table is written `\|`.
 fn cells(line: &str) -> Vec<Range<usize>> {
     let bytes = line.as_bytes();
     let bars: Vec<usize> = memchr::memchr_iter(b'|', bytes)

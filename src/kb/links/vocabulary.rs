@@ -111,7 +111,7 @@ pub(super) const RELATIONS: &[&str] = &[
     "链接",
 ];
 
-/// Those that also say it in a sentence, right before an id. The longer before the shorter.
+/// Relations that are also verbs in a sentence, right before an id. Longer ones come first.
 pub(super) const VERBS: &[&str] = &[
     "is blocked by",
     "blocked by",

@@ -1,4 +1,4 @@
-//! From what was measured to the probability that a passage is relevant.
+//! The probability that a passage is relevant, from what was measured.
 //!
 //! A cosine of 0.5 means nothing to a reader, and a rule that approves evidence from 0.8 on needs
 //! that number to mean the same for every tool. So each measure has a logistic curve (Platt,
@@ -18,14 +18,46 @@
 //! Russian (XQuAD) and Korean (KorQuAD) over 600 passages each. What is 0.8 and more by both is relevant there in
 //! .98 to 1.0 of the cases, in Korean in .74, where single syllables are shared by much.
 
-use super::fusion::{Sides, fuse};
 use crate::embed::BuiltInModel;
 use crate::kb::index::Match;
 use crate::text::is_cjk;
 
-/// What a search goes by.
+/// What both sides measured of one passage.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Sides {
+    /// BM25 as a share of a full match; `None` when the words did not bring it.
+    pub share: Option<f64>,
+    /// The scaled cosine, 0 for unrelated texts and 1 at most; `None` while the passage has no vector.
+    pub meaning: Option<f64>,
+}
+
+/// How well a passage matches by words and meaning, 0–1. Without a vector the words count for both.
+///
+/// The mean of two absolute measures: the BM25 as a share of a full match, and the cosine. Both
+/// say the same in every list and every base, so the order does not depend on how many candidates
+/// were looked at, and the best of a list of misses does not look like a hit, as it does once a
+/// list is normalised by its own best and worst. A long question seldom has all its words in one
+/// passage; then the meaning weighs more. A short one with an id in it is the other way round.
+///
+/// Measured against reciprocal ranks (k = 60), min–max, z-scores, CombMNZ and BM25 by the list's
+/// maximum on four collections, nDCG@10: this .566 .811 .837 .867, reciprocal ranks .558 .803 .820
+/// .842, min–max .564 .796 .842 .860. No weight but one half is better on all of them.
+fn fuse(sides: Sides) -> f64 {
+    let words = sides.share.unwrap_or(0.0);
+    match sides.meaning {
+        Some(meaning) => 0.5 * words + 0.5 * meaning,
+        None => words,
+    }
+}
+
+/// BM25 as a share of a full match, 0–1.
+pub(crate) fn share(bm25: f64, full: f64) -> f64 {
+    (bm25 / full.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+}
+
+/// What the results of a search are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum By {
+pub(crate) enum RankBasis {
     /// The cosine.
     Meaning,
     /// The BM25's share of a full match.
@@ -34,8 +66,8 @@ pub(in crate::kb) enum By {
     Both,
 }
 
-impl By {
-    /// What it orders by, 0–1.
+impl RankBasis {
+    /// The number that the results are ordered by, 0–1.
     pub fn measure(self, sides: Sides) -> f64 {
         match self {
             Self::Meaning => sides.meaning.unwrap_or(0.0),
@@ -57,9 +89,9 @@ impl By {
     }
 }
 
-/// Whose cosines the curves are for. Those for English stand for unknown embeddings too.
+/// The embedding that the curves are fitted for. The English ones serve for unknown embeddings too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::kb) enum Curves {
+pub(crate) enum Curves {
     #[default]
     English,
     Multilingual,
@@ -69,8 +101,8 @@ pub(in crate::kb) enum Curves {
 /// nothing of and the fiftieth of one that it answers.
 const UNRELATED: f64 = 0.76;
 
-/// Whether a model reads a query: the vocabulary of the one for English lacks Chinese, Japanese and Korean words.
-pub(in crate::kb) fn is_read(model_id: &str, query: &str) -> bool {
+/// Whether a model can read a query: the English one has no Chinese, Japanese and Korean words.
+pub(crate) fn can_read(model_id: &str, query: &str) -> bool {
     model_id != BuiltInModel::English.id() || !query.chars().any(is_cjk)
 }
 
@@ -81,27 +113,27 @@ pub(in crate::kb) fn is_read(model_id: &str, query: &str) -> bool {
 /// Korean to this one. Then the background of the search itself stands for "unrelated":
 /// the worst of the nearest passages.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::kb) struct Cosines {
+pub(crate) struct Cosines {
     floor: f64,
-    /// What turns what is read into a probability.
+    /// The curves that turn the scaled cosines into probabilities.
     pub curves: Curves,
 }
 
-/// Fewer passages than this say nothing of the background.
+/// The fewest passages that the background can be estimated from.
 const BACKGROUND: usize = 10;
-/// Passages at which it is read: no longer the best, and not yet the whole base.
+/// The rank at which the background is read: below the best, and above the rest of the base.
 const DEPTH: usize = 50;
 
 impl Cosines {
-    /// For a query and the passages nearest to it, best first.
-    pub fn of(model_id: &str, query: &str, nearest: &[Match]) -> Self {
+    /// Chooses how to read the cosines of a query; `nearest` are the passages nearest to it, best first.
+    pub fn new(model_id: &str, query: &str, nearest: &[Match]) -> Self {
         if model_id == BuiltInModel::Multilingual.id() {
             return Self {
                 floor: UNRELATED,
                 curves: Curves::Multilingual,
             };
         }
-        let is_known = model_id == BuiltInModel::English.id() && is_read(model_id, query);
+        let is_known = model_id == BuiltInModel::English.id() && can_read(model_id, query);
         let floor = nearest
             .iter()
             .take(DEPTH)
@@ -114,7 +146,7 @@ impl Cosines {
         }
     }
 
-    /// From 0 for unrelated to 1.
+    /// Scales a cosine: 0 for unrelated texts, 1 at most.
     pub fn read(self, cosine: f64) -> f64 {
         ((cosine - self.floor) / (1.0 - self.floor)).clamp(0.0, 1.0)
     }
@@ -126,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_better_measure_is_never_less_likely() {
-        let all = [By::Meaning, By::Words, By::Both].into_iter();
+        let all = [RankBasis::Meaning, RankBasis::Words, RankBasis::Both].into_iter();
         let all = all.flat_map(|by| [(by, Curves::English), (by, Curves::Multilingual)]);
         for (by, curves) in all {
             let curve: Vec<f64> = (0..=100)
@@ -144,17 +176,17 @@ mod tests {
             share: Some(0.4),
             meaning: None,
         };
-        assert!((By::Both.measure(words) - 0.4).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(words) - 0.4).abs() < 1e-12);
         let both = Sides {
             meaning: Some(0.6),
             ..words
         };
-        assert!((By::Both.measure(both) - 0.5).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(both) - 0.5).abs() < 1e-12);
         let meaning = Sides {
             share: None,
             ..both
         };
-        assert!((By::Both.measure(meaning) - 0.3).abs() < 1e-12);
-        assert!((By::Meaning.measure(meaning) - 0.6).abs() < 1e-12);
+        assert!((RankBasis::Both.measure(meaning) - 0.3).abs() < 1e-12);
+        assert!((RankBasis::Meaning.measure(meaning) - 0.6).abs() < 1e-12);
     }
 }

@@ -13,14 +13,14 @@ use crate::kb::index::{ChunkId, Match, Passage};
 
 /// A match with what both sides said about it.
 #[derive(Debug)]
-pub(in crate::kb) struct RankedMatch {
+pub(crate) struct RankedMatch {
     pub found: Match,
     pub measured: Measured,
 }
 
-/// What was found at the same lines of a file: one chunk, or pieces of one line.
+/// The matches at the same lines of a file: one chunk, or pieces of one line.
 #[derive(Debug)]
-pub(in crate::kb) struct LineMatch {
+pub(crate) struct LineMatch {
     best: RankedMatch,
     others: Vec<ChunkId>,
 }
@@ -28,8 +28,8 @@ pub(in crate::kb) struct LineMatch {
 /// Stands where something of the line is left out.
 const GAP: &str = " … ";
 
-/// Best first in, best first out.
-pub(in crate::kb) fn joined(found: Vec<RankedMatch>) -> Vec<LineMatch> {
+/// Joins matches at the same lines; takes and returns them best first.
+pub(crate) fn join_lines(found: Vec<RankedMatch>) -> Vec<LineMatch> {
     let mut places: HashMap<(String, usize, usize), usize> = HashMap::new();
     let mut lines: Vec<LineMatch> = Vec::with_capacity(found.len());
     for item in found {
@@ -56,12 +56,12 @@ pub(in crate::kb) fn joined(found: Vec<RankedMatch>) -> Vec<LineMatch> {
 }
 
 impl LineMatch {
-    /// Of its best piece.
+    /// The score of its best piece.
     pub fn score(&self) -> f64 {
         self.best.found.score
     }
 
-    /// Of its best piece, with the best of all ranks.
+    /// The measures of its best piece, with the best ranks of all pieces.
     pub fn measured(&self) -> Measured {
         self.best.measured
     }
@@ -72,8 +72,8 @@ impl LineMatch {
         std::iter::once(self.best.found.chunk).chain(others)
     }
 
-    /// What it says: of the pieces the best, as much as grep shows, each text once. `None` where
-    /// none of them is known.
+    /// The text of its best pieces, as much as grep shows, each text once. `None` where no piece is in
+    /// `known`.
     pub fn passage(&self, known: &HashMap<ChunkId, Passage>) -> Option<Passage> {
         let passages = self.chunks();
         let passages = passages.filter_map(|chunk| Some((chunk, known.get(&chunk)?)));

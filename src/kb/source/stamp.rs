@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a file looks like from outside: when all of it is as before, so is the text, unless the
 /// file was changed within a tick of its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Stamp {
+pub(crate) struct Stamp {
     /// Bytes.
     pub size: u64,
     /// When its text was written, in nanoseconds since 1970.

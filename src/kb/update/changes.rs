@@ -14,23 +14,23 @@ use crate::kb::index::{Document, Limits, Reader};
 use crate::kb::source::{Roots, has_placeholder};
 use crate::kb::source::{Skipped, SourceFile, look};
 
-/// More files than this are a reason to look at everything.
+/// The most changed files that are looked at one by one; with more, everything is looked at.
 const MOST: usize = 512;
 
 /// What may have changed since the last update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// Anything.
+    /// Any file may have changed.
     Everything,
     /// These files and nothing else; no rule has changed that says what belongs to the base.
     Files(Vec<PathBuf>),
 }
 
-/// What the last update that ended well passed over; nothing where the last one did not.
+/// The files that the last update skipped; nothing where it did not end well.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct PassedOver(Mutex<Option<Vec<Skipped>>>);
+pub(crate) struct SkippedFiles(Mutex<Option<Vec<Skipped>>>);
 
-impl PassedOver {
+impl SkippedFiles {
     pub fn take(&self) -> Option<Vec<Skipped>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -45,7 +45,7 @@ impl PassedOver {
     }
 }
 
-/// What is at the places that may have changed.
+/// The files and documents at the paths that may have changed.
 #[derive(Debug, Default)]
 pub(super) struct SeenFiles {
     /// Everything that was looked at, as evidence names it.
@@ -64,7 +64,7 @@ pub(super) fn look_at(
     known: &dyn Reader,
     limits: Limits<'_>,
 ) -> Result<Option<SeenFiles>, KbError> {
-    let Some(sources) = named(roots, paths) else {
+    let Some(sources) = source_names(roots, paths) else {
         return Ok(None);
     };
     let names: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -97,8 +97,8 @@ pub(super) fn look_at(
     Ok(Some(seen))
 }
 
-/// What evidence calls these; `None` where one of them cannot be named by what it says itself.
-fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
+/// The names of these files as evidence; `None` where one of them cannot be named by its path alone.
+fn source_names(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     if paths.len() > MOST {
         return None;
     }
@@ -110,7 +110,7 @@ fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     named.collect()
 }
 
-/// Not that it, or the folder it was in, could not be asked for.
+/// Whether a file is gone, and not only its folder or the access to it.
 fn is_gone(kind: ErrorKind, path: &Path) -> bool {
     let folder_is_there = || path.parent().is_some_and(Path::is_dir);
     kind == ErrorKind::NotFound && folder_is_there()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::job::{Job, Phase, Unembedded};
 use crate::kb::chunk::with_heading;
 use crate::kb::error::KbError;
-use crate::kb::index::{ChunkId, Passage, Reader, VectorBatch, Wanted};
+use crate::kb::index::{ChunkId, FetchOptions, Passage, Reader, VectorBatch};
 use crate::kb::index::{ChunkKey, KeyHash};
 
 /// Chunks embedded between two writes, at first …
@@ -60,11 +60,11 @@ pub(super) fn embed(
                 }
                 let begun = Instant::now();
                 let end = chunks.len().min(at + batch);
-                let Some(mut made) = embedded(job, reader.as_ref(), &chunks[at..end])? else {
+                let Some(mut made) = embed_chunks(job, reader.as_ref(), &chunks[at..end])? else {
                     return Ok(done);
                 };
                 made.retain(|(_, vector)| !vector.is_empty());
-                vectors.put(&made, job.limits())?;
+                vectors.put_vectors(&made, job.limits())?;
                 tried.extend(chunks[at..end].iter().map(|(_, key)| *key));
                 done += made.len();
                 at = end;
@@ -94,16 +94,16 @@ pub(super) fn embed(
 }
 
 /// Vectors under the keys of their chunks.
-type Made = Vec<(ChunkKey, Vec<f32>)>;
+type ChunkVectors = Vec<(ChunkKey, Vec<f32>)>;
 
 /// The vectors of these chunks, without those that are gone; `None` when it was stopped.
-fn embedded(
+fn embed_chunks(
     job: &Job<'_>,
     reader: &dyn Reader,
     chunks: &[(ChunkId, ChunkKey)],
-) -> Result<Option<Made>, KbError> {
+) -> Result<Option<ChunkVectors>, KbError> {
     let ids: Vec<ChunkId> = chunks.iter().map(|(chunk, _)| *chunk).collect();
-    let fetched = reader.fetch(&ids, Wanted::PASSAGES, job.limits())?;
+    let fetched = reader.fetch(&ids, FetchOptions::PASSAGES, job.limits())?;
     let known = chunks
         .iter()
         .zip(fetched)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::changes::PassedOver;
+use super::changes::SkippedFiles;
 use crate::agent::ports::{BulkPriority, Embedder};
 use crate::domain::LineRange;
 use crate::kb::budget::ByteBudget;
@@ -14,13 +14,13 @@ use crate::kb::source::Roots;
 use crate::kb::source::Skipped;
 use crate::kb::source::TextCache;
 
-/// For what is not stopped.
+/// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What it is doing.
+    /// The phase that it is in.
     pub phase: Phase,
     /// Files or chunks done.
     pub done: usize,
@@ -57,13 +57,13 @@ pub struct UpdateReport {
     pub documents: usize,
     /// Chunks in the index now.
     pub chunks: usize,
-    /// Those of them that are found by their words only.
+    /// Chunks that are found by their words only.
     pub words_only: usize,
     /// Chunks embedded by this update.
     pub embedded: usize,
     /// Files that are not in the index, and why.
     pub skipped: Vec<Skipped>,
-    /// What documents hold and their texts do not, by their paths.
+    /// The parts of documents that are missing from their texts, by their paths.
     pub missing_texts: Vec<MissingText>,
     /// Passages that the embedding refuses, and that are found by their words only.
     pub unembedded: Vec<Unembedded>,
@@ -74,9 +74,9 @@ pub struct UpdateReport {
 /// A document that was not read to its last word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingText {
-    /// As evidence names it.
+    /// Its file, as evidence names it.
     pub path: String,
-    /// What is missing, a sentence each.
+    /// The missing parts, a sentence each.
     pub missing: Vec<String>,
 }
 
@@ -87,27 +87,27 @@ pub struct Unembedded {
     pub path: String,
     /// Where in the file.
     pub lines: LineRange,
-    /// What the embedding says of it.
+    /// The reason that the embedding gives.
     pub why: String,
 }
 
 /// Passages that the embedding refuses, by the keys of their chunks.
-pub(in crate::kb) type Refused = HashMap<ChunkKey, Unembedded, KeyHash>;
+pub(crate) type RefusedChunks = HashMap<ChunkKey, Unembedded, KeyHash>;
 
 /// One update.
-pub(in crate::kb) struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub roots: &'a Roots,
     pub store: &'a dyn Store,
     pub texts: &'a TextCache,
     pub embedder: &'a dyn Embedder,
-    pub passed_over: &'a PassedOver,
-    /// What documents on their way into the index may take of the memory.
+    pub skipped_files: &'a SkippedFiles,
+    /// The memory that documents on their way into the index may take.
     pub budget: &'a ByteBudget,
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Ends it as soon as can be.
+    /// Ends the update as soon as possible.
     pub stop: &'a AtomicBool,
-    /// What this process has found to be refused.
-    pub refused: &'a Mutex<Refused>,
+    /// The chunks that the embedding has refused in this process.
+    pub refused: &'a Mutex<RefusedChunks>,
     /// How its embedding shares the cores.
     pub priority: BulkPriority,
     /// Ends an embedding as soon as something has been embedded.
@@ -120,16 +120,16 @@ impl Job<'_> {
             .is_some_and(|pause| pause.load(Ordering::Relaxed))
     }
 
-    pub(super) fn refused(&self) -> MutexGuard<'_, Refused> {
+    pub(super) fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For a call to the index that begins now.
+    /// The limits of a call to the index that begins now.
     pub fn limits(&self) -> Limits<'_> {
         Limits::of_a_call(self.stop)
     }
 
-    /// Once the documents are changed, a stop comes too late to keep this from being said.
+    /// Counts what the index holds. A stop does not end this, since the documents are changed already.
     pub(super) fn count(&self, report: &mut UpdateReport) -> Result<(), KbError> {
         let counts = self.store.reader().counts(Limits::of_a_call(&NEVER))?;
         report.documents = counts.documents;

@@ -4,37 +4,36 @@ use std::sync::Arc;
 
 use super::job::Job;
 use crate::kb::error::KbError;
-use crate::kb::index::{Document, Reader};
-use crate::kb::pages::for_each_document;
+use crate::kb::index::{Document, Reader, for_each_document};
 use crate::kb::source::{SourceFile, Walked};
 
-/// Which files to look into.
+/// The differences between the files and the index.
 pub(super) struct Plan<'a> {
-    /// A file that looks changed, and the document that it was.
-    pub suspects: Vec<Suspect<'a>>,
+    /// Files that look changed, each with the document that it was.
+    pub changed: Vec<ChangedFile<'a>>,
     /// Documents that no file is there for.
     pub vanished: Vec<Arc<Document>>,
 }
 
-/// Files and documents both are in the order of their names.
+/// Compares files and documents, both in the order of their names.
 pub(super) fn plan<'a>(
     job: &Job<'_>,
     walked: &'a Walked,
     before: Option<&dyn Reader>,
 ) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {
-        suspects: Vec::new(),
+        changed: Vec::new(),
         vanished: Vec::new(),
     };
     let mut files = walked.found.iter().peekable();
     if let Some(before) = before {
         for_each_document(before, job.stop, |document| {
             while let Some(file) = files.next_if(|file| file.source < document.source) {
-                plan.suspects.push(Suspect { file, old: None });
+                plan.changed.push(ChangedFile { file, old: None });
             }
             match files.next_if(|file| file.source == document.source) {
                 Some(file) if looks_same(document, file) => {}
-                Some(file) => plan.suspects.push(Suspect {
+                Some(file) => plan.changed.push(ChangedFile {
                     file,
                     old: Some(Arc::clone(document)),
                 }),
@@ -43,8 +42,8 @@ pub(super) fn plan<'a>(
             }
         })?;
     }
-    plan.suspects
-        .extend(files.map(|file| Suspect { file, old: None }));
+    plan.changed
+        .extend(files.map(|file| ChangedFile { file, old: None }));
     Ok(plan)
 }
 
@@ -56,7 +55,7 @@ pub(super) fn looks_same(old: &Document, file: &SourceFile) -> bool {
 
 /// A file that looks changed.
 #[derive(Clone)]
-pub(super) struct Suspect<'a> {
+pub(super) struct ChangedFile<'a> {
     pub file: &'a SourceFile,
     pub old: Option<Arc<Document>>,
 }

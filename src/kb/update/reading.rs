@@ -13,22 +13,22 @@ use std::time::{Duration, Instant};
 
 use super::changes::{Changes, SeenFiles, look_at};
 use super::job::{Job, MissingText, Phase, UpdateReport};
-use super::plan::{Suspect, looks_same, plan};
+use super::plan::{ChangedFile, looks_same, plan};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::index::ChunkKey;
-use crate::kb::index::{Batch, Document, Incoming, Limits, LocalStamp, Reader};
+use crate::kb::index::{Batch, Document, Limits, LocalStamp, NewDocument, Reader};
 use crate::kb::links;
 use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 
-/// What is done becomes searchable after this long, and then after twice as long each time: a
-/// commit interrupts the work.
+/// The first commit is made after this long, and each further one after twice as long: a commit
+/// interrupts the work.
 const FIRST_COMMIT: Duration = Duration::from_secs(2);
 /// Documents read ahead of the writer.
 const READ_AHEAD: usize = 16;
-/// What each line of a document takes while it is cut, besides its text: a slice, and perhaps a
-/// heading.
+/// The bytes that each line of a document takes while it is cut, besides its text: a slice, and
+/// perhaps a heading.
 const BYTES_A_LINE: u64 = 40;
 
 /// Brings the documents up to date: those of these files, or all.
@@ -37,9 +37,9 @@ pub(super) fn read(
     batch: Box<dyn Batch + '_>,
     changes: &Changes,
 ) -> Result<UpdateReport, KbError> {
-    let before = batch.before();
+    let before = batch.previous_reader();
     // Whatever goes wrong before the end, the next time everything is looked at.
-    let known = job.passed_over.take();
+    let known = job.skipped_files.take();
     let looked = match (changes, known, &before) {
         // Where nothing is there any more, all is missing and not what changed alone.
         (Changes::Files(paths), Some(known), Some(before)) if before.generation() > 0 => {
@@ -62,64 +62,68 @@ pub(super) fn read(
         None => pass.over_all(job, before.as_deref())?,
     };
     if is_certain && !job.stop.load(Ordering::Relaxed) {
-        job.passed_over.keep(&report.skipped);
+        job.skipped_files.keep(&report.skipped);
     }
     Ok(report)
 }
 
-/// What became of it.
+/// The result of reading one file.
 enum ReadOutcome {
     Skipped(SkipReason),
     Same {
         mtime_is_reliable: bool,
     },
     /// The document, and what is missing from its text.
-    Text(Box<Incoming>, Vec<String>),
+    Text(Box<NewDocument>, Vec<String>),
 }
 
-/// Reads all suspects on all cores, large ones first, and hands over what comes of them in whatever
+/// Reads the changed files on all cores, large ones first, and passes each result to `take` in whatever
 /// order. Ends early when asked to stop, or by the first error.
-fn side_by_side(
+fn read_in_parallel(
     job: &Job<'_>,
-    suspects: &[Suspect<'_>],
-    mut take: impl FnMut(&Suspect<'_>, ReadOutcome) -> Result<(), KbError>,
+    changed: &[ChangedFile<'_>],
+    mut take: impl FnMut(&ChangedFile<'_>, ReadOutcome) -> Result<(), KbError>,
 ) -> Result<(), KbError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     // A large one that comes last is waited for alone.
-    let mut suspects: Vec<&Suspect<'_>> = suspects.iter().collect();
-    suspects.sort_by_key(|suspect| Reverse(suspect.file.stamp.size));
-    let suspects = &suspects;
+    let mut changed: Vec<&ChangedFile<'_>> = changed.iter().collect();
+    changed.sort_by_key(|changed_file| Reverse(changed_file.file.stamp.size));
+    let changed = &changed;
     let next = AtomicUsize::new(0);
     let has_failed = AtomicBool::new(false);
     let goes_on = || !job.stop.load(Ordering::Relaxed) && !has_failed.load(Ordering::Relaxed);
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(READ_AHEAD);
-        for _ in 0..cores.min(suspects.len()) {
+        for _ in 0..cores.min(changed.len()) {
             let (sender, next, goes_on) = (sender.clone(), &next, &goes_on);
             scope.spawn(move || {
                 while goes_on()
-                    && let Some(&suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
-                    && look(job, suspect, goes_on)
-                        .is_none_or(|outcome| sender.send((suspect, outcome)).is_ok())
+                    && let Some(&changed_file) = changed.get(next.fetch_add(1, Ordering::Relaxed))
+                    && look(job, changed_file, goes_on)
+                        .is_none_or(|outcome| sender.send((changed_file, outcome)).is_ok())
                 {
                 }
             });
         }
         drop(sender);
         let mut outcomes = receiver.into_iter();
-        let written = outcomes.try_for_each(|(suspect, outcome)| take(suspect, outcome));
+        let written = outcomes.try_for_each(|(changed_file, outcome)| take(changed_file, outcome));
         has_failed.store(written.is_err(), Ordering::Relaxed);
         written
     })
 }
 
-/// `None` when it was not looked at to its end: then nothing is known of it.
-fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<ReadOutcome> {
+/// Reads one file; `None` when the reading was interrupted.
+fn look(
+    job: &Job<'_>,
+    changed_file: &ChangedFile<'_>,
+    goes_on: impl Fn() -> bool,
+) -> Option<ReadOutcome> {
     let SourceFile {
         path,
         source,
         stamp,
-    } = suspect.file;
+    } = changed_file.file;
     // Before the reading: a change that comes later must show.
     let mtime_is_reliable = stamp.mtime_is_reliable();
     // A document that is taken apart elsewhere takes nothing here until its text comes.
@@ -136,7 +140,11 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
         Err(reason) => return Some(ReadOutcome::Skipped(reason)),
     };
     let hash = hash(&document);
-    if suspect.old.as_ref().is_some_and(|old| old.hash == hash) {
+    if changed_file
+        .old
+        .as_ref()
+        .is_some_and(|old| old.hash == hash)
+    {
         return Some(ReadOutcome::Same { mtime_is_reliable });
     }
     let reservation = reservation.resized(weight(&document), goes_on)?;
@@ -146,11 +154,11 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
         if is_words_only {
             return ChunkKey::WORDS_ONLY;
         }
-        ChunkKey::of(&chunk.heading, &chunk.text)
+        ChunkKey::from_text(&chunk.heading, &chunk.text)
     };
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
-    let incoming = Incoming {
+    let incoming = NewDocument {
         source: source.clone(),
         title,
         hash,
@@ -172,7 +180,7 @@ fn weight(document: &Extraction) -> u64 {
     2 * text.len() as u64 + BYTES_A_LINE * lines as u64
 }
 
-/// Of everything that the index takes from a document.
+/// Hashes everything that the index takes from a document.
 fn hash(document: &Extraction) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(document.text.as_bytes());
@@ -190,8 +198,8 @@ fn hash(document: &Extraction) -> [u8; 32] {
 struct Pass<'a> {
     report: UpdateReport,
     batch: Box<dyn Batch + 'a>,
-    /// What the new documents say, and what those that vanished said how often: where both are
-    /// the same, a document has moved.
+    /// The hashes of new documents, and how often each hash of a vanished one occurs: a document whose
+    /// hash is in both has moved.
     added: Vec<[u8; 32]>,
     removed: HashMap<[u8; 32], usize>,
     committed: Instant,
@@ -201,7 +209,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// All files of the base; also says whether all that was passed over is certain to be so.
+    /// Reads all files of the base that look changed; also returns whether all skipped files are certain to
+    /// stay skipped.
     fn over_all(
         mut self,
         job: &Job<'_>,
@@ -216,11 +225,11 @@ impl Pass<'_> {
         let plan = plan(job, &walked, before)?;
         let files = walked.found.len();
         self.report.looked_at = files;
-        self.report.unchanged = files - plan.suspects.len();
+        self.report.unchanged = files - plan.changed.len();
         for gone in &plan.vanished {
             self.remove(gone, job.limits())?;
         }
-        self.over(job, &plan.suspects, files)?;
+        self.over(job, &plan.changed, files)?;
         // What could not be looked at keeps its texts too.
         if walked.unseen.is_empty() {
             job.texts.tidy(&walked.found);
@@ -230,7 +239,7 @@ impl Pass<'_> {
         Ok((report, is_certain))
     }
 
-    /// The files that are known to have changed. What was passed over at other places still is.
+    /// Reads the files that are known to have changed. Files that were skipped elsewhere stay skipped.
     fn over_some(
         mut self,
         job: &Job<'_>,
@@ -243,21 +252,21 @@ impl Pass<'_> {
             .skipped
             .retain(|skipped| !seen.names.contains(&skipped.path));
         self.report.skipped.extend(seen.skipped);
-        let suspects = seen.found.iter().map(|(file, old)| Suspect {
+        let changed = seen.found.iter().map(|(file, old)| ChangedFile {
             file,
             old: old.clone(),
         });
-        let suspects: Vec<Suspect<'_>> = suspects
-            .filter(|suspect| {
-                let old = suspect.old.as_ref();
-                !old.is_some_and(|old| looks_same(old, suspect.file))
+        let changed: Vec<ChangedFile<'_>> = changed
+            .filter(|changed_file| {
+                let old = changed_file.old.as_ref();
+                !old.is_some_and(|old| looks_same(old, changed_file.file))
             })
             .collect();
         for gone in &seen.vanished {
             self.remove(gone, job.limits())?;
         }
-        let files = suspects.len();
-        self.over(job, &suspects, files)?;
+        let files = changed.len();
+        self.over(job, &changed, files)?;
         let unread = self.unread;
         let (mut report, is_certain) = self.finish(job)?;
         job.count(&mut report)?;
@@ -269,15 +278,15 @@ impl Pass<'_> {
     fn over(
         &mut self,
         job: &Job<'_>,
-        suspects: &[Suspect<'_>],
+        changed: &[ChangedFile<'_>],
         files: usize,
     ) -> Result<(), KbError> {
-        self.batch.expect(suspects.len());
-        let mut done = files - suspects.len();
+        self.batch.expect(changed.len());
+        let mut done = files - changed.len();
         job.report(Phase::Reading, done, files);
         let _session = job.texts.session();
-        side_by_side(job, suspects, |suspect, outcome| {
-            self.take(suspect, outcome, job.limits())?;
+        read_in_parallel(job, changed, |changed_file, outcome| {
+            self.take(changed_file, outcome, job.limits())?;
             done += 1;
             job.report(Phase::Reading, done, files);
             self.commit_now_and_then(job.limits())
@@ -286,7 +295,7 @@ impl Pass<'_> {
 
     fn take(
         &mut self,
-        suspect: &Suspect<'_>,
+        changed_file: &ChangedFile<'_>,
         outcome: ReadOutcome,
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
@@ -294,12 +303,12 @@ impl Pass<'_> {
             ReadOutcome::Skipped(reason) => {
                 let is_passing = reason.is_passing();
                 self.report.skipped.push(Skipped {
-                    path: suspect.file.source.clone(),
+                    path: changed_file.file.source.clone(),
                     reason,
                 });
                 // A document that can no longer be read leaves the index; one that there was no time
                 // for stays as it was.
-                match &suspect.old {
+                match &changed_file.old {
                     Some(old) if !is_passing => return self.remove(old, limits),
                     Some(_) => self.unread += 1,
                     None => {}
@@ -308,12 +317,12 @@ impl Pass<'_> {
             }
             ReadOutcome::Same { mtime_is_reliable } => {
                 self.report.unchanged += 1;
-                let file = suspect.file;
+                let file = changed_file.file;
                 let local = LocalStamp {
                     stamp: file.stamp,
                     mtime_is_reliable,
                 };
-                let old = suspect.old.as_ref();
+                let old = changed_file.old.as_ref();
                 if old.is_some_and(|old| old.stamp != Some(local)) {
                     return self.batch.keep(&file.source, local, limits);
                 }
@@ -321,19 +330,19 @@ impl Pass<'_> {
             }
             ReadOutcome::Text(document, missing) => {
                 self.report.missing_texts.push(MissingText {
-                    path: suspect.file.source.clone(),
+                    path: changed_file.file.source.clone(),
                     missing,
                 });
-                match &suspect.old {
+                match &changed_file.old {
                     Some(_) => self.report.changed += 1,
                     None => self.added.push(document.hash),
                 }
-                self.batch.put(*document, limits)
+                self.batch.put_document(*document, limits)
             }
         }
     }
 
-    /// What only another machine has read is for that machine to remove.
+    /// Removes a vanished document. One that only another machine has read is left to that machine.
     fn remove(&mut self, gone: &Document, limits: Limits<'_>) -> Result<(), KbError> {
         if gone.stamp.is_none() {
             self.report.of_other_machines += 1;
@@ -385,7 +394,7 @@ mod tests {
     use crate::kb::index::EmbeddedStore;
     use crate::kb::source::Roots;
     use crate::kb::source::TextCache;
-    use crate::kb::update::PassedOver;
+    use crate::kb::update::SkippedFiles;
 
     const LIMIT: u64 = 100_000;
 
@@ -409,8 +418,8 @@ mod tests {
         roots: Roots,
         store: EmbeddedStore,
         texts: TextCache,
-        passed_over: PassedOver,
-        refused: std::sync::Mutex<super::super::job::Refused>,
+        skipped_files: SkippedFiles,
+        refused: std::sync::Mutex<super::super::job::RefusedChunks>,
         budget: ByteBudget,
         stop: AtomicBool,
     }
@@ -427,7 +436,7 @@ mod tests {
                 roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
                 store: EmbeddedStore::open(home.path(), "absent").unwrap(),
                 texts: TextCache::open(home.path()),
-                passed_over: PassedOver::default(),
+                skipped_files: SkippedFiles::default(),
                 refused: std::sync::Mutex::default(),
                 budget: ByteBudget::new(LIMIT),
                 stop: AtomicBool::new(false),
@@ -442,7 +451,7 @@ mod tests {
                 store: &self.store,
                 texts: &self.texts,
                 embedder: &Absent,
-                passed_over: &self.passed_over,
+                skipped_files: &self.skipped_files,
                 refused: &self.refused,
                 budget: &self.budget,
                 progress: &|_| {},
@@ -475,10 +484,13 @@ mod tests {
     fn ends_waiting_for_memory_with_an_update_that_fails() {
         let bench = Bench::new();
         let walked = walk(&bench.roots, &bench.stop);
-        let suspects = walked.found.iter().map(|file| Suspect { file, old: None });
-        let suspects: Vec<Suspect<'_>> = suspects.collect();
+        let changed = walked
+            .found
+            .iter()
+            .map(|file| ChangedFile { file, old: None });
+        let changed: Vec<ChangedFile<'_>> = changed.collect();
         let mut kept = Vec::new();
-        let read = side_by_side(&bench.job(), &suspects, |_, outcome| {
+        let read = read_in_parallel(&bench.job(), &changed, |_, outcome| {
             kept.push(outcome);
             if bench.budget.reserved() > LIMIT / 2 {
                 return Err(KbError::Locked);
@@ -486,7 +498,7 @@ mod tests {
             Ok(())
         });
         assert!(matches!(read, Err(KbError::Locked)));
-        assert!(kept.len() < suspects.len());
+        assert!(kept.len() < changed.len());
         drop(kept);
         assert_eq!(bench.budget.reserved(), 0);
     }

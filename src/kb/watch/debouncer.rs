@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use notify::Event;
 
-use super::scope::{self, WatchScope, Weight};
+use super::scope::{self, PathRole, WatchScope};
 
-/// How long there must have been no report.
+/// How long there must be no report before the events are handed over.
 const QUIET: Duration = Duration::from_millis(150);
 /// How long reports wait at most.
 const LONGEST: Duration = Duration::from_secs(1);
-/// So many places are remembered one by one.
+/// The most paths that are remembered one by one.
 const PLACES: usize = 4096;
 
 /// Reports that were not fetched yet.
@@ -38,7 +38,7 @@ struct DebouncerState {
     ignored: HashSet<PathBuf>,
 }
 
-/// What has changed, gathered since the last wait.
+/// The events since the last wait.
 #[derive(Default, Debug)]
 pub(super) struct PendingEvents {
     pub paths: BTreeSet<PathBuf>,
@@ -46,14 +46,14 @@ pub(super) struct PendingEvents {
     pub everything: bool,
     /// Something happened to a root itself.
     pub root: bool,
-    /// What belongs to the base is decided by other rules now.
+    /// The rules for what belongs to the base have changed.
     pub rules: bool,
     /// Watching has come to an end.
     pub broken: Option<notify::Error>,
 }
 
 /// How a wait ended.
-pub(super) enum Waited {
+pub(super) enum WaitResult {
     Events(PendingEvents),
     TimedOut,
     Closed,
@@ -96,11 +96,11 @@ impl Debouncer {
     }
 
     /// Waits for events and until no more come for a moment; without events until `until`.
-    pub fn wait(&self, until: Option<Instant>) -> Waited {
+    pub fn wait(&self, until: Option<Instant>) -> WaitResult {
         let mut state = self.state();
         loop {
             if self.closed.load(Ordering::Relaxed) {
-                return Waited::Closed;
+                return WaitResult::Closed;
             }
             let now = Instant::now();
             let ready = match state.since {
@@ -114,9 +114,9 @@ impl Debouncer {
                 }
                 Some(_) if state.since.take().is_some() => {
                     self.interrupt.store(false, Ordering::Relaxed);
-                    return Waited::Events(std::mem::take(&mut state.events));
+                    return WaitResult::Events(std::mem::take(&mut state.events));
                 }
-                Some(_) => return Waited::TimedOut,
+                Some(_) => return WaitResult::TimedOut,
                 None => {
                     let waited = self.more.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
@@ -142,15 +142,15 @@ impl DebouncerState {
         }
         let mut matters = false;
         for path in &event.paths {
-            match scope.weigh(path) {
-                Weight::None => continue,
-                Weight::Root => self.events.root |= scope::ends_a_watch(event.kind),
-                Weight::Rules => {
+            match scope.role_of(path) {
+                PathRole::None => continue,
+                PathRole::Root => self.events.root |= scope::ends_a_watch(event.kind),
+                PathRole::Rules => {
                     self.events.rules = true;
                     self.ignored.clear();
                 }
-                Weight::File if self.is_ignored(path) => continue,
-                Weight::File => {}
+                PathRole::File if self.is_ignored(path) => continue,
+                PathRole::File => {}
             }
             matters = true;
             if self.events.paths.len() < PLACES {
@@ -198,7 +198,7 @@ mod tests {
         assert!(!debouncer.interrupt.load(Ordering::Relaxed));
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
-            Waited::TimedOut
+            WaitResult::TimedOut
         ));
         for n in 0..500 {
             debouncer.receive(
@@ -207,14 +207,14 @@ mod tests {
             );
         }
         assert!(debouncer.interrupt.load(Ordering::Relaxed));
-        let Waited::Events(events) = debouncer.wait(Some(Instant::now())) else {
+        let WaitResult::Events(events) = debouncer.wait(Some(Instant::now())) else {
             panic!("500 reports are events");
         };
         assert_eq!((events.paths.len(), events.everything), (250, false));
         assert!(!debouncer.interrupt.load(Ordering::Relaxed));
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
-            Waited::TimedOut
+            WaitResult::TimedOut
         ));
     }
 
@@ -226,11 +226,11 @@ mod tests {
         debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
         assert!(matches!(
             debouncer.wait(Some(Instant::now())),
-            Waited::TimedOut
+            WaitResult::TimedOut
         ));
         debouncer.receive(Ok(report(WRITTEN, "/kb/.gitignore")), &scope);
         debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
-        let Waited::Events(events) = debouncer.wait(None) else {
+        let WaitResult::Events(events) = debouncer.wait(None) else {
             panic!("new rules are an event");
         };
         assert_eq!(events.paths.len(), 2);
@@ -240,7 +240,7 @@ mod tests {
     fn closing_ends_every_wait() {
         let debouncer = Debouncer::default();
         debouncer.close();
-        assert!(matches!(debouncer.wait(None), Waited::Closed));
+        assert!(matches!(debouncer.wait(None), WaitResult::Closed));
         assert!(debouncer.interrupt.load(Ordering::Relaxed));
     }
 
@@ -252,7 +252,7 @@ mod tests {
         debouncer.receive(Ok(overflow), &scope);
         assert!(matches!(
             debouncer.wait(None),
-            Waited::Events(PendingEvents {
+            WaitResult::Events(PendingEvents {
                 everything: true,
                 ..
             })

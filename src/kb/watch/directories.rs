@@ -13,7 +13,7 @@ use notify::{ErrorKind, RecursiveMode, Watcher, WatcherKind};
 
 use super::scope::WatchedPlace;
 
-/// What is watched, how, and what cannot be.
+/// The watched folders, and those that cannot be watched.
 #[derive(Debug, Default)]
 pub(super) struct WatchedDirectories {
     /// The places, and whether with all that lies below them.
@@ -30,11 +30,11 @@ pub(super) type Folders<'a> = &'a dyn Fn(&Path) -> Vec<PathBuf>;
 /// How watching a place came out.
 #[derive(Debug)]
 pub(super) enum WatchOutcome {
-    /// It is watched, and was not before.
+    /// The place is watched now and was not before.
     New,
-    /// It is watched as it was.
+    /// The place was watched before.
     Known,
-    /// It is not there.
+    /// The place does not exist.
     Missing,
 }
 
@@ -173,7 +173,7 @@ impl WatchedDirectories {
     }
 }
 
-/// What the system says, for a person.
+/// The reason of an error in words for people.
 pub(super) fn reason(error: &notify::Error) -> String {
     match &error.kind {
         ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
@@ -187,7 +187,7 @@ fn is_limit(error: &notify::Error) -> bool {
     matches!(error.kind, ErrorKind::MaxFilesWatch)
 }
 
-/// A link to one is none.
+/// Whether a path is a folder, and not a link to one.
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }

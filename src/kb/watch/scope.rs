@@ -14,7 +14,7 @@ use crate::kb::source::Included;
 use crate::kb::source::Roots;
 use crate::kb::source::walk;
 
-/// So many folders are asked about one by one; more are taken to matter.
+/// The most folders that are checked against the rules; events in more of them are all kept.
 const FOLDERS: usize = 64;
 
 /// The base's places, and those within them that are none of its business.
@@ -31,19 +31,19 @@ struct WatchedRoot {
     included: Included,
 }
 
-/// What the system is asked to watch.
+/// A place that the system is asked to watch.
 #[derive(Debug, PartialEq)]
 pub(super) struct WatchedPlace {
     pub path: PathBuf,
     pub recursive: bool,
 }
 
-/// What a path could mean to the base.
+/// The role of a path in the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum PathRole {
     None,
     File,
-    /// It says which files belong.
+    /// A file with rules for what belongs to the base.
     Rules,
     Root,
 }
@@ -86,10 +86,10 @@ impl WatchScope {
             .collect()
     }
 
-    /// By the path alone, cheaply.
-    pub fn weigh(&self, path: &Path) -> Weight {
+    /// The role of a path, decided from the path alone.
+    pub fn role_of(&self, path: &Path) -> PathRole {
         if self.apart.iter().any(|apart| path.starts_with(apart)) {
-            return Weight::None;
+            return PathRole::None;
         }
         let within = self.roots.iter().find_map(|root| {
             let below = path.strip_prefix(&root.path).ok()?;
@@ -99,16 +99,16 @@ impl WatchScope {
             // The folder of a single file, when it is itself removed.
             let is_home = |root: &WatchedRoot| root.is_file && root.path.parent() == Some(path);
             return if self.roots.iter().any(is_home) {
-                Weight::Root
+                PathRole::Root
             } else {
-                Weight::None
+                PathRole::None
             };
         };
         if below.as_os_str().is_empty() {
             return if root.is_file {
-                Weight::File
+                PathRole::File
             } else {
-                Weight::Root
+                PathRole::Root
             };
         }
         let is_rules = below.ends_with(".gitignore")
@@ -117,14 +117,14 @@ impl WatchScope {
         let hidden = |part: &std::ffi::OsStr| part.as_encoded_bytes().starts_with(b".");
         let above = below.parent().unwrap_or(Path::new(""));
         if is_rules && (below.ends_with(".git/info/exclude") || !above.iter().any(hidden)) {
-            Weight::Rules
+            PathRole::Rules
         } else if below.iter().any(hidden)
             && !root.included.fits(below)
             && !root.included.leads_to_named(path)
         {
-            Weight::None
+            PathRole::None
         } else {
-            Weight::File
+            PathRole::File
         }
     }
 
@@ -188,7 +188,7 @@ impl WatchScope {
 
     /// Whether documents of the base may lie in this folder.
     pub fn may_hold(&self, folder: &Path) -> bool {
-        self.weigh(folder) != Weight::None && self.passed_over(folder).is_none()
+        self.role_of(folder) != PathRole::None && self.passed_over(folder).is_none()
     }
 
     /// The first folder on the way to this one that exists and is left out by some rule.
@@ -209,7 +209,7 @@ impl WatchScope {
     }
 }
 
-/// Opening and reading change nothing.
+/// Whether an event may change a file. Opening and reading do not.
 pub(super) fn changes_something(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(kind) => matches!(kind, AccessKind::Close(AccessMode::Write)),
@@ -249,21 +249,21 @@ mod tests {
     fn a_path_alone_tells_what_cannot_matter() {
         let scope = WatchScope::of_folder("/kb", &["/kb/data/index"]);
         for (path, weight) in [
-            ("/kb", Weight::Root),
-            ("/kb/a.md", Weight::File),
-            ("/kb/sub/a.md", Weight::File),
-            ("/kb/.hidden.md", Weight::None),
-            ("/kb/.git/HEAD", Weight::None),
-            ("/kb/sub/.obsidian/a.md", Weight::None),
-            ("/kb/sub/.gitignore", Weight::Rules),
-            ("/kb/.ignore", Weight::Rules),
-            ("/kb/.git/info/exclude", Weight::Rules),
-            ("/kb/.git/.gitignore", Weight::None),
-            ("/kb/data/index/x/meta.json", Weight::None),
-            ("/kb/data/notes.md", Weight::File),
-            ("/other/a.md", Weight::None),
+            ("/kb", PathRole::Root),
+            ("/kb/a.md", PathRole::File),
+            ("/kb/sub/a.md", PathRole::File),
+            ("/kb/.hidden.md", PathRole::None),
+            ("/kb/.git/HEAD", PathRole::None),
+            ("/kb/sub/.obsidian/a.md", PathRole::None),
+            ("/kb/sub/.gitignore", PathRole::Rules),
+            ("/kb/.ignore", PathRole::Rules),
+            ("/kb/.git/info/exclude", PathRole::Rules),
+            ("/kb/.git/.gitignore", PathRole::None),
+            ("/kb/data/index/x/meta.json", PathRole::None),
+            ("/kb/data/notes.md", PathRole::File),
+            ("/other/a.md", PathRole::None),
         ] {
-            assert_eq!(scope.weigh(Path::new(path)), weight, "{path}");
+            assert_eq!(scope.role_of(Path::new(path)), weight, "{path}");
         }
     }
 
@@ -279,8 +279,8 @@ mod tests {
             recursive: false,
         };
         assert_eq!(scope.places(), [place]);
-        assert_eq!(scope.weigh(&dir.join("a.md")), Weight::File);
-        assert_eq!(scope.weigh(&dir.join("b.md")), Weight::None);
+        assert_eq!(scope.role_of(&dir.join("a.md")), PathRole::File);
+        assert_eq!(scope.role_of(&dir.join("b.md")), PathRole::None);
     }
 
     #[test]
@@ -293,8 +293,8 @@ mod tests {
         let roots = Roots::open(&[data.join("demo-kb")]).unwrap();
         let apart = [data.clone(), data.join("logs")];
         let scope = WatchScope::new(&roots, &data.join("index"), &apart);
-        assert_eq!(scope.weigh(&data.join("demo-kb/a.md")), Weight::File);
-        assert_eq!(scope.weigh(&data.join("logs/a.log")), Weight::None);
+        assert_eq!(scope.role_of(&data.join("demo-kb/a.md")), PathRole::File);
+        assert_eq!(scope.role_of(&data.join("logs/a.log")), PathRole::None);
     }
 
     #[test]

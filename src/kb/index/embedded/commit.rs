@@ -12,7 +12,7 @@ use super::store::EmbeddedStore;
 use super::view::View;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::{Document, Incoming, LocalStamp};
+use crate::kb::index::document::{Document, LocalStamp, NewDocument};
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Lease, Reader, Store, VectorBatch};
 
@@ -43,7 +43,7 @@ impl Store for EmbeddedStore {
 
     fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
         limits.check()?;
-        let held = self.held(Right::Documents)?;
+        let held = self.acquire(Right::Documents)?;
         let whole = self.lexical.has_its_files();
         let (view, whole) = match (self.reload(), whole) {
             (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
@@ -62,7 +62,7 @@ impl Store for EmbeddedStore {
 
     fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
         limits.check()?;
-        let held = self.held(Right::Vectors)?;
+        let held = self.acquire(Right::Vectors)?;
         let view = self.reload()?;
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
         vectors.refresh()?;
@@ -70,7 +70,10 @@ impl Store for EmbeddedStore {
             vectors.compact(|key| view.contains_key(key))?;
         }
         drop(vectors);
-        Ok(Box::new(EmbeddingBatch::new(self, held)))
+        Ok(Box::new(EmbeddingBatch {
+            store: self,
+            _held: held,
+        }))
     }
 
     fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
@@ -98,17 +101,17 @@ pub(crate) struct DocumentBatch<'a> {
     _held: LockGuard,
     /// The last commit.
     view: Arc<View>,
-    /// What it found.
+    /// The commit that the batch began with.
     found: Arc<View>,
     documents: Documents,
-    /// What was put or removed since the last commit.
+    /// Names of documents that were put or removed since the last commit.
     touched: BTreeSet<String>,
-    /// Made when there is something to write.
+    /// The writer, made when there is something to write.
     writer: Option<LexicalWriter>,
     large: bool,
-    /// Everything is forgotten first.
+    /// Whether all documents are removed first.
     afresh: bool,
-    /// The next commit begins another journal.
+    /// Whether the next commit begins another journal.
     anew: bool,
 }
 
@@ -135,7 +138,7 @@ impl<'a> DocumentBatch<'a> {
         }
     }
 
-    fn put_document(&mut self, document: StoredDocument) {
+    fn store_document(&mut self, document: StoredDocument) {
         self.touched.insert(document.document.source.clone());
         self.documents.insert(Arc::new(document));
     }
@@ -160,7 +163,7 @@ impl<'a> DocumentBatch<'a> {
 }
 
 impl Batch for DocumentBatch<'_> {
-    fn before(&self) -> Option<Arc<dyn Reader>> {
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>> {
         (!self.afresh).then(|| Arc::clone(&self.found) as Arc<dyn Reader>)
     }
 
@@ -168,7 +171,7 @@ impl Batch for DocumentBatch<'_> {
         self.large = documents > LARGE;
     }
 
-    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
         self.remove(&document.source, limits)?;
         let number = self.documents.next_number;
         self.documents.next_number += 1;
@@ -181,7 +184,7 @@ impl Batch for DocumentBatch<'_> {
         let chunks: Vec<ChunkEntry> = chunks.collect();
         let links = serde_json::to_string(&document.links).unwrap_or_default();
         let LocalStamp { stamp, .. } = document.stamp;
-        self.put_document(StoredDocument {
+        self.store_document(StoredDocument {
             document: Arc::new(Document {
                 source: document.source,
                 title: document.title,
@@ -207,9 +210,9 @@ impl Batch for DocumentBatch<'_> {
                 stamp: Some(local),
                 ..(*known.document).clone()
             };
-            self.put_document(StoredDocument {
+            self.store_document(StoredDocument {
                 document: Arc::new(document),
-                ..known.clone()
+                ..(**known).clone()
             });
         }
         Ok(())
@@ -232,11 +235,11 @@ impl Batch for DocumentBatch<'_> {
         let generation = Journal::next_number(self.view.commit.generation);
         let journal = self.view.commit.journal;
         let journal = if self.anew || journal.is_mostly_overtaken(self.documents.len()) {
-            let all = self.documents.shared().map(Arc::clone).map(Entry::Put);
+            let all = self.documents.iter().map(Arc::clone).map(Entry::Put);
             Journal::write_anew(dir, generation, &self.entries(all.collect()))?
         } else {
             let changed = self.touched.iter();
-            let changed = changed.map(|source| match self.documents.get_shared(source) {
+            let changed = changed.map(|source| match self.documents.get(source) {
                 Some(document) => Entry::Put(Arc::clone(document)),
                 None => Entry::Gone(source.clone()),
             });
@@ -267,21 +270,18 @@ impl Batch for DocumentBatch<'_> {
     }
 }
 
-/// Vectors to come, under their lock.
+/// Adds vectors, under their lock.
 pub(crate) struct EmbeddingBatch<'a> {
     store: &'a EmbeddedStore,
     _held: LockGuard,
 }
 
-impl<'a> EmbeddingBatch<'a> {
-    /// Adds to what is there.
-    pub fn new(store: &'a EmbeddedStore, held: LockGuard) -> Self {
-        Self { store, _held: held }
-    }
-}
-
 impl VectorBatch for EmbeddingBatch<'_> {
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
         limits.check()?;
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());

@@ -19,10 +19,10 @@ use crate::kb::links::Link;
 
 /// One document as this engine keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) struct StoredDocument {
-    /// What it is to everything else.
+pub(crate) struct StoredDocument {
+    /// The document as the rest of the program sees it.
     pub document: Arc<Document>,
-    /// Names its rows in the lexical index; never used twice.
+    /// The number of its rows in the lexical index; never used twice.
     pub number: u32,
     /// Its chunks, in order.
     pub chunks: Vec<ChunkEntry>,
@@ -43,10 +43,10 @@ impl StoredDocument {
     }
 }
 
-/// What is known about a chunk, besides its words.
+/// The stored properties of a chunk, besides its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) struct ChunkEntry {
-    /// Names its vector.
+pub(crate) struct ChunkEntry {
+    /// The key of its vector.
     pub key: ChunkKey,
     /// Where in the file.
     pub lines: LineRange,
@@ -54,8 +54,8 @@ pub(in crate::kb) struct ChunkEntry {
 
 /// All documents of one commit, ordered by name; cheap to clone.
 #[derive(Clone, Default)]
-pub(in crate::kb) struct Documents {
-    by_name: OrdSet<Named>,
+pub(crate) struct Documents {
+    by_name: OrdSet<DocumentByName>,
     /// The number that the next document gets.
     pub next_number: u32,
     chunks: usize,
@@ -63,41 +63,33 @@ pub(in crate::kb) struct Documents {
 }
 
 impl Documents {
-    /// How many there are.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// In the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &StoredDocument> {
-        self.shared().map(|document| &**document)
-    }
-
-    /// The one of that name.
-    pub fn get(&self, source: &str) -> Option<&StoredDocument> {
-        self.by_name.get(source).map(|named| &*named.0)
-    }
-
-    /// How many chunks they have together.
-    pub(in crate::kb) fn chunks(&self) -> usize {
-        self.chunks
-    }
-
-    /// How many of these are found by their words only.
-    pub(in crate::kb) fn words_only(&self) -> usize {
-        self.words_only
-    }
-
-    pub(in crate::kb) fn shared(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
+    /// Iterates over the documents in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
         self.by_name.iter().map(|named| &named.0)
     }
 
-    pub(in crate::kb) fn get_shared(&self, source: &str) -> Option<&Arc<StoredDocument>> {
+    /// The document of that name.
+    pub fn get(&self, source: &str) -> Option<&Arc<StoredDocument>> {
         self.by_name.get(source).map(|named| &named.0)
     }
 
-    /// Those behind that name, in order.
-    pub(in crate::kb) fn after(
+    /// The number of chunks of all documents.
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// The number of chunks that are found by their words only.
+    pub(crate) fn words_only(&self) -> usize {
+        self.words_only
+    }
+
+    /// The documents whose name comes after `source`, in order; all where that is `None`.
+    pub(crate) fn after_name(
         &self,
         source: Option<&str>,
     ) -> impl Iterator<Item = &Arc<StoredDocument>> {
@@ -106,29 +98,26 @@ impl Documents {
         rest.map(|named| &named.0)
     }
 
-    /// Whether some lie in a folder of that name.
-    pub(in crate::kb) fn lie_in(&self, folder: &str) -> bool {
+    /// Whether documents lie in a folder of that name.
+    pub(crate) fn lie_in(&self, folder: &str) -> bool {
         let within = format!("{folder}/");
         let from = (Bound::Included(within.as_str()), Bound::Unbounded);
         let first = self.by_name.range::<_, str>(from).next();
         first.is_some_and(|named| named.0.document.source.starts_with(&within))
     }
 
-    /// Takes one up, in place of one of that name, which is returned.
-    pub(in crate::kb) fn insert(
-        &mut self,
-        document: Arc<StoredDocument>,
-    ) -> Option<Arc<StoredDocument>> {
+    /// Inserts a document; returns the one of the same name that it replaces.
+    pub(crate) fn insert(&mut self, document: Arc<StoredDocument>) -> Option<Arc<StoredDocument>> {
         self.chunks += document.chunks.len();
         self.words_only += document.words_only();
-        let before = self.by_name.insert(Named(document))?.0;
+        let before = self.by_name.insert(DocumentByName(document))?.0;
         self.chunks -= before.chunks.len();
         self.words_only -= before.words_only();
         Some(before)
     }
 
-    /// Drops the one of that name and returns it.
-    pub(in crate::kb) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
+    /// Removes the document of that name and returns it.
+    pub(crate) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
         let gone = self.by_name.remove(source)?.0;
         self.chunks -= gone.chunks.len();
         self.words_only -= gone.words_only();
@@ -142,38 +131,38 @@ impl fmt::Debug for Documents {
     }
 }
 
-/// What became of one document from one commit to the next.
+/// A document before and after a commit.
 #[derive(Debug, Clone)]
-pub(in crate::kb) struct Change {
+pub(crate) struct Change {
     pub before: Option<Arc<StoredDocument>>,
     pub after: Option<Arc<StoredDocument>>,
 }
 
-/// Known by its name alone; that is what the set is ordered by.
+/// A document that is compared and ordered by its name.
 #[derive(Clone)]
-struct Named(Arc<StoredDocument>);
+struct DocumentByName(Arc<StoredDocument>);
 
-impl Borrow<str> for Named {
+impl Borrow<str> for DocumentByName {
     fn borrow(&self) -> &str {
         &self.0.document.source
     }
 }
 
-impl PartialEq for Named {
+impl PartialEq for DocumentByName {
     fn eq(&self, other: &Self) -> bool {
         self.0.document.source == other.0.document.source
     }
 }
 
-impl Eq for Named {}
+impl Eq for DocumentByName {}
 
-impl PartialOrd for Named {
+impl PartialOrd for DocumentByName {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Named {
+impl Ord for DocumentByName {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.document.source.cmp(&other.0.document.source)
     }

@@ -14,20 +14,20 @@ use super::vectors::Vectors;
 use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::index::matches::ChunkId;
 
-/// The chunks of each text.
+/// The chunks of each text, by the key of the text.
 #[derive(Clone, Default)]
-pub(crate) struct Holders {
-    of: GenericHashMap<ChunkKey, Holder, KeyHash, DefaultSharedPtr>,
+pub(crate) struct ChunksByKey {
+    by_key: GenericHashMap<ChunkKey, KeyChunks, KeyHash, DefaultSharedPtr>,
 }
 
 /// Nearly every text stands in one place only.
 #[derive(Clone)]
-enum Holder {
+enum KeyChunks {
     One(ChunkId),
     More(Arc<[ChunkId]>),
 }
 
-impl Holder {
+impl KeyChunks {
     fn chunks(&self) -> &[ChunkId] {
         match self {
             Self::One(chunk) => std::slice::from_ref(chunk),
@@ -36,9 +36,9 @@ impl Holder {
     }
 }
 
-impl Holders {
-    /// Of all chunks of these documents.
-    pub fn of(documents: &Documents) -> Self {
+impl ChunksByKey {
+    /// Collects the chunks of all documents.
+    pub fn new(documents: &Documents) -> Self {
         let mut all = Self::default();
         for document in documents.iter() {
             all.add(document);
@@ -46,8 +46,8 @@ impl Holders {
         all
     }
 
-    /// The same after these changes.
-    pub fn after(&self, changes: &[Change]) -> Self {
+    /// Returns a copy with these changes applied.
+    pub fn with_changes(&self, changes: &[Change]) -> Self {
         let mut all = self.clone();
         for change in changes {
             if let Some(before) = &change.before {
@@ -60,27 +60,27 @@ impl Holders {
         all
     }
 
-    /// The chunks that say this.
+    /// The chunks with this key.
     pub fn chunks(&self, key: &ChunkKey) -> &[ChunkId] {
-        self.of.get(key).map_or(&[], Holder::chunks)
+        self.by_key.get(key).map_or(&[], KeyChunks::chunks)
     }
 
-    /// Whether any chunk says this.
+    /// Whether any chunk has this key.
     pub fn contains(&self, key: &ChunkKey) -> bool {
-        self.of.contains_key(key)
+        self.by_key.contains_key(key)
     }
 
     /// How many texts there are, each counted once.
     pub fn len(&self) -> usize {
-        self.of.len()
+        self.by_key.len()
     }
 
     fn add(&mut self, document: &StoredDocument) {
         for (key, chunk) in chunks_of(document) {
             // Looked up once for nearly all texts.
-            if let Some(known) = self.of.insert(key, Holder::One(chunk)) {
+            if let Some(known) = self.by_key.insert(key, KeyChunks::One(chunk)) {
                 let more = known.chunks().iter().copied().chain([chunk]).collect();
-                self.of.insert(key, Holder::More(more));
+                self.by_key.insert(key, KeyChunks::More(more));
             }
         }
     }
@@ -90,9 +90,9 @@ impl Holders {
             let known = self.chunks(&key).iter().copied();
             let left: Arc<[ChunkId]> = known.filter(|held| *held != chunk).collect();
             match &*left {
-                [] => self.of.remove(&key),
-                [only] => self.of.insert(key, Holder::One(*only)),
-                _ => self.of.insert(key, Holder::More(left)),
+                [] => self.by_key.remove(&key),
+                [only] => self.by_key.insert(key, KeyChunks::One(*only)),
+                _ => self.by_key.insert(key, KeyChunks::More(left)),
             };
         }
     }
@@ -106,18 +106,18 @@ fn chunks_of(document: &StoredDocument) -> impl Iterator<Item = (ChunkKey, Chunk
 
 /// The texts without a vector.
 #[derive(Clone)]
-pub(crate) struct Pending {
+pub(crate) struct PendingKeys {
     /// The rows that were looked at: which, and how many.
     lineage: u64,
     rows: usize,
     keys: GenericHashSet<ChunkKey, KeyHash, DefaultSharedPtr>,
-    /// What commits have brought and was not looked for yet.
+    /// Keys of new commits whose vectors were not looked up yet.
     unchecked: Vec<ChunkKey>,
 }
 
-impl Pending {
-    /// Of all texts of these documents.
-    pub fn of(documents: &Documents, vectors: &Vectors) -> Self {
+impl PendingKeys {
+    /// Collects the texts of all documents that have no vector.
+    pub fn new(documents: &Documents, vectors: &Vectors) -> Self {
         let texts = documents.iter().flat_map(|document| &document.chunks);
         let texts = texts.map(|entry| entry.key);
         let texts = texts.filter(|key| *key != ChunkKey::WORDS_ONLY);
@@ -129,13 +129,13 @@ impl Pending {
         }
     }
 
-    /// Whether these are the rows it knows, and perhaps more of them.
+    /// Whether these are the rows that were looked at before, possibly with more behind them.
     pub fn knows(&self, vectors: &Vectors) -> bool {
         self.lineage == vectors.lineage() && self.rows <= vectors.len()
     }
 
-    /// Takes up the rows that have come since.
-    pub fn catch_up(&mut self, holders: &Holders, vectors: &Vectors) {
+    /// Removes the keys whose vectors were added since the last look.
+    pub fn catch_up(&mut self, holders: &ChunksByKey, vectors: &Vectors) {
         for key in vectors.keys_from(self.rows) {
             self.keys.remove(key);
         }
@@ -147,8 +147,8 @@ impl Pending {
         }
     }
 
-    /// The same after these changes, which leave those holders.
-    pub fn after(&self, changes: &[Change], holders: &Holders) -> Self {
+    /// Returns a copy with these changes applied; `holders` are the chunks after them.
+    pub fn with_changes(&self, changes: &[Change], holders: &ChunksByKey) -> Self {
         let mut all = self.clone();
         for change in changes {
             let gone = change.before.iter().flat_map(|before| &before.chunks);
@@ -161,12 +161,12 @@ impl Pending {
         all
     }
 
-    /// How many there are.
+    /// The number of keys without a vector.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// All of them, in no order.
+    /// All keys without a vector, in no order.
     pub fn keys(&self) -> impl Iterator<Item = &ChunkKey> {
         self.keys.iter()
     }

@@ -20,26 +20,26 @@ use crate::kb::error::KbError;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Journal {
-    /// Which; 0 while there is none.
+pub(crate) struct Journal {
+    /// The number in its file name; 0 while there is none.
     pub number: u64,
-    /// Bytes.
+    /// The number of bytes that count.
     pub len: u64,
-    /// What has been written into it, one by one.
+    /// The number of entries in it.
     pub entries: usize,
 }
 
 /// What records say: documents that are new or have changed, and names that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Entries {
+pub(crate) struct Entries {
     pub list: Vec<Entry>,
     /// The number that the next document gets.
     pub next_number: u32,
 }
 
-/// One of them.
+/// One change of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::kb) enum Entry {
+pub(crate) enum Entry {
     Put(Arc<StoredDocument>),
     Gone(String),
 }
@@ -51,8 +51,8 @@ impl Journal {
         self.entries > 2 * documents + TOLERATED
     }
 
-    /// What stands in it behind `from`, which is no more than belongs to the commit. `None` when it
-    /// is missing or broken, which calls for a rebuild. That the system refuses to read it does not.
+    /// Reads the entries of the commit behind `from`. `None` when the file is missing or broken, which
+    /// calls for a rebuild. A failure of the system is an error, which does not.
     pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>, KbError> {
         if self.number == 0 {
             return Ok(Some(Entries::default()));
@@ -166,7 +166,7 @@ impl Entries {
 const PREFIX: &str = "documents-";
 const SUFFIX: &str = ".bin";
 const MAGIC: &[u8] = b"KBDOC005";
-/// Length and checksum.
+/// The bytes of a record's length and checksum.
 const HEADER: usize = 8;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
@@ -174,7 +174,7 @@ fn path(dir: &Path, number: u64) -> PathBuf {
 }
 
 /// Whether a file of that name is a journal, and no other file.
-pub(in crate::kb) fn is_journal(name: &str) -> bool {
+pub(crate) fn is_journal(name: &str) -> bool {
     let number = name.strip_prefix(PREFIX);
     let number = number.and_then(|rest| rest.strip_suffix(SUFFIX));
     number.is_some_and(|number| {
@@ -182,7 +182,7 @@ pub(in crate::kb) fn is_journal(name: &str) -> bool {
     })
 }
 
-/// One record.
+/// Encodes entries as one record.
 fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
     let body = postcard::to_extend(entries, vec![0; HEADER]);
     let mut record = body.map_err(io::Error::other)?;
@@ -228,7 +228,7 @@ mod tests {
         let document = |n: usize| {
             let chunks: Vec<ChunkEntry> = (0..n)
                 .map(|at| ChunkEntry {
-                    key: ChunkKey::of("", &format!("{n} {at}")),
+                    key: ChunkKey::from_text("", &format!("{n} {at}")),
                     lines: LineRange {
                         start: at + 1,
                         end: at + 3,

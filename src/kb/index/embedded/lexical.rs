@@ -38,40 +38,40 @@ use crate::kb::error::KbError;
 use crate::kb::index::matches::Correction;
 use crate::kb::index::tokens;
 use directory::Files;
-use near_terms::Sought;
+use near_terms::SearchTerm;
 use statistics::Statistics;
 
-pub(in crate::kb) use clear::discard;
-pub(in crate::kb) use writer::LexicalWriter;
+pub(crate) use clear::discard;
+pub(crate) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
-/// More than asked for is looked at, so that equal scores can be cut in an order of our own.
+/// So many more rows than asked for are fetched, so that equal scores are cut in an order of our own.
 const MARGIN: usize = 16;
-/// A score is no closer to another than this because of rounding alone.
+/// Scores that differ by less than this share may be equal but for rounding.
 const ROUNDING: f32 = 1e-5;
-/// More passages than this with one score are cut as they come.
+/// The most rows that are fetched; more with one score are cut in tantivy's order.
 const MOST: usize = 4096;
 
 /// The index on disk and a reader of it.
-pub(in crate::kb) struct LexicalIndex {
+pub(crate) struct LexicalIndex {
     dir: PathBuf,
     index: Index,
     reader: IndexReader,
     fields: Fields,
 }
 
-/// What a commit says about itself.
+/// What is stored with a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(in crate::kb) struct Payload {
+pub(crate) struct Payload {
     /// Which commit it is; 0 before the first.
     pub generation: u64,
-    /// What the documents are told by.
+    /// The journal of the documents of this commit.
     pub journal: Journal,
 }
 
 /// A chunk as the lexical index knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::kb) struct Row {
+pub(crate) struct Row {
     /// Its document's number.
     pub document: u32,
     /// Its place in the document.
@@ -91,9 +91,9 @@ impl Row {
     }
 }
 
-/// What a chunk says.
+/// The text of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::kb) struct Wording {
+pub(crate) struct Wording {
     pub heading: String,
     pub text: String,
     pub place: Option<Place>,
@@ -133,7 +133,7 @@ impl LexicalIndex {
         // At files that are cut off within their last bytes tantivy panics.
         let opened = panic::catch_unwind(panic::AssertUnwindSafe(open))
             .unwrap_or_else(|_| Err(KbError::Damaged("its files are cut off".to_owned())));
-        opened.map(Some).map_err(|error| error.within(dir))
+        opened.map(Some).map_err(|error| error.with_dir(dir))
     }
 
     /// Makes an empty index in place of the one that `dir` holds. Only under the lock.
@@ -144,7 +144,7 @@ impl LexicalIndex {
             let settings = IndexSettings::default();
             Self::over(dir, Index::create(Files::open(dir)?, schema().0, settings)?)
         };
-        create().map_err(|error| error.within(dir))
+        create().map_err(|error| error.with_dir(dir))
     }
 
     fn over(dir: &Path, index: Index) -> Result<Self, KbError> {
@@ -162,7 +162,7 @@ impl LexicalIndex {
         })
     }
 
-    /// What the last commit says about itself.
+    /// Reads what is stored with the last commit.
     pub fn payload(&self) -> Result<Payload, KbError> {
         let payload = self.index.load_metas()?.payload;
         Ok(payload
@@ -188,17 +188,17 @@ impl LexicalIndex {
 
 /// One commit, unmoved by later ones.
 #[derive(Clone)]
-pub(in crate::kb) struct LexicalView {
+pub(crate) struct LexicalView {
     searcher: Searcher,
     fields: Fields,
     /// How many tokens all chunks together have; counted when first needed.
     tokens: Arc<OnceLock<u64>>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct RowMatches {
-    /// At least as many as asked for, where there are as many.
+pub(crate) struct RowMatches {
+    /// The rows with their scores: at least as many as asked for, where there are as many.
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.
     pub full: f64,
@@ -215,12 +215,13 @@ impl LexicalView {
         k: usize,
         within: Option<&[u32]>,
     ) -> Result<RowMatches, KbError> {
-        let sought = near_terms::sought(&self.searcher, self.fields.words, tokens::terms(query))?;
-        if k == 0 || sought.is_empty() || self.searcher.num_docs() == 0 {
+        let terms =
+            near_terms::search_terms(&self.searcher, self.fields.words, tokens::terms(query))?;
+        if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
             return Ok(RowMatches::default());
         }
-        let statistics = Statistics::of(&self.searcher, self.fields.words, &self.tokens, &sought)?;
-        let query = self.query(&sought, within);
+        let statistics = Statistics::new(&self.searcher, self.fields.words, &self.tokens, &terms)?;
+        let query = self.query(&terms, within);
         let mut limit = k + MARGIN;
         let found = loop {
             let best = TopDocs::with_limit(limit).order_by_score();
@@ -239,7 +240,7 @@ impl LexicalView {
         };
         let mut addresses: Vec<DocAddress> = found.into_iter().map(|(_, at)| at).collect();
         addresses.sort_unstable();
-        let scores = statistics.exact_scores(&sought, &addresses)?;
+        let scores = statistics.exact_scores(&terms, &addresses)?;
         let mut rows = Vec::with_capacity(addresses.len());
         for of_segment in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
             let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
@@ -256,13 +257,13 @@ impl LexicalView {
                 .zip(scores)
                 .filter_map(|(row, score)| Some((Row::unpack(row?), score)))
                 .collect(),
-            full: statistics.full_match(&sought),
-            corrections: sought.iter().filter_map(Sought::correction).collect(),
+            full: statistics.full_match(&terms),
+            corrections: terms.iter().filter_map(SearchTerm::correction).collect(),
         })
     }
 
     /// The chunks that have a name of that key, in the order of their rows.
-    pub fn named(&self, key: &str) -> Result<Vec<Row>, KbError> {
+    pub fn rows_with_name(&self, key: &str) -> Result<Vec<Row>, KbError> {
         let term = Term::from_field_text(self.fields.names, key);
         let mut rows = Vec::new();
         for segment in self.searcher.segment_readers() {
@@ -286,7 +287,7 @@ impl LexicalView {
         Ok(rows)
     }
 
-    /// What that chunk says.
+    /// Reads the text of a chunk.
     pub fn wording(&self, row: Row) -> Result<Option<Wording>, KbError> {
         let Some(address) = self.find(row)? else {
             return Ok(None);
@@ -309,8 +310,8 @@ impl LexicalView {
         }))
     }
 
-    fn query(&self, sought: &[Sought], within: Option<&[u32]>) -> Box<dyn Query> {
-        let any = sought.iter().map(Sought::query).collect();
+    fn query(&self, terms: &[SearchTerm], within: Option<&[u32]>) -> Box<dyn Query> {
+        let any = terms.iter().map(SearchTerm::query).collect();
         let query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
         let Some(documents) = within else {
             return query;

@@ -16,38 +16,38 @@ use crate::kb::index::port::Lease;
 
 /// How long a process that is only opening is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Longer than it takes to see whether a right is held.
+/// Longer than [`is_held`] holds a right.
 const A_LOOK: Duration = Duration::from_millis(5);
 
-/// What a process may hold.
+/// A right that a process may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Right<'a> {
-    /// To change documents, for seconds.
+pub(crate) enum Right<'a> {
+    /// The right to change documents, held for seconds.
     Documents,
-    /// To add vectors, for minutes.
+    /// The right to add vectors, held for minutes.
     Vectors,
-    /// To be the one that writes whenever something has changed, with the embedding of this
-    /// model, for as long as a screen is open.
+    /// The right to keep the index up to date with the embedding of this model, held for as long as a
+    /// screen is open.
     Upkeep(&'a str),
-    /// To read and keep vectors of the model with this key; shared by all who do, and alone to who
-    /// removes them.
+    /// The right to use vectors of the model with this key. All who read them share it; who removes
+    /// them holds it alone.
     Model(&'a str),
 }
 
-/// What files of a model are named by.
-pub(in crate::kb) fn model_key(model_id: &str) -> String {
+/// The part of a file name that stands for a model.
+pub(crate) fn model_key(model_id: &str) -> String {
     blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Whether files of some model may be named by it.
-pub(in crate::kb) fn is_model_key(key: &str) -> bool {
+/// Whether a text has the form of a [`model_key`].
+pub(crate) fn is_model_key(key: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     key.len() == 16 && key.bytes().all(is_digit)
 }
 
 /// A right, held until this is dropped.
 #[derive(Debug)]
-pub(in crate::kb) struct LockGuard {
+pub(crate) struct LockGuard {
     file: File,
 }
 
@@ -65,12 +65,13 @@ impl Drop for LockGuard {
     }
 }
 
-/// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
-pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
-    match held(home, right, files::try_lock)? {
+/// Takes the right; `None` while another process holds it. Tries twice, since [`is_held`] of another
+/// process takes it for an instant.
+pub(crate) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
+    match acquire(home, right, files::try_lock)? {
         None => {
             thread::sleep(A_LOOK);
-            held(home, right, files::try_lock)
+            acquire(home, right, files::try_lock)
         }
         taken => Ok(taken),
     }
@@ -78,7 +79,7 @@ pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Lo
 
 /// Whether a process has the right alone. Makes nothing, and shares the right for an instant, so
 /// that those who look do not take each other for holders.
-pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
+pub(crate) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
     let path = path_of(home, right);
     let file = match files::open_unlinked(&path) {
         Ok(file) => file,
@@ -92,12 +93,12 @@ pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbEr
     Ok(!is_shared)
 }
 
-/// The right along with others who share it, waiting a moment for one who has it alone.
-pub(in crate::kb) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
-    patiently(|| held(home, right, files::try_lock_shared))
+/// Takes the right along with others; waits a moment for a process that holds it alone.
+pub(crate) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+    patiently(|| acquire(home, right, files::try_lock_shared))
 }
 
-fn held(
+fn acquire(
     home: &Path,
     right: Right<'_>,
     take: impl FnOnce(&File) -> io::Result<bool>,
@@ -117,15 +118,13 @@ fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
     })
 }
 
-/// The same, waiting a moment for a process that is only opening.
-pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+/// Takes the right as [`try_lock`] does, and waits a moment for a process that is only opening.
+pub(crate) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
     patiently(|| try_lock(home, right))
 }
 
-/// What `take` gives as soon as it gives something; [`KbError::Locked`] after two seconds.
-pub(in crate::kb) fn patiently<T>(
-    take: impl Fn() -> Result<Option<T>, KbError>,
-) -> Result<T, KbError> {
+/// Calls `take` until it returns something; [`KbError::Locked`] after two seconds.
+pub(crate) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Result<T, KbError> {
     files::wait_for(PATIENCE, take)?.ok_or(KbError::Locked)
 }
 

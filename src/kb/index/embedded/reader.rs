@@ -11,7 +11,7 @@ use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{
-    ChunkId, Fetched, LexicalMatches, MOST_NAMED, Match, Passage, Wanted,
+    ChunkId, FetchOptions, FetchedChunk, LexicalMatches, MOST_NAMED, Match, Passage,
 };
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
@@ -19,7 +19,7 @@ use crate::kb::index::spelling::as_written;
 use crate::kb::links::{Link, LinkTargets};
 use crate::kb::source::is_prose;
 
-/// In how many passages the spelling of what was meant is looked for.
+/// The number of best passages in which the spelling of a corrected term is looked for.
 const SPELLING: usize = 5;
 
 impl View {
@@ -62,11 +62,11 @@ impl View {
             .collect())
     }
 
-    /// The chunks that have a name of that key.
-    fn named(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>, KbError> {
-        let rows = self.lexical.named(key)?.into_iter();
+    /// The chunks with a name of that key, at most [`MOST_NAMED`].
+    fn matches_by_name(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        let rows = self.lexical.rows_with_name(key)?.into_iter();
         let mut matches: Vec<Match> = rows
-            .filter_map(|row| self.found(self.chunk_of(row)?, 0.0))
+            .filter_map(|row| self.match_for(self.chunk_of(row)?, 0.0))
             .filter(|found| {
                 within
                     .documents
@@ -129,7 +129,7 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<Vec<Arc<Document>>, KbError> {
         limits.check()?;
-        let some = self.documents.after(after).take(limit);
+        let some = self.documents.after_name(after).take(limit);
         Ok(some.map(|stored| Arc::clone(&stored.document)).collect())
     }
 
@@ -224,7 +224,7 @@ impl Reader for View {
         let found = self.lexical.search(query, k, numbers.as_deref())?;
         let matches = found.rows.into_iter();
         let mut matches: Vec<Match> = matches
-            .filter_map(|(row, score)| self.found(self.chunk_of(row)?, score))
+            .filter_map(|(row, score)| self.match_for(self.chunk_of(row)?, score))
             .collect();
         matches.sort_by(Match::best_first);
         matches.truncate(k);
@@ -241,7 +241,7 @@ impl Reader for View {
                 correction.spelt = as_written(&correction.meant, &texts);
             }
         }
-        let named = name.map_or(Ok(Vec::new()), |key| self.named(key, within))?;
+        let named = name.map_or(Ok(Vec::new()), |key| self.matches_by_name(key, within))?;
         Ok(LexicalMatches {
             matches,
             named,
@@ -266,7 +266,7 @@ impl Reader for View {
         within.go_on()?;
         let matches = nearest.into_iter();
         let mut matches: Vec<Match> = matches
-            .filter_map(|(chunk, score)| self.found(chunk, score))
+            .filter_map(|(chunk, score)| self.match_for(chunk, score))
             .collect();
         matches.sort_by(Match::best_first);
         matches.truncate(k);
@@ -276,9 +276,9 @@ impl Reader for View {
     fn fetch(
         &self,
         chunks: &[ChunkId],
-        wanted: Wanted<'_>,
+        wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<Fetched>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         limits.check()?;
         let cosines = match wanted.cosine_with {
@@ -292,7 +292,7 @@ impl Reader for View {
             limits.check()?;
             let passage = wanted.passages.then(|| self.passage(*chunk));
             let passage = passage.transpose()?.flatten();
-            Ok(Some(Fetched { passage, cosine }))
+            Ok(Some(FetchedChunk { passage, cosine }))
         };
         chunks.iter().zip(cosines).map(fetch).collect()
     }

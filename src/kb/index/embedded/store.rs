@@ -25,7 +25,7 @@ use crate::kb::source::cache;
 const FORMAT: u32 = 9;
 
 /// The store in the data folder.
-pub(in crate::kb) struct EmbeddedStore {
+pub(crate) struct EmbeddedStore {
     pub(crate) home: PathBuf,
     pub(crate) dir: PathBuf,
     pub(crate) lexical: LexicalIndex,
@@ -97,12 +97,12 @@ impl EmbeddedStore {
         })
     }
 
-    /// What this version calls its format.
+    /// The name of this version's format.
     pub fn format() -> String {
         format!("v{FORMAT}-{}", tokens::VERSION)
     }
 
-    /// What this version keeps in `home`, by the names of its folders.
+    /// Whether a folder of this name in `home` belongs to this version.
     pub fn is_own(name: &str) -> bool {
         name == Self::format() || name == cache::folder()
     }
@@ -119,7 +119,7 @@ impl EmbeddedStore {
         Ok(home)
     }
 
-    /// Whether some version of the program calls an index so.
+    /// Whether a name has the form of a format of some version.
     pub fn is_a_format(name: &str) -> bool {
         let numbers = name.strip_prefix('v').unwrap_or_default();
         !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')
@@ -153,7 +153,7 @@ impl EmbeddedStore {
         Ok(fresh)
     }
 
-    pub(crate) fn held(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
+    pub(crate) fn acquire(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 }

@@ -32,7 +32,7 @@ use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
-pub(in crate::kb) struct Vectors {
+pub(crate) struct Vectors {
     files: Files,
     dims: usize,
     keys: Vec<ChunkKey>,
@@ -52,7 +52,7 @@ pub(in crate::kb) struct Vectors {
 }
 
 impl Vectors {
-    /// With all that `home` holds for this model.
+    /// Opens the vectors of a model in `home`.
     pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
         let mut vectors = Self {
             files: Files::new(home, model_id),
@@ -91,7 +91,7 @@ impl Vectors {
         Files::damage(home, model_id)
     }
 
-    /// [`Vectors::refresh`], of another model's rows if that is another one.
+    /// Does [`Vectors::refresh`], or opens the rows of `model_id` if these are of another model.
     pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<(), KbError> {
         if self.files.are_of(model_id) {
             return self.refresh();
@@ -117,17 +117,17 @@ impl Vectors {
         ))))
     }
 
-    /// How long each is; `None` while there is none.
+    /// The number of dimensions; `None` while there are no vectors.
     pub fn dimensions(&self) -> Option<usize> {
         (!self.keys.is_empty()).then_some(self.dims)
     }
 
-    /// Stays the same as long as rows are only added.
+    /// A number that stays the same as long as rows are only added.
     pub fn lineage(&self) -> u64 {
         self.lineage
     }
 
-    /// What the row was made of.
+    /// The key of a row.
     pub fn key(&self, row: usize) -> Option<&ChunkKey> {
         self.keys.get(row)
     }
@@ -156,7 +156,7 @@ impl Vectors {
         self.files.exist() && self.dims == dims && self.whole
     }
 
-    /// Sees to it that vectors of this length can be added. Only under the lock.
+    /// Writes the files anew if vectors of this length cannot be added. Only under the lock.
     pub fn make_room(&mut self, dims: usize) -> Result<(), KbError> {
         if !self.files.exist() || self.dims != dims {
             self.write_anew(dims, |_| false)
@@ -167,9 +167,9 @@ impl Vectors {
         }
     }
 
-    /// What of these is to be added to what is there; `None` when nothing is. Writing it needs
-    /// nothing of this, so that searches do not wait for the disk; afterwards
-    /// [`Vectors::refresh`] takes it over. Only under the lock.
+    /// Selects the vectors that are new; `None` when none is. Writing them needs no access to
+    /// `self`, so that searches do not wait for the disk; [`Vectors::refresh`] then takes them over.
+    /// Only under the lock.
     pub fn addition(&self, found: &[(ChunkKey, Vec<f32>)]) -> Option<Addition> {
         let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
         let mut keys = Vec::with_capacity(found.len());
@@ -252,7 +252,7 @@ impl Vectors {
         })
     }
 
-    /// From that row on.
+    /// Reads the rows from a number on.
     fn read_rows(&self, from: usize) -> Result<Vec<u8>, KbError> {
         match &self.rows_file {
             Some(file) => self.files.rows(file, from..self.keys.len(), self.dims),
@@ -260,7 +260,7 @@ impl Vectors {
         }
     }
 
-    /// As many as there are keys.
+    /// The rows, as many as there are keys; read from disk when first needed.
     fn rows(&self) -> Result<&[u8], KbError> {
         if let Some(rows) = self.rows.get() {
             return Ok(rows);
@@ -273,7 +273,7 @@ impl Vectors {
         Ok(self.rows.get_or_init(|| read))
     }
 
-    /// After a failure nothing is known, so that the next time everything is read.
+    /// Reads what is new. After a failure everything is dropped, so that the next call reads all of it.
     fn catch_up(&mut self) -> Result<(), KbError> {
         let result = self.try_to_catch_up();
         if result.is_err() {

@@ -13,7 +13,7 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use rustc_hash::FxBuildHasher;
 
 use super::documents::{Change, Documents, StoredDocument};
-use super::holders::{Holders, Pending};
+use super::holders::{ChunksByKey, PendingKeys};
 use super::journal::Journal;
 use super::lexical::{LexicalIndex, LexicalView, Payload, Row};
 use super::vectors::Vectors;
@@ -26,12 +26,12 @@ type ByNumber = GenericHashMap<u32, Arc<StoredDocument>, FxBuildHasher, DefaultS
 
 /// One commit.
 pub(crate) struct View {
-    /// What it says about itself.
+    /// What is stored with it.
     pub commit: Payload,
     pub documents: Documents,
     by_number: OnceLock<ByNumber>,
-    holders: OnceLock<Holders>,
-    pending: Mutex<Option<Pending>>,
+    holders: OnceLock<ChunksByKey>,
+    pending: Mutex<Option<PendingKeys>>,
     /// The pending chunks as the first page of them found them; the other pages are of the same.
     pub(super) pending_list: Mutex<Arc<[(ChunkId, ChunkKey)]>>,
     pub(super) lexical: LexicalView,
@@ -57,8 +57,8 @@ impl View {
         }
     }
 
-    /// The commit that comes after this one by these changes.
-    pub(crate) fn after(
+    /// Makes the view of the next commit from this one and the changes between them.
+    pub(crate) fn with_changes(
         &self,
         commit: Payload,
         documents: Documents,
@@ -80,44 +80,45 @@ impl View {
             next.by_number = OnceLock::from(by_number);
         }
         if let Some(known) = self.holders.get() {
-            let holders = known.after(changes);
+            let holders = known.with_changes(changes);
             let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
             let pending = pending.as_ref();
-            next.pending = Mutex::new(pending.map(|known| known.after(changes, &holders)));
+            next.pending = Mutex::new(pending.map(|known| known.with_changes(changes, &holders)));
             next.holders = OnceLock::from(holders);
         }
         next
     }
 
-    /// How many rows of the vectors no chunk needs, and what the others are for.
+    /// Counts the rows of vectors that no chunk needs.
     pub(crate) fn stale_rows(&self, vectors: &Vectors) -> usize {
         let needed = self.holders().len() - self.pending_in(vectors).len();
         vectors.len().saturating_sub(needed)
     }
 
-    /// Whether any chunk says what has this key.
+    /// Whether any chunk has this key.
     pub(crate) fn contains_key(&self, key: &ChunkKey) -> bool {
         self.holders().contains(key)
     }
 
-    pub(super) fn holders(&self) -> &Holders {
-        self.holders.get_or_init(|| Holders::of(&self.documents))
+    pub(super) fn holders(&self) -> &ChunksByKey {
+        self.holders
+            .get_or_init(|| ChunksByKey::new(&self.documents))
     }
 
-    pub(super) fn pending_in(&self, vectors: &Vectors) -> Pending {
+    pub(super) fn pending_in(&self, vectors: &Vectors) -> PendingKeys {
         let holders = self.holders();
         let mut known = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pending = known
             .take()
             .filter(|known| known.knows(vectors))
-            .unwrap_or_else(|| Pending::of(&self.documents, vectors));
+            .unwrap_or_else(|| PendingKeys::new(&self.documents, vectors));
         pending.catch_up(holders, vectors);
         known.insert(pending).clone()
     }
 
     pub(super) fn document(&self, number: u32) -> Option<&StoredDocument> {
         let by_number = self.by_number.get_or_init(|| {
-            let documents = self.documents.shared();
+            let documents = self.documents.iter();
             documents.map(|one| (one.number, Arc::clone(one))).collect()
         });
         by_number.get(&number).map(|document| &**document)
@@ -136,7 +137,7 @@ impl View {
         (at < document.chunks.len()).then_some((document, at))
     }
 
-    pub(super) fn found(&self, chunk: ChunkId, score: f64) -> Option<Match> {
+    pub(super) fn match_for(&self, chunk: ChunkId, score: f64) -> Option<Match> {
         let (document, at) = self.place_of(chunk)?;
         Some(Match {
             chunk,
@@ -229,7 +230,7 @@ pub(crate) fn load(
         let mut documents = known.map_or_else(Documents::default, |known| known.documents.clone());
         let changes = entries.apply(&mut documents);
         return Ok(match known {
-            Some(known) => known.after(commit, documents, &changes, searcher),
+            Some(known) => known.with_changes(commit, documents, &changes, searcher),
             None => View::new(commit, documents, searcher, Arc::clone(vectors)),
         });
     }

@@ -10,7 +10,7 @@ use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{
-    ChunkId, Fetched, LexicalMatches, MOST_NAMED, Match, Passage, Wanted,
+    ChunkId, FetchOptions, FetchedChunk, LexicalMatches, MOST_NAMED, Match, Passage,
 };
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
@@ -183,9 +183,9 @@ impl Reader for FakeReader {
     fn fetch(
         &self,
         chunks: &[ChunkId],
-        wanted: Wanted<'_>,
+        wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<Fetched>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
         let state = self.server.call("fetch", limits)?;
         let known: HashMap<ChunkId, (&Stored, &(ChunkKey, Chunk))> = state
             .chunks()
@@ -195,7 +195,7 @@ impl Reader for FakeReader {
             let (stored, (key, chunk)) = *known.get(id)?;
             let vector = state.vectors.get(key);
             let both = wanted.cosine_with.zip(vector);
-            Some(Fetched {
+            Some(FetchedChunk {
                 passage: wanted.passages.then(|| stored.passage(chunk)),
                 cosine: both.map(|(asked, own)| cosine(own, asked)),
             })

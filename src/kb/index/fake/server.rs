@@ -14,12 +14,12 @@ use crate::kb::index::matches::{ChunkId, Match, Passage};
 use crate::kb::links::Link;
 use crate::text::Trouble;
 
-/// What a call takes.
+/// How long a call takes.
 const CALL: Duration = Duration::from_millis(5);
 
 /// What all machines share.
 #[derive(Default)]
-pub(in crate::kb) struct Server {
+pub(crate) struct Server {
     state: Mutex<State>,
     holders: AtomicU64,
 }
@@ -28,7 +28,7 @@ pub(in crate::kb) struct Server {
 pub(super) struct State {
     pub(super) clock: Duration,
     pub(super) calls: Vec<&'static str>,
-    /// Of a thousand calls so many fail, by this random sequence.
+    /// How many of a thousand calls fail, and the random sequence that chooses them.
     pub(super) failing: Option<(u32, fastrand::Rng)>,
     pub(super) generation: u64,
     pub(super) documents: BTreeMap<String, Stored>,
@@ -66,18 +66,18 @@ impl Stored {
 }
 
 impl Server {
-    /// What is called from now on.
+    /// Takes the names of the calls since the last time.
     pub fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.state().calls)
     }
 
-    /// From now on so many of a thousand calls fail, the same ones each time.
+    /// Lets `of_a_thousand` of a thousand calls fail from now on; `seed` chooses which.
     pub fn fail(&self, of_a_thousand: u32, seed: u64) {
         let random = fastrand::Rng::with_seed(seed);
         self.state().failing = (of_a_thousand > 0).then_some((of_a_thousand, random));
     }
 
-    /// Time goes by.
+    /// Moves the clock on.
     pub fn pass(&self, time: Duration) {
         self.state().clock += time;
     }

@@ -8,7 +8,7 @@ use super::reading::FakeReader;
 use super::server::{Server, Stored, unreachable_server};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::{Document, Incoming, LocalStamp};
+use crate::kb::index::document::{Document, LocalStamp, NewDocument};
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Lease, Reader, VectorBatch};
 
@@ -40,7 +40,7 @@ impl Drop for FakeLease {
 }
 
 pub(super) enum FakeChange {
-    Put(Incoming),
+    Put(NewDocument),
     Remove(String),
 }
 
@@ -55,7 +55,7 @@ pub(super) struct FakeBatch<'a> {
 }
 
 impl Batch for FakeBatch<'_> {
-    fn before(&self) -> Option<Arc<dyn Reader>> {
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>> {
         let reader = || FakeReader {
             server: Arc::clone(self.server),
             machine: self.machine,
@@ -66,7 +66,7 @@ impl Batch for FakeBatch<'_> {
 
     fn expect(&mut self, _: usize) {}
 
-    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
         drop(self.server.call("put", limits)?);
         self.changes.push(FakeChange::Put(document));
         Ok(())
@@ -154,7 +154,11 @@ pub(super) struct FakeVectorBatch<'a> {
 }
 
 impl VectorBatch for FakeVectorBatch<'_> {
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
         let mut state = self.server.call("put_vectors", limits)?;
         state.vectors.extend(vectors.iter().cloned());
         Ok(())

@@ -10,40 +10,40 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::kb::error::KbError;
 use crate::text::{Trouble, one_line};
 
-/// What a person sets: the address, and apart from it what is secret.
+/// The settings of a store: the address, and secrets apart from it.
 #[derive(Debug, Clone)]
 pub struct StoreAccess {
     /// `postgres://USER@HOST[,HOST]/DATABASE?space=NAME`.
     pub url: SecretString,
-    /// Wins over one in the address.
+    /// The password; it replaces the one in the address.
     pub password: Option<SecretString>,
     /// The authority that signs the server's certificate; `None` for those that the system trusts.
     pub ca: Option<PathBuf>,
-    /// Wins over the one in the address.
+    /// The space; it replaces the one in the address.
     pub space: Option<String>,
 }
 
 /// An address, taken apart.
 #[derive(Debug, Clone)]
-pub(in crate::kb) struct StoreAddress {
-    /// For the client, with the password.
+pub(crate) struct StoreAddress {
+    /// The configuration of the client, with the password.
     pub config: Config,
-    /// The space that is named.
+    /// The space that the address names.
     pub space: Option<String>,
     /// The authority to trust in place of the system's.
     pub ca: Option<PathBuf>,
-    /// Without what is secret.
-    pub shown: String,
+    /// The address without the password.
+    pub display: String,
 }
 
-/// What the query of an address may say beside what PostgreSQL's own do.
+/// The keys of an address's query that PostgreSQL does not know itself.
 const SPACE: &str = "space";
 const SSL_MODE: &str = "sslmode";
 
 impl StoreAddress {
     /// Reads an address. TLS is required, and the server's name verified, for all but this machine;
     /// `sslmode=disable` turns it off.
-    pub fn of(access: &StoreAccess) -> Result<Self, KbError> {
+    pub fn parse(access: &StoreAccess) -> Result<Self, KbError> {
         let url = access.url.expose_secret();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut space, mut mode) = (None, None);
@@ -51,7 +51,7 @@ impl StoreAddress {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match key {
-                SPACE => space = Some(decoded(value)?),
+                SPACE => space = Some(decode_space(value)?),
                 SSL_MODE => mode = Some(value),
                 key if ALLOWED.contains(&key) => passed_on.push(pair),
                 key => return Err(bad(&format!("{} is unknown there", one_line(key, 40)))),
@@ -94,7 +94,7 @@ impl StoreAddress {
             .keepalives_interval(SILENCE / 3);
         config.keepalives_retries(3).tcp_user_timeout(SILENCE);
         Ok(Self {
-            shown: shown(&config),
+            display: display_address(&config),
             config,
             space,
             ca: access.ca.clone(),
@@ -108,12 +108,12 @@ impl StoreAddress {
 }
 
 const LONGEST_NAME: usize = 100;
-/// For each host.
+/// The time that connecting to each host may take.
 const CONNECT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// A server that says nothing for so long is asked whether it is there.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(30);
-/// What else a query may say: nothing that leads elsewhere or hides who asks.
+/// Other keys that a query may have. None of them leads elsewhere or hides who asks.
 const ALLOWED: [&str; 2] = ["target_session_attrs", "load_balance_hosts"];
 
 fn is_this_machine(host: &Host) -> bool {
@@ -128,7 +128,7 @@ fn is_this_machine(host: &Host) -> bool {
 }
 
 /// User, hosts and database: all that may be shown of an address.
-fn shown(config: &Config) -> String {
+fn display_address(config: &Config) -> String {
     let ports = config.get_ports();
     let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
         let name = match host {
@@ -145,7 +145,7 @@ fn shown(config: &Config) -> String {
     format!("postgres://{user}@{}/{database}", hosts.join(","))
 }
 
-fn decoded(value: &str) -> Result<String, KbError> {
+fn decode_space(value: &str) -> Result<String, KbError> {
     let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
     let decoded = decoded.map_err(|_| bad("its space is not UTF-8"))?;
     Ok(decoded.into_owned())
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn read(url: &str) -> Result<StoreAddress, KbError> {
-        StoreAddress::of(&StoreAccess {
+        StoreAddress::parse(&StoreAccess {
             url: url.into(),
             password: Some("s3cret".to_owned().into()),
             ca: None,
@@ -182,9 +182,9 @@ mod tests {
         let at = at.unwrap();
         assert_eq!(at.space.as_deref(), Some("team a"));
         assert_eq!(at.config.get_password(), Some(b"s3cret".as_slice()));
-        assert_eq!(at.shown, "postgres://me@db1:5433,db2:5434/kb");
+        assert_eq!(at.display, "postgres://me@db1:5433,db2:5434/kb");
         assert!(at.is_encrypted());
-        let hidden = format!("{:?}{}", at.config, at.shown);
+        let hidden = format!("{:?}{}", at.config, at.display);
         assert!(!hidden.contains("hunter2") && !hidden.contains("s3cret"));
     }
 
@@ -201,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(read(url).unwrap().is_encrypted(), encrypted, "{url}");
         }
-        let with_ca = StoreAddress::of(&StoreAccess {
+        let with_ca = StoreAddress::parse(&StoreAccess {
             url: "postgres://me@127.0.0.1/kb".into(),
             password: None,
             ca: Some(PathBuf::from("ca.crt")),

@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use super::batch::RemoteBatch;
 use super::rights::WriteRight;
 use super::schema;
-use super::server::{Connection, Purpose, StoreServer, Typed};
+use super::server::{Connection, Purpose, StoreServer, TypedValue};
 use super::space::Space;
 use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
@@ -15,16 +15,16 @@ use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Reader};
 use crate::text::{Trouble, one_line};
 
-/// What a store is like, to the user that its address names.
+/// The state of a store, as the user that its address names sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreState {
-    /// The address, without what is secret.
+    /// The address without the password.
     pub address: String,
     /// The space that it names.
     pub space: Option<String>,
-    /// Of PostgreSQL, such as `18.1`.
+    /// The version of PostgreSQL, such as `18.1`.
     pub server: String,
-    /// Of pgvector; `None` where it is missing.
+    /// The version of pgvector; `None` where it is missing.
     pub vector: Option<String>,
     /// Whether what goes there is encrypted.
     pub is_encrypted: bool,
@@ -38,7 +38,7 @@ pub struct StoreState {
     pub spaces: Vec<SpaceState>,
 }
 
-/// What a space of a store holds.
+/// The contents of a space of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceState {
     /// Its name.
@@ -57,7 +57,7 @@ pub struct SpaceState {
     pub is_embedded: bool,
 }
 
-/// To which tables a role may write.
+/// How many of the tables a role may write to.
 #[derive(PartialEq, Eq)]
 enum TablesWritten {
     None,
@@ -65,19 +65,19 @@ enum TablesWritten {
     All,
 }
 
-/// What a role may do with the tables of this version.
+/// The rights of a role on the tables of this version.
 struct RoleRights {
     /// Whether it may use the schema and read its list of spaces.
     enters: bool,
     /// Whether it may read all tables.
     reads: bool,
     writes: TablesWritten,
-    /// Who owns tables, by name.
+    /// The names of the owners of tables.
     owners: String,
 }
 
 impl RoleRights {
-    fn of(connection: &mut Connection, role: &str, limits: Limits<'_>) -> Result<Self, KbError> {
+    fn query(connection: &mut Connection, role: &str, limits: Limits<'_>) -> Result<Self, KbError> {
         let asked = "SELECT has_schema_privilege($1, $2, 'USAGE')
                 AND has_table_privilege($1, 'spaces', 'SELECT'),
             bool_and(has_table_privilege($1, c.oid, 'SELECT')),
@@ -86,7 +86,7 @@ impl RoleRights {
             string_agg(DISTINCT pg_get_userbyid(c.relowner)::text, ', ')
             FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = $2::regnamespace";
         let schema = schema::name();
-        let values: [Typed<'_>; 2] = [(&role, Type::TEXT), (&schema, Type::TEXT)];
+        let values: [TypedValue<'_>; 2] = [(&role, Type::TEXT), (&schema, Type::TEXT)];
         let rows = connection.rows(limits, asked, &values)?;
         let gone = || KbError::Outdated("it gave no answer".to_owned());
         let row = rows.first().ok_or_else(gone)?;
@@ -109,7 +109,7 @@ impl StoreServer {
     pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState, KbError> {
         let mut connection = self.bare_connection(limits)?;
         let schema = schema::name();
-        let of_schema: [Typed<'_>; 1] = [(&schema, Type::TEXT)];
+        let of_schema: [TypedValue<'_>; 1] = [(&schema, Type::TEXT)];
         let asked = "SELECT current_setting('server_version'),
             (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
             CASE WHEN pg_is_in_recovery() THEN coalesce((extract(epoch FROM
@@ -123,7 +123,7 @@ impl StoreServer {
         let gone = || KbError::Outdated("it gave no answer".to_owned());
         let row = rows.first().ok_or_else(gone)?;
         let mut state = StoreState {
-            address: self.shown().to_owned(),
+            address: self.display_address().to_owned(),
             space: self.space_name().map(str::to_owned),
             server: row.get::<_, String>(0),
             vector: row.get(1),
@@ -141,7 +141,10 @@ impl StoreServer {
         state.may_write = row.get::<_, bool>(5) && state.lag_ms.is_none();
         if !row.get::<_, bool>(4) {
             return Err(KbError::Store(Trouble::new(
-                format!("the user of {} may not read the store", self.shown()),
+                format!(
+                    "the user of {} may not read the store",
+                    self.display_address()
+                ),
                 "have its owner run `kb-agent store grant`",
             )));
         }
@@ -180,7 +183,7 @@ impl StoreServer {
                 return Err(Trouble::new(
                     format!(
                         "the user of {} may not give rights on all tables, which belong to {}",
-                        self.shown(),
+                        self.display_address(),
                         rights.owners
                     ),
                     "run it as the user who ran `kb-agent store init`",
@@ -197,7 +200,7 @@ impl StoreServer {
                         "run there as that user: REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES \
                          IN SCHEMA {} FROM {}",
                         schema::name(),
-                        one_line(&schema::quoted(role), 80)
+                        one_line(&schema::quote_identifier(role), 80)
                     ),
                 ));
             }
@@ -237,7 +240,11 @@ impl StoreServer {
             return Ok(());
         }
         Err(KbError::Store(Trouble::new(
-            format!("{} has no role '{}'", self.shown(), one_line(role, 80)),
+            format!(
+                "{} has no role '{}'",
+                self.display_address(),
+                one_line(role, 80)
+            ),
             "see to its spelling, or make it there: CREATE ROLE … LOGIN PASSWORD …",
         )))
     }
@@ -264,7 +271,7 @@ impl StoreServer {
             "",
         ));
         let batch = RemoteBatch::begin(&space, true, limits)?;
-        let reader = RemoteReader::new(Arc::clone(&space), space.known(), true);
+        let reader = RemoteReader::new(Arc::clone(&space), space.last_commit(), true);
         if reader.page(None, 1, limits)?.is_empty() {
             return Ok(false);
         }
@@ -298,7 +305,7 @@ fn change_rights(
 ) -> Result<(), KbError> {
     let changed = connection
         .execute(&format!("BEGIN; {statements}"), limits)
-        .and_then(|()| RoleRights::of(connection, role, limits))
+        .and_then(|()| RoleRights::query(connection, role, limits))
         .and_then(|rights| check(&rights).map_err(KbError::Store));
     let end = if changed.is_ok() {
         "COMMIT"

@@ -11,35 +11,33 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::types::Type;
 
-use super::copy::{copy_chunks, copy_documents, copy_terms};
+use super::copy::{copy_chunks, copy_documents, copy_terms, note_stamps};
 use super::gains::TermReader;
-use super::order::{Indexes, put_in_order};
 use super::rights::WriteRight;
 use super::schema;
-use super::server::{Connection, Typed};
+use super::server::{Connection, TypedValue};
 use super::space::{Commit, Space};
 use super::space_reader::RemoteReader;
-use super::stamps::note_stamps;
 use crate::kb::error::KbError;
-use crate::kb::index::document::{Incoming, LocalStamp};
+use crate::kb::index::document::{LocalStamp, NewDocument};
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Reader};
 use crate::text::{Trouble, one_line};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
-/// A commit that has begun is waited for so long.
+/// How long a commit that has begun is waited for.
 const COMMITTING: Duration = Duration::from_mins(10);
 /// An index of the server takes values of 2,704 bytes at most.
 const LONGEST_SOURCE: usize = 2600;
-/// So many chunks are sent together.
+/// The number of chunks that are sent together.
 const SENT: usize = 2000;
-/// After more chunks than this the server plans anew.
+/// After more chunks than this the server analyses its tables anew.
 const MANY: usize = 1000;
 
-/// What one flush sends.
+/// The rows that the next flush sends.
 #[derive(Default)]
-struct Gathered {
-    put: Vec<Incoming>,
+struct PendingRows {
+    put: Vec<NewDocument>,
     chunks: usize,
     removed: Vec<String>,
     kept: Vec<(String, LocalStamp)>,
@@ -51,28 +49,28 @@ struct Difference {
     documents: i64,
     chunks: i64,
     tokens: i64,
-    /// By how many more chunks each term is held.
+    /// The growth of the number of chunks that hold each term.
     held: HashMap<String, i64>,
 }
 
 pub(super) struct RemoteBatch {
     space: Arc<Space>,
     connection: Connection,
-    /// What it found.
+    /// The commit that the batch began with.
     found: Commit,
-    /// What this process keeps up to date is forgotten first.
+    /// Whether the documents that this process keeps up to date are removed first.
     afresh: bool,
-    /// The tables that are written; `None` until they are made.
+    /// The number of the space's tables; `None` until they are made.
     number: Option<i32>,
     is_open: bool,
     is_touched: bool,
-    gathered: Gathered,
+    pending: PendingRows,
     difference: Difference,
     terms: TermReader,
     average: Option<f64>,
     next_number: i64,
     indexes: Indexes,
-    /// Chunks that were put.
+    /// The number of chunks that were put.
     put: usize,
 }
 
@@ -87,7 +85,7 @@ impl RemoteBatch {
             number: None,
             is_open: false,
             is_touched: false,
-            gathered: Gathered::default(),
+            pending: PendingRows::default(),
             difference: Difference::default(),
             terms: TermReader::new(),
             average: None,
@@ -126,7 +124,7 @@ impl RemoteBatch {
             return Ok(number);
         }
         let made = "INSERT INTO spaces (name) VALUES ($1) RETURNING space";
-        let named: [Typed<'_>; 1] = [(&self.space.name, Type::TEXT)];
+        let named: [TypedValue<'_>; 1] = [(&self.space.name, Type::TEXT)];
         let rows = self.connection.rows(limits, made, &named)?;
         let number: i32 = rows.first().map_or(0, |row| row.get(0));
         self.connection
@@ -149,9 +147,9 @@ impl RemoteBatch {
             // A large folder takes longer than a call may.
             let limits = Limits::of_a_call(limits.stop());
             let page = reader.page(last.as_deref(), SENT, limits)?;
-            let forgotten = Gathered {
+            let forgotten = PendingRows {
                 removed: page.iter().map(|one| one.source.clone()).collect(),
-                ..Gathered::default()
+                ..PendingRows::default()
             };
             self.delete(space, &forgotten, limits)?;
             last = forgotten.removed.into_iter().next_back();
@@ -161,27 +159,27 @@ impl RemoteBatch {
         }
     }
 
-    /// Sends what was gathered.
+    /// Sends the pending rows.
     fn flush(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
         self.forget_own(limits)?;
-        let gathered = std::mem::take(&mut self.gathered);
-        if gathered.put.is_empty() && gathered.removed.is_empty() && gathered.kept.is_empty() {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.put.is_empty() && pending.removed.is_empty() && pending.kept.is_empty() {
             return Ok(());
         }
         let space = self.tables(limits)?;
-        self.delete(space, &gathered, limits)?;
-        self.insert(space, gathered.put, limits)?;
-        self.stamp(space, &gathered.kept, limits)
+        self.delete(space, &pending, limits)?;
+        self.insert(space, pending.put, limits)?;
+        self.stamp(space, &pending.kept, limits)
     }
 
     fn delete(
         &mut self,
         space: i32,
-        gathered: &Gathered,
+        pending: &PendingRows,
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
-        let put = gathered.put.iter().map(|document| &document.source);
-        let sources: Vec<&String> = gathered.removed.iter().chain(put).collect();
+        let put = pending.put.iter().map(|document| &document.source);
+        let sources: Vec<&String> = pending.removed.iter().chain(put).collect();
         if sources.is_empty() || (self.found.generation == 0 && self.difference.documents == 0) {
             return Ok(());
         }
@@ -194,7 +192,7 @@ impl RemoteBatch {
             return Ok(());
         }
         self.is_touched = true;
-        let numbers: [Typed<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
+        let numbers: [TypedValue<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
         let asked = format!(
             "SELECT c.heading, c.body, w.len, c.chunk >> 32 FROM unnest($1) AS n(number)
             JOIN chunks_{space} c ON c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32
@@ -230,7 +228,7 @@ impl RemoteBatch {
     fn insert(
         &mut self,
         space: i32,
-        documents: Vec<Incoming>,
+        documents: Vec<NewDocument>,
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
         if documents.is_empty() {
@@ -298,7 +296,7 @@ impl RemoteBatch {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis() as i64);
         let last = self.found.generation.cast_signed();
-        let values: [Typed<'_>; 8] = [
+        let values: [TypedValue<'_>; 8] = [
             (&number, Type::INT4),
             (&difference.documents, Type::INT8),
             (&difference.chunks, Type::INT8),
@@ -316,7 +314,7 @@ impl RemoteBatch {
         let generation: i64 = rows.first().map_or(0, |row| row.get(0));
         let notified = "SELECT pg_notify($1, $2)";
         let channel = schema::channel();
-        let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
+        let values: [TypedValue<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, notified, &values)?;
         self.connection.execute("COMMIT", limits)?;
         self.is_open = false;
@@ -324,7 +322,7 @@ impl RemoteBatch {
         self.found = Commit {
             space: Some(number),
             generation: generation.cast_unsigned(),
-            model: self.space.known().model,
+            model: self.space.last_commit().model,
         };
         self.space.move_on_to(self.found);
         Ok(())
@@ -332,14 +330,14 @@ impl RemoteBatch {
 }
 
 impl Batch for RemoteBatch {
-    fn before(&self) -> Option<Arc<dyn Reader>> {
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>> {
         let reader = || RemoteReader::new(Arc::clone(&self.space), self.found, true);
         (!self.afresh).then(|| Arc::new(reader()) as Arc<dyn Reader>)
     }
 
     fn expect(&mut self, _: usize) {}
 
-    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
         if document.source.len() > LONGEST_SOURCE {
             let name = one_line(&document.source, 80);
@@ -348,12 +346,12 @@ impl Batch for RemoteBatch {
                 "shorten it, or leave the file out by .ignore",
             )));
         }
-        let gathered = &mut self.gathered;
-        gathered.put.retain(|known| known.source != document.source);
-        gathered.chunks += document.chunks.len();
+        let pending = &mut self.pending;
+        pending.put.retain(|known| known.source != document.source);
+        pending.chunks += document.chunks.len();
         self.put += document.chunks.len();
-        gathered.put.push(document);
-        if gathered.chunks >= SENT || gathered.put.len() >= SENT {
+        pending.put.push(document);
+        if pending.chunks >= SENT || pending.put.len() >= SENT {
             self.flush(limits)?;
         }
         Ok(())
@@ -361,8 +359,8 @@ impl Batch for RemoteBatch {
 
     fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
-        self.gathered.kept.push((source.to_owned(), stamp));
-        if self.gathered.kept.len() >= SENT {
+        self.pending.kept.push((source.to_owned(), stamp));
+        if self.pending.kept.len() >= SENT {
             self.flush(limits)?;
         }
         Ok(())
@@ -370,9 +368,9 @@ impl Batch for RemoteBatch {
 
     fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
-        self.gathered.put.retain(|known| known.source != source);
-        self.gathered.removed.push(source.to_owned());
-        if self.gathered.removed.len() >= SENT {
+        self.pending.put.retain(|known| known.source != source);
+        self.pending.removed.push(source.to_owned());
+        if self.pending.removed.len() >= SENT {
             self.flush(limits)?;
         }
         Ok(())
@@ -401,5 +399,44 @@ impl Batch for RemoteBatch {
 impl Drop for RemoteBatch {
     fn drop(&mut self) {
         self.connection.give_back_rights();
+    }
+}
+
+/// Making the indexes of a large space takes a while.
+const INDEXING: Duration = Duration::from_hours(6);
+
+/// Whether the indexes of [`schema::make_space_indexes`] exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Indexes {
+    Made,
+    Missing,
+}
+
+/// Makes the indexes of a space that are missing, and lets the server plan anew after a large change.
+/// Only the owner of the tables may; for others all is there and found, if more slowly.
+fn put_in_order(
+    connection: &mut Connection,
+    space: i32,
+    (indexes, is_large): (Indexes, bool),
+    limits: Limits<'_>,
+) -> Result<(), KbError> {
+    let mut missing = String::new();
+    if indexes == Indexes::Missing {
+        missing += &schema::make_space_indexes(space);
+    }
+    if is_large {
+        missing += &schema::analyze_space(space);
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
+    match connection.execute(&missing, patience) {
+        Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
+        Err(error) => {
+            tracing::info!(%error, "the tables of a space are not put in order");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }

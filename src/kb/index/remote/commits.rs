@@ -96,5 +96,5 @@ async fn last_commit(client: &Client, space: &Space) -> Option<Commit> {
     let model_id = space.model_id();
     let values = [(&space.name as _, Type::TEXT), (&model_id as _, Type::TEXT)];
     let rows = client.query_typed(COMMIT, &values).await.ok()?;
-    rows.first().map(Commit::of)
+    rows.first().map(Commit::from_row)
 }

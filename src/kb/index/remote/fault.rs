@@ -20,23 +20,23 @@ pub(super) enum Fault {
     Refused(String),
     /// There is no database of that name.
     NoDatabase(String),
-    /// Not for this user.
+    /// This user may not do it.
     NotAllowed(String),
-    /// Not on a replica.
+    /// A replica cannot do it.
     Replica,
-    /// What was asked for is not there: it was never made, or has been made anew since.
+    /// A table or function does not exist: it was never made, or was replaced.
     Missing(String),
-    /// No room on its disk.
+    /// There is no room on the server's disk.
     Full(String),
-    /// It took too long.
+    /// The call took too long.
     TimedOut,
     /// Anything else.
     Other(String),
 }
 
 impl Fault {
-    /// Of an error of the client.
-    pub fn of(error: &tokio_postgres::Error) -> Self {
+    /// Classifies an error of the client.
+    pub fn from_client_error(error: &tokio_postgres::Error) -> Self {
         let Some(answer) = error.as_db_error() else {
             return Self::Unreachable(with_causes(error));
         };
@@ -65,7 +65,7 @@ impl Fault {
         }
     }
 
-    /// As the rest of the program knows errors.
+    /// Converts the fault into an error of the knowledge base, with what to do about it.
     pub fn into_error(self, store: &str) -> KbError {
         KbError::Store(match self {
             Self::TimedOut => return KbError::TimedOut,
@@ -98,7 +98,7 @@ impl Fault {
     }
 }
 
-/// What to do where no connection comes about: the client says why in words only.
+/// The advice for a failed connection. The client gives the reason in words only.
 fn next_step(why: &str) -> &'static str {
     if why.contains("password missing") {
         "set KB_AGENT_STORE_PASSWORD"
@@ -111,8 +111,8 @@ fn next_step(why: &str) -> &'static str {
     }
 }
 
-/// That no connection could be made.
-pub(super) fn unreachable(store: &str, error: &dyn Display) -> KbError {
+/// The error for a server that no connection could be made to.
+pub(super) fn unreachable_error(store: &str, error: &dyn Display) -> KbError {
     let why = one_line(&error.to_string(), LONGEST);
     Fault::Unreachable(why).into_error(store)
 }

@@ -11,14 +11,8 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 
 use super::schema::TERM_IDS;
+use crate::kb::index::bm25::{Bm25, gain};
 use crate::kb::index::tokens;
-
-/// Of BM25, as the embedded engine has them.
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-/// A passage of average length that holds every term of the query this often counts as a full
-/// match.
-const FULL_MATCH_FREQUENCY: f64 = 2.0;
 
 /// The number of a term, from 1. Two terms may have the same; counts go by the spelling.
 pub(super) fn term_id(term: &str) -> i32 {
@@ -30,13 +24,13 @@ pub(super) fn term_id(term: &str) -> i32 {
 /// The terms of a chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ChunkTerms {
-    /// How often each stands there.
+    /// How often each term occurs.
     pub frequencies: HashMap<String, u32>,
     /// How many there are in all, rounded as the embedded engine rounds it.
     pub length: u32,
 }
 
-/// Takes chunks apart.
+/// Splits chunks into terms.
 pub(super) struct TermReader(TextAnalyzer);
 
 impl TermReader {
@@ -44,7 +38,7 @@ impl TermReader {
         Self(tokens::analyzer())
     }
 
-    /// Of a document's chunks, each with its heading.
+    /// Counts the terms of each chunk of a document; a chunk is a heading and a text.
     pub fn read(&mut self, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
         let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
         let marked = chunks
@@ -82,8 +76,8 @@ pub(super) struct TermRow {
 }
 
 impl TermRow {
-    /// Of a chunk's terms, in a space whose chunks have that many terms on average.
-    pub fn of(terms: &ChunkTerms, average: f64) -> Self {
+    /// Makes the row of a chunk in a space whose chunks have `average` terms.
+    pub fn new(terms: &ChunkTerms, average: f64) -> Self {
         let mut by_id: BTreeMap<i32, u32> = BTreeMap::new();
         for (term, frequency) in &terms.frequencies {
             *by_id.entry(term_id(term)).or_default() += frequency;
@@ -100,67 +94,44 @@ impl TermRow {
     }
 }
 
-fn gain(frequency: f64, length: f64, average: f64) -> f64 {
-    let norm = K1 * (1.0 - B + B * length / average.max(f64::MIN_POSITIVE));
-    (1.0 + K1) * frequency / (frequency + norm)
-}
-
-/// What is searched for one word of a query: terms with what a match counts, of which the best
-/// counts.
+/// What is searched for one word of a query: terms with weights, of which the best counts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SoughtWord {
-    /// As the query has it.
+pub(super) struct SearchTerm {
+    /// The word as the query has it.
     pub asked: String,
-    /// With weight and how many chunks hold each.
+    /// Each term with its weight and how many chunks hold it.
     pub terms: Vec<(String, f64, u64)>,
-    /// Of the best of them, or the one that most hold of several spellings and stems, which count as
-    /// one term; `None` when it need not be in a full match.
+    /// How many chunks hold the best of the terms, or the most frequent of several spellings and stems,
+    /// which count as one term; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
     /// Whether they stand for a word that the index does not have.
     pub is_corrected: bool,
 }
 
-/// Statistics of a space at the moment of a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct SpaceStatistics {
-    pub chunks: u64,
-    pub tokens: u64,
+/// The score of a full match.
+pub(super) fn full_match(bm25: Bm25, terms: &[SearchTerm]) -> f64 {
+    bm25.full_match(terms.iter().filter_map(|word| word.doc_freq))
 }
 
-impl SpaceStatistics {
-    fn idf(self, doc_freq: u64) -> f64 {
-        let doc_freq = doc_freq as f64;
-        let without = (self.chunks as f64 - doc_freq).max(0.0);
-        ((without + 0.5) / (doc_freq + 0.5)).ln_1p()
-    }
-
-    /// The score of a full match.
-    pub fn full_match(self, sought: &[SoughtWord]) -> f64 {
-        let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let doc_freq = sought.iter().filter_map(|word| word.doc_freq);
-        doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
-    }
-
-    /// The score of a chunk that has these terms so often.
-    pub fn score(
-        self,
-        sought: &[SoughtWord],
-        (ids, frequencies): (&[i32], &[i16]),
-        length: u32,
-    ) -> f64 {
-        let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
-        let of_word = |word: &SoughtWord| {
-            let shared = word.doc_freq.filter(|_| !word.is_corrected);
-            let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
-                let at = ids.binary_search(&term_id(term)).ok()?;
-                let frequency = f64::from(*frequencies.get(at)?);
-                let idf = self.idf(shared.unwrap_or(*doc_freq));
-                Some(weight * idf * gain(frequency, f64::from(length), average))
-            };
-            word.terms.iter().filter_map(of_term).fold(0.0, f64::max)
+/// The score of a chunk of `length` tokens that has terms with these numbers so often.
+pub(super) fn score(
+    bm25: Bm25,
+    terms: &[SearchTerm],
+    (ids, frequencies): (&[i32], &[i16]),
+    length: u32,
+) -> f64 {
+    let average = bm25.average();
+    let of_word = |word: &SearchTerm| {
+        let shared = word.doc_freq.filter(|_| !word.is_corrected);
+        let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
+            let at = ids.binary_search(&term_id(term)).ok()?;
+            let frequency = f64::from(*frequencies.get(at)?);
+            let idf = bm25.idf(shared.unwrap_or(*doc_freq));
+            Some(weight * idf * gain(frequency, f64::from(length), average))
         };
-        sought.iter().map(of_word).sum()
-    }
+        word.terms.iter().filter_map(of_term).fold(0.0, f64::max)
+    };
+    terms.iter().map(of_word).sum()
 }
 
 #[cfg(test)]
@@ -174,7 +145,7 @@ mod tests {
         assert_eq!(terms.frequencies["kiln"], 3);
         assert_eq!(terms.frequencies["proj-7"], 1);
         assert!(!terms.frequencies.contains_key("the"));
-        let row = TermRow::of(terms, 5.0);
+        let row = TermRow::new(terms, 5.0);
         assert!(row.ids.is_sorted_by(|a, b| a < b));
         assert_eq!(row.ids.len(), terms.frequencies.len());
         let at = row.ids.binary_search(&term_id("kiln")).unwrap();

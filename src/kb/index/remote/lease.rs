@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::types::Type;
 
-use super::server::{Purpose, StoreServer, Typed};
+use super::server::{Purpose, StoreServer, TypedValue};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::Lease;
@@ -54,7 +54,7 @@ impl RemoteLease {
 
     fn ask(&self, statement: &str, limits: Limits<'_>) -> Result<bool, KbError> {
         let mut connection = self.server.connection(Purpose::Writing, limits)?;
-        let values: [Typed<'_>; 3] = [
+        let values: [TypedValue<'_>; 3] = [
             (&self.name, Type::TEXT),
             (&self.holder, Type::TEXT),
             (&self.seconds, Type::FLOAT8),

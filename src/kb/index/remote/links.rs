@@ -3,17 +3,17 @@
 use crate::kb::links::{Link, LinkTarget, LinkTargets};
 use crate::text::spaced;
 
-/// What references are kept as.
+/// The JSON form in which references are stored.
 pub(super) fn written_links(links: &[Link]) -> String {
     serde_json::to_string(links).unwrap_or_default()
 }
 
-/// Reads them back.
+/// Reads references from [`written_links`].
 pub(super) fn read_links(text: &str) -> Vec<Link> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// What a document with these references is found by.
+/// The keys by which a document with these references is found.
 pub(super) fn keys_of_links(links: &[Link]) -> Vec<String> {
     let mut keys: Vec<String> = links
         .iter()
@@ -28,7 +28,7 @@ pub(super) fn keys_of_links(links: &[Link]) -> Vec<String> {
     keys
 }
 
-/// Of which documents that lead there have at least one.
+/// The keys to search for; a document that links to one of the targets has at least one of them.
 pub(super) fn keys_of_targets(targets: &LinkTargets) -> Vec<String> {
     let ids = targets.id.iter().map(|id| id_key(id));
     let paths = targets.paths.iter().map(|path| path_key(path));
@@ -48,7 +48,7 @@ fn name_key(name: &str) -> String {
     bounded(&format!("n{name}"))
 }
 
-/// Keys are indexed, which the server does up to a length only.
+/// Shortens a key to the length that the server can index.
 fn bounded(key: &str) -> String {
     const LONGEST: usize = 200;
     if key.len() <= LONGEST {

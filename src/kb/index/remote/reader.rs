@@ -8,16 +8,18 @@ use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
 use super::links::{keys_of_targets, read_links};
-use super::rows::{DOCUMENT, check_dimensions, chunk_id, document, gone, passage};
+use super::rows::{DOCUMENT, check_dimensions, chunk_id, document, missing_space, passage};
 use super::search;
-use super::server::Typed;
+use super::server::TypedValue;
 use super::space::Model;
 use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
-use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use crate::kb::index::matches::{
+    ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage,
+};
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::index::quantised::Query;
@@ -39,7 +41,7 @@ impl Reader for RemoteReader {
                 FROM spaces WHERE space = $1"
             );
             let rows = connection.rows(limits, &asked, &[(&space, Type::INT4)])?;
-            let row = rows.first().ok_or_else(gone)?;
+            let row = rows.first().ok_or_else(missing_space)?;
             Ok(Counts {
                 documents: row.get::<_, i64>(0) as usize,
                 chunks: row.get::<_, i64>(1) as usize,
@@ -71,7 +73,7 @@ impl Reader for RemoteReader {
                 WHERE d.source > $1 {own} ORDER BY d.source LIMIT $2"
             );
             let (after, limit) = (after.unwrap_or_default(), limit as i64);
-            let mut values: Vec<Typed<'_>> = vec![
+            let mut values: Vec<TypedValue<'_>> = vec![
                 (&after, Type::TEXT),
                 (&limit, Type::INT8),
                 (&self.space.machine, Type::TEXT),
@@ -96,7 +98,7 @@ impl Reader for RemoteReader {
                 LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $2
                 ORDER BY p.at"
             );
-            let values: [Typed<'_>; 2] = [
+            let values: [TypedValue<'_>; 2] = [
                 (&paths, Type::TEXT_ARRAY),
                 (&self.space.machine, Type::TEXT),
             ];
@@ -183,7 +185,7 @@ impl Reader for RemoteReader {
                 ORDER BY a.at, c.chunk"
             );
             let amount = passages as i64;
-            let values: [Typed<'_>; 2] = [(&sources, Type::TEXT_ARRAY), (&amount, Type::INT8)];
+            let values: [TypedValue<'_>; 2] = [(&sources, Type::TEXT_ARRAY), (&amount, Type::INT8)];
             let rows = connection.rows(limits, &asked, &values)?;
             Ok(rows.iter().map(|row| passage(row, 0)).collect())
         })
@@ -211,9 +213,9 @@ impl Reader for RemoteReader {
     fn fetch(
         &self,
         chunks: &[ChunkId],
-        wanted: Wanted<'_>,
+        wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<Fetched>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
         let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
         self.ask(
             limits,
@@ -244,14 +246,14 @@ impl Reader for RemoteReader {
                 FROM unnest($1) AS a(chunk) JOIN chunks_{space} c USING (chunk)
                 JOIN documents_{space} d ON d.number = c.chunk >> 32 {vectors}"
                 );
-                let mut values: Vec<Typed<'_>> = vec![(&ids, Type::INT8_ARRAY)];
+                let mut values: Vec<TypedValue<'_>> = vec![(&ids, Type::INT8_ARRAY)];
                 values.extend(text.as_ref().map(|text| (text as _, Type::TEXT)));
                 let rows = connection.rows(limits, &statement, &values)?;
                 let known: HashMap<ChunkId, &Row> =
                     rows.iter().map(|row| (chunk_id(row, 0), row)).collect();
                 let fetched = chunks.iter().map(|id| {
                     let row = known.get(id)?;
-                    Some(Fetched {
+                    Some(FetchedChunk {
                         passage: wanted.passages.then(|| passage(row, 1)),
                         cosine: query
                             .as_ref()
@@ -307,7 +309,7 @@ impl Reader for RemoteReader {
             );
             let after = after.map_or(-1, |PendingCursor(last)| last.cast_signed());
             let asked = limit as i64 + 1;
-            let values: [Typed<'_>; 2] = [(&after, Type::INT8), (&asked, Type::INT8)];
+            let values: [TypedValue<'_>; 2] = [(&after, Type::INT8), (&asked, Type::INT8)];
             let rows = connection.rows(limits, &statement, &values)?;
             let chunks = rows.iter().take(limit).map(|row| {
                 let key: &[u8] = row.get(1);
@@ -334,7 +336,7 @@ impl Reader for RemoteReader {
             Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize)
         })?;
         // A commit that came meanwhile brought more; it is not this one.
-        if count == 0 && commit.space.is_some() && self.space.known() == commit {
+        if count == 0 && commit.space.is_some() && self.space.last_commit() == commit {
             self.space.note_complete(Some(commit));
         }
         Ok(count)

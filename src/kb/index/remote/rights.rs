@@ -9,7 +9,7 @@ use super::server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 
-/// To do what no two do at once in a space.
+/// A right in a space that only one session has at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteRight {
     Documents,
@@ -27,8 +27,8 @@ impl WriteRight {
         i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
     }
 
-    /// A connection that has it: [`KbError::ReadOnly`] for a user who may not write,
-    /// [`KbError::Locked`] while another session has it.
+    /// Makes a connection that has the right: [`KbError::ReadOnly`] for a user who may not write,
+    /// Takes the right for a connection; [`KbError::Locked`] while another session has it.
     pub fn connection(
         self,
         server: &Arc<StoreServer>,

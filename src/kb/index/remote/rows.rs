@@ -1,4 +1,4 @@
-//! What rows of the server say.
+//! Reading rows of the server.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::text::Trouble;
 pub(super) const DOCUMENT: &str = "d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
     s.size, s.modified, s.changed, s.inode, s.reliable";
 
-/// Of the columns of [`DOCUMENT`].
+/// Reads a document from the columns of [`DOCUMENT`].
 pub(super) fn document(row: &Row) -> Arc<Document> {
     let hash: &[u8] = row.get(2);
     let size: Option<i64> = row.get(6);
@@ -40,7 +40,7 @@ pub(super) fn document(row: &Row) -> Arc<Document> {
     })
 }
 
-/// From the first to the last of them.
+/// The range from the first line to the last.
 pub(super) fn lines(first: i32, last: i32) -> LineRange {
     LineRange {
         start: first.max(1) as usize,
@@ -48,7 +48,7 @@ pub(super) fn lines(first: i32, last: i32) -> LineRange {
     }
 }
 
-/// Of the columns source, first, last, place, heading, body from `at` on.
+/// Reads a passage from the columns source, first, last, place, heading, body, which start at `at`.
 pub(super) fn passage(row: &Row, at: usize) -> Passage {
     let place: Option<&str> = row.get(at + 3);
     Passage {
@@ -60,7 +60,7 @@ pub(super) fn passage(row: &Row, at: usize) -> Passage {
     }
 }
 
-/// Of that column.
+/// Reads the id of a chunk from column `at`.
 pub(super) fn chunk_id(row: &Row, at: usize) -> ChunkId {
     ChunkId::unpack(row.get::<_, i64>(at).cast_unsigned())
 }
@@ -80,7 +80,7 @@ pub(super) fn check_dimensions(model: Model, vector: &[f32]) -> Result<(), KbErr
     ))))
 }
 
-/// That a row which every space has is not there.
-pub(super) fn gone() -> KbError {
+/// The error for a space whose own row is gone.
+pub(super) fn missing_space() -> KbError {
     KbError::Outdated("the space is gone".to_owned())
 }

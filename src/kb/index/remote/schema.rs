@@ -18,7 +18,7 @@ const FORMAT: u32 = 4;
 pub(super) const TERM_IDS: u32 = 1_000_000_000;
 
 /// The schema of this version.
-pub(in crate::kb) fn name() -> String {
+pub(crate) fn name() -> String {
     format!("kb_v{FORMAT}_{}", tokens::VERSION)
 }
 
@@ -45,12 +45,12 @@ LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
 const OLDEST_SERVER: i32 = 150_000;
 const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
-/// What a connection says about its server.
+/// The versions of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Versions {
-    /// Of PostgreSQL, such as 180001.
+    /// The version of PostgreSQL, such as 180001.
     pub server: i32,
-    /// Of pgvector; `None` where it is not there.
+    /// The version of pgvector; `None` where it is missing.
     pub vector: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn versions(rows: &[Row]) -> Option<Versions> {
     })
 }
 
-/// Whether these will do.
+/// Checks that the versions are new enough.
 pub(super) fn check(versions: Option<&Versions>, store: &str) -> Result<(), KbError> {
     let trouble = |what: String, next: &str| Err(KbError::Store(Trouble::new(what, next)));
     let Some(versions) = versions else {
@@ -118,7 +118,7 @@ CREATE TABLE IF NOT EXISTS {schema}.leases (
 
 /// Lets a role read, or read and write, what is there and what comes.
 pub(super) fn grant(role: &str, writes: bool) -> String {
-    let (schema, role) = (name(), quoted(role));
+    let (schema, role) = (name(), quote_identifier(role));
     let (on_tables, on_schema) = if writes {
         ("SELECT, INSERT, UPDATE, DELETE, TRUNCATE", "USAGE, CREATE")
     } else {
@@ -135,7 +135,7 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
 
 /// Takes from a role what [`grant`] gave it.
 pub(super) fn revoke(role: &str) -> String {
-    let (schema, role) = (name(), quoted(role));
+    let (schema, role) = (name(), quote_identifier(role));
     format!(
         "{}
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role};",
@@ -143,7 +143,7 @@ REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role};",
     )
 }
 
-/// Without the sequences, whose rights only their owner may even ask to take back.
+/// Takes back all rights but those on sequences, which only their owner may take back.
 fn revoke_tables(quoted_role: &str) -> String {
     let schema = name();
     format!(
@@ -152,8 +152,8 @@ REVOKE ALL ON SCHEMA {schema} FROM {quoted_role};"
     )
 }
 
-/// A name of PostgreSQL's, whatever it is made of.
-pub(super) fn quoted(name: &str) -> String {
+/// Quotes a name for PostgreSQL.
+pub(super) fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -179,7 +179,7 @@ ALTER TABLE words_{space} ALTER gains SET STORAGE MAIN;
 CREATE TABLE terms_{space} (
     term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
 {}",
-        shared(&TABLES.map(|table| format!("{table}_{space}")))
+        grant_like_spaces(&TABLES.map(|table| format!("{table}_{space}")))
     )
 }
 
@@ -206,9 +206,9 @@ pub(super) fn has_space_indexes(space: i32) -> String {
 /// In the order in which a search takes them, so that removing them never waits crosswise.
 const TABLES: [&str; 5] = ["terms", "words", "chunks", "documents", "stamps"];
 
-/// Lets those into new tables who are let into `spaces`: what a role makes is its own at first. Who made
-/// `spaces` may let others in later.
-fn shared(tables: &[String]) -> String {
+/// Grants all roles that may use `spaces` the same rights on new tables, which only their maker may use
+/// at first. The owner of `spaces` may grant them to others later.
+fn grant_like_spaces(tables: &[String]) -> String {
     let tables = tables.join(", ");
     format!(
         "DO $shared$ DECLARE one record; BEGIN
@@ -224,13 +224,13 @@ END LOOP; END $shared$;"
     )
 }
 
-/// What lets the server plan well after many rows have come.
+/// Updates the server's statistics after many rows were added.
 pub(super) fn analyze_space(space: i32) -> String {
     let tables = TABLES.map(|table| format!("{table}_{space}"));
     format!("ANALYZE {};", tables.join(", "))
 }
 
-/// What [`make_space`] made, removed.
+/// Removes what [`make_space`] made.
 pub(super) fn drop_space(space: i32) -> String {
     TABLES
         .map(|table| format!("DROP TABLE IF EXISTS {table}_{space};"))
@@ -244,11 +244,11 @@ pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
         "CREATE TABLE IF NOT EXISTS vectors_{model} (
     key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL, scale real NOT NULL);
 {}",
-        shared(&[format!("vectors_{model}")])
+        grant_like_spaces(&[format!("vectors_{model}")])
     )
 }
 
-/// What finds near vectors without looking at each.
+/// Makes the index that finds near vectors without comparing each.
 pub(super) fn make_vector_index(model: i32) -> String {
     format!(
         "CREATE INDEX IF NOT EXISTS vectors_{model}_near ON vectors_{model}

@@ -8,15 +8,16 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
-use super::gains::{SoughtWord, SpaceStatistics, term_id};
+use super::gains::{self, SearchTerm, term_id};
 use super::rows::{check_dimensions, lines};
-use super::server::{Connection, Typed};
+use super::server::{Connection, TypedValue};
 use super::slips;
 use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
+use crate::kb::index::bm25::Bm25;
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{
-    ChunkId, Correction, Fetched, LexicalMatches, MOST_NAMED, Match, Wanted,
+    ChunkId, Correction, FetchOptions, FetchedChunk, LexicalMatches, MOST_NAMED, Match,
 };
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::port::Reader;
@@ -24,7 +25,7 @@ use crate::kb::index::quantised::Query;
 use crate::kb::index::spelling::as_written;
 use crate::kb::index::tokens::{self, QueryTerm, Role};
 
-/// In how many passages the spelling of what was meant is looked for.
+/// The number of best passages in which the spelling of a corrected term is looked for.
 const SPELLING: usize = 5;
 /// Words of a query that may be looked up: which of them are unknown, the server tells.
 const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
@@ -42,30 +43,28 @@ pub(super) fn lexical(
         within.go_on()?;
         return Ok(LexicalMatches::default());
     }
-    let first = Asked::of(&asked);
-    let mut found = reader.ask(limits, Found::default(), |connection, space, _| {
-        ask(connection, space, (&first, name), k, within)
+    let first = LexicalArguments::from_query(&asked);
+    let mut found = reader.ask(limits, LexicalAnswer::default(), |connection, space, _| {
+        call_lexical(connection, space, (&first, name), k, within)
     })?;
-    let mut sought = found.sought(&asked);
-    if sought.iter().any(|word| word.is_corrected) {
-        let again = Asked::corrected(&sought);
-        found = reader.ask(limits, Found::default(), |connection, space, _| {
-            ask(connection, space, (&again, name), k, within)
+    let mut terms = found.search_terms(&asked);
+    if terms.iter().any(|word| word.is_corrected) {
+        let again = LexicalArguments::from_search_terms(&terms);
+        found = reader.ask(limits, LexicalAnswer::default(), |connection, space, _| {
+            call_lexical(connection, space, (&again, name), k, within)
         })?;
-        found.renew(&mut sought);
+        found.update_counts(&mut terms);
     }
     let matches = found.rows.iter().map(|row| Match {
         chunk: row.chunk,
         source: row.source.clone(),
         lines: lines(row.first, row.last),
-        score: found
-            .statistics
-            .score(&sought, (&row.ids, &row.frequencies), row.length),
+        score: gains::score(found.bm25, &terms, (&row.ids, &row.frequencies), row.length),
     });
     let mut matches: Vec<Match> = matches.filter(|found| found.score > 0.0).collect();
     matches.sort_by(Match::best_first);
     matches.truncate(k);
-    let corrections = corrections(reader, &sought, &matches, limits)?;
+    let corrections = corrections(reader, &terms, &matches, limits)?;
     let named = found.named.into_iter().map(|row| Match {
         chunk: row.chunk,
         lines: lines(row.first, row.last),
@@ -74,7 +73,7 @@ pub(super) fn lexical(
     });
     Ok(LexicalMatches {
         named: named.collect(),
-        full: Some(found.statistics.full_match(&sought)),
+        full: Some(gains::full_match(found.bm25, &terms)),
         matches,
         corrections,
     })
@@ -82,7 +81,7 @@ pub(super) fn lexical(
 
 /// The arguments of the server's function.
 #[derive(Debug, Default)]
-struct Asked {
+struct LexicalArguments {
     terms: Vec<String>,
     weights: Vec<f64>,
     slip_of: Vec<i32>,
@@ -91,9 +90,9 @@ struct Asked {
     begins: Vec<String>,
 }
 
-impl Asked {
-    /// The terms of a query, with what terms are found by that may stand for them.
-    fn of(terms: &[QueryTerm]) -> Self {
+impl LexicalArguments {
+    /// Takes the terms of a query, with the keys that find terms that may replace them.
+    fn from_query(terms: &[QueryTerm]) -> Self {
         let mut asked = Self::default();
         let mut with_slips = 0;
         for term in terms {
@@ -120,9 +119,9 @@ impl Asked {
         asked
     }
 
-    /// The terms that stand for the words.
-    fn corrected(sought: &[SoughtWord]) -> Self {
-        let terms = sought.iter().flat_map(|word| &word.terms);
+    /// Takes the terms that were chosen for the words of the query.
+    fn from_search_terms(terms: &[SearchTerm]) -> Self {
+        let terms = terms.iter().flat_map(|word| &word.terms);
         let (terms, weights) = terms
             .map(|(term, weight, _)| (term.clone(), *weight))
             .unzip();
@@ -146,11 +145,11 @@ struct FoundRow {
     length: u32,
 }
 
-/// What the server's function says.
+/// The answer of the server's function.
 #[derive(Debug, Default)]
-struct Found {
-    statistics: SpaceStatistics,
-    /// Of each term that was asked for.
+struct LexicalAnswer {
+    bm25: Bm25,
+    /// How many chunks hold each term that was asked for.
     doc_freq: HashMap<String, u64>,
     /// Terms that may stand for one that is not there.
     near: Vec<(String, u64)>,
@@ -159,13 +158,13 @@ struct Found {
     named: Vec<FoundRow>,
 }
 
-fn ask(
+fn call_lexical(
     connection: &mut Connection,
     space: i32,
-    (asked, name): (&Asked, Option<&str>),
+    (asked, name): (&LexicalArguments, Option<&str>),
     k: usize,
     within: Within<'_>,
-) -> Result<Found, KbError> {
+) -> Result<LexicalAnswer, KbError> {
     let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
     let amount = k as i32;
     let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
@@ -186,7 +185,7 @@ fn ask(
             JOIN documents_{space} d ON d.number = c.chunk >> 32
             WHERE c.names @> ARRAY[$10::text] {of_these} ORDER BY d.source, c.chunk LIMIT {MOST_NAMED})"
     );
-    let mut values: Vec<Typed<'_>> = vec![
+    let mut values: Vec<TypedValue<'_>> = vec![
         (&space, Type::INT4),
         (&asked.terms, Type::TEXT_ARRAY),
         (&ids, Type::INT4_ARRAY),
@@ -200,7 +199,7 @@ fn ask(
     ];
     values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
     let rows = connection.rows(within.limits(), &statement, &values)?;
-    let mut found = Found::default();
+    let mut found = LexicalAnswer::default();
     for row in &rows {
         found.take(row, &asked.terms);
     }
@@ -219,12 +218,12 @@ fn found_row(row: &Row) -> Result<FoundRow, tokio_postgres::Error> {
     })
 }
 
-impl Found {
+impl LexicalAnswer {
     fn take(&mut self, row: &Row, asked: &[String]) {
         let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
         match row.get::<_, i32>(0) {
             0 => {
-                self.statistics = SpaceStatistics {
+                self.bm25 = Bm25 {
                     chunks: row.get::<_, i64>(1).cast_unsigned(),
                     tokens: held(),
                 };
@@ -242,28 +241,28 @@ impl Found {
         }
     }
 
-    fn held(&self, term: &str) -> u64 {
+    fn doc_freq_of(&self, term: &str) -> u64 {
         self.doc_freq.get(term).copied().unwrap_or(0)
     }
 
-    /// What to search for each term of the query.
-    fn sought(&self, asked: &[QueryTerm]) -> Vec<SoughtWord> {
+    /// Chooses what to search for each term of the query.
+    fn search_terms(&self, asked: &[QueryTerm]) -> Vec<SearchTerm> {
         let mut looked_up = 0;
         let words = asked.iter().map(|term| {
             let texts = iter::once(&term.text).chain(&term.others);
             let mut terms: Vec<(String, f64, u64)> = texts
-                .map(|text| (text.clone(), 1.0, self.held(text)))
+                .map(|text| (text.clone(), 1.0, self.doc_freq_of(text)))
                 .collect();
             terms.retain(|(text, _, held)| *held > 0 || *text == term.text);
             let doc_freq = most_held(&terms);
             if doc_freq == 0 && term.role == Role::Word && looked_up < MOST_LOOKED_UP {
                 looked_up += 1;
-                let instead = self.instead(&term.text);
-                if !instead.is_empty() {
-                    return SoughtWord {
+                let replacements = self.replacements(&term.text);
+                if !replacements.is_empty() {
+                    return SearchTerm {
                         asked: term.text.clone(),
-                        doc_freq: instead.first().map(|near| near.doc_freq),
-                        terms: instead
+                        doc_freq: replacements.first().map(|near| near.doc_freq),
+                        terms: replacements
                             .into_iter()
                             .map(|near| (near.text, near.weight, near.doc_freq))
                             .collect(),
@@ -273,7 +272,7 @@ impl Found {
             }
             // `high-speed` may well be written apart; its words are asked for themselves.
             let is_required = doc_freq > 0 || term.role != Role::Joined;
-            SoughtWord {
+            SearchTerm {
                 asked: term.text.clone(),
                 terms,
                 doc_freq: is_required.then_some(doc_freq),
@@ -283,7 +282,7 @@ impl Found {
         words.collect()
     }
 
-    fn instead(&self, word: &str) -> Vec<NearTerm> {
+    fn replacements(&self, word: &str) -> Vec<NearTerm> {
         let Some(edits) = near_words::edits(word) else {
             return Vec::new();
         };
@@ -299,11 +298,11 @@ impl Found {
         begun.into_iter().collect()
     }
 
-    /// Takes the counts of the moment for those that the words were sought with.
-    fn renew(&self, sought: &mut [SoughtWord]) {
-        for word in sought {
+    /// Replaces the counts of the terms by those of this answer.
+    fn update_counts(&self, terms: &mut [SearchTerm]) {
+        for word in terms {
             for (term, _, doc_freq) in &mut word.terms {
-                *doc_freq = self.held(term);
+                *doc_freq = self.doc_freq_of(term);
             }
             let first = word.terms.first().map(|(.., doc_freq)| *doc_freq);
             let shared = Some(most_held(&word.terms));
@@ -321,19 +320,19 @@ fn most_held(terms: &[(String, f64, u64)]) -> u64 {
 
 fn corrections(
     reader: &RemoteReader,
-    sought: &[SoughtWord],
+    terms: &[SearchTerm],
     matches: &[Match],
     limits: Limits<'_>,
 ) -> Result<Vec<Correction>, KbError> {
-    let corrected = sought.iter().filter(|word| word.is_corrected);
-    let corrected: Vec<&SoughtWord> = corrected.collect();
+    let corrected = terms.iter().filter(|word| word.is_corrected);
+    let corrected: Vec<&SearchTerm> = corrected.collect();
     if corrected.is_empty() {
         return Ok(Vec::new());
     }
     let best: Vec<ChunkId> = matches.iter().take(SPELLING).map(|m| m.chunk).collect();
-    let best = reader.fetch(&best, Wanted::PASSAGES, limits)?;
+    let best = reader.fetch(&best, FetchOptions::PASSAGES, limits)?;
     let best = best.iter().flatten();
-    let texts = best.filter_map(|fetched: &Fetched| fetched.passage.as_ref());
+    let texts = best.filter_map(|fetched: &FetchedChunk| fetched.passage.as_ref());
     let texts: Vec<&str> = texts
         .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
         .collect();
@@ -366,7 +365,7 @@ pub(super) fn semantic(
             return Ok(Vec::new());
         };
         check_dimensions(model, vector)?;
-        let mut values: Vec<Typed<'_>> = vec![(&text, Type::TEXT), (&amount, Type::INT8)];
+        let mut values: Vec<TypedValue<'_>> = vec![(&text, Type::TEXT), (&amount, Type::INT8)];
         values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
         let statement = if sources.is_some() {
             nearest_of_documents(space, model.number)

@@ -19,7 +19,7 @@ use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::StoreAddress;
-use super::fault::{Fault, unreachable};
+use super::fault::{Fault, unreachable_error};
 use super::schema;
 use super::wait::wait_for;
 use crate::files::read_certificates;
@@ -30,12 +30,12 @@ use crate::text::Trouble;
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// Held while what is kept on the server is made; any number does.
 const PREPARING: i64 = 0x6b62_6167_656e_7401;
-/// Connections that are kept while nothing is asked.
+/// The number of idle connections that are kept.
 const KEPT: usize = 4;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Purpose {
+pub(crate) enum Purpose {
     /// Whatever server of those that are named answers.
     Reading,
     /// The one that takes changes, so that own changes are seen; another where it does not answer.
@@ -45,7 +45,7 @@ pub(in crate::kb) enum Purpose {
 }
 
 /// The server or servers of one address.
-pub(in crate::kb) struct StoreServer {
+pub(crate) struct StoreServer {
     address: StoreAddress,
     tls: MakeRustlsConnect,
     /// `None` only while it is dropped.
@@ -63,7 +63,7 @@ impl StoreServer {
             .thread_name("store")
             .enable_all()
             .build()
-            .map_err(|error| unreachable(&address.shown, &error))?;
+            .map_err(|error| unreachable_error(&address.display, &error))?;
         Ok(Arc::new(Self {
             tls: MakeRustlsConnect::new(tls(address.ca.as_deref())?),
             runtime: Some(runtime),
@@ -81,7 +81,10 @@ impl StoreServer {
         let rows = connection.rows(limits, may, &[])?;
         if !rows.first().is_some_and(|row| row.get(0)) {
             return Err(KbError::Store(Trouble::new(
-                format!("the user of {} may make nothing there", self.shown()),
+                format!(
+                    "the user of {} may make nothing there",
+                    self.display_address()
+                ),
                 "run `kb-agent store init` as the owner of the database",
             )));
         }
@@ -90,7 +93,7 @@ impl StoreServer {
         self.run(&all, limits)
     }
 
-    /// Statements over a connection of their own, whatever the server has or lacks.
+    /// Runs statements over a connection of their own, whatever the server has or lacks.
     pub fn run(self: &Arc<Self>, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
         let client = self.open(Purpose::Writing, limits)?;
         let mut connection = self.lend(client, Purpose::Writing);
@@ -110,9 +113,9 @@ impl StoreServer {
         Ok(connection)
     }
 
-    /// The address without what is secret.
-    pub fn shown(&self) -> &str {
-        &self.address.shown
+    /// The address without the password.
+    pub fn display_address(&self) -> &str {
+        &self.address.display
     }
 
     /// The space that the address names.
@@ -130,7 +133,7 @@ impl StoreServer {
         self.round_trips.load(Ordering::Relaxed)
     }
 
-    /// A connection for some calls. It goes back when it is dropped.
+    /// Borrows a connection for some calls. It goes back when it is dropped.
     pub fn connection(
         self: &Arc<Self>,
         purpose: Purpose,
@@ -158,7 +161,7 @@ impl StoreServer {
         }
     }
 
-    /// A connection, whatever the server is like.
+    /// Opens a connection without checking the server.
     fn open(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client, KbError> {
         wait_for(self.spawn_connection(self.config(purpose)), limits)?
     }
@@ -181,7 +184,7 @@ impl StoreServer {
         let asked = [(&schema as _, Type::TEXT)];
         let setup = wait_for(client.query_typed(schema::SETUP, &asked), limits)?;
         let rows = setup.map_err(|error| self.fault(&error))?;
-        schema::check(schema::versions(&rows).as_ref(), self.shown())?;
+        schema::check(schema::versions(&rows).as_ref(), self.display_address())?;
         Ok(client)
     }
 
@@ -205,12 +208,12 @@ impl StoreServer {
             });
             Ok::<Client, tokio_postgres::Error>(client)
         });
-        let broke_off = |error| unreachable(self.shown(), &error);
+        let broke_off = |error| unreachable_error(self.display_address(), &error);
         let connected = connecting.await.map_err(broke_off)?;
         connected.map_err(|error| self.fault(&error))
     }
 
-    /// A connection that the caller drives itself, with what comes unasked.
+    /// Gives the caller what it needs for a connection that receives notifications.
     pub fn listen<F: Future<Output = ()> + Send + 'static>(
         &self,
         work: impl FnOnce(Config, MakeRustlsConnect) -> F,
@@ -228,9 +231,9 @@ impl StoreServer {
         }
     }
 
-    /// What an error of the server means.
+    /// Converts an error of the server.
     pub fn fault(&self, error: &tokio_postgres::Error) -> KbError {
-        Fault::of(error).into_error(self.shown())
+        Fault::from_client_error(error).into_error(self.display_address())
     }
 
     fn count(&self) {
@@ -251,8 +254,8 @@ impl Drop for StoreServer {
     }
 }
 
-/// A connection on loan.
-pub(in crate::kb) struct Connection {
+/// A borrowed connection; it goes back to the server's pool when it is dropped.
+pub(crate) struct Connection {
     server: Arc<StoreServer>,
     purpose: Purpose,
     /// `None` once a call on it was given up: what it would answer next belongs to that.
@@ -262,8 +265,8 @@ pub(in crate::kb) struct Connection {
 }
 
 impl Connection {
-    /// Waits for calls on the connection, which count as one round trip. A call that is given up
-    /// ends on the server too, and the connection with it.
+    /// Makes calls on the connection, which count as one round trip, and waits for them. A call that is
+    /// given up ends on the server too, and the connection with it.
     pub fn call<T>(
         &mut self,
         limits: Limits<'_>,
@@ -307,7 +310,7 @@ impl Connection {
         &mut self,
         limits: Limits<'_>,
         statement: &str,
-        values: &[Typed<'_>],
+        values: &[TypedValue<'_>],
     ) -> Result<Vec<Row>, KbError> {
         self.call(limits, async |client| {
             client.query_typed(statement, values).await
@@ -340,7 +343,7 @@ impl Connection {
 }
 
 /// A value with its type: so a statement needs no round trip of its own to be prepared.
-pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), Type);
 
 const CANCEL: Duration = Duration::from_secs(5);
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Terms of so many letters can be near to a word that is looked up.
 const SHORTEST: usize = 3;
 const LONGEST: usize = 20;
-/// From this length on a term can be two edits from a word that allows two.
+/// Terms of this many characters and more can be two edits from a word that allows two.
 const LONG: usize = 6;
 
 /// The numbers that are kept of a term; none of one that no word is corrected to.

@@ -30,8 +30,8 @@ pub(super) struct Model {
 }
 
 impl Commit {
-    /// Of the columns of [`COMMIT`].
-    pub fn of(row: &Row) -> Self {
+    /// Reads a commit from the columns of [`COMMIT`].
+    pub fn from_row(row: &Row) -> Self {
         let number: Option<i32> = row.get(2);
         let dimensions: Option<i32> = row.get(3);
         Self {
@@ -51,9 +51,9 @@ pub(super) struct Space {
     pub name: String,
     /// Which machine's stamps count.
     pub machine: String,
-    /// What the names of the documents begin with that this process keeps up to date.
+    /// The first parts of the names of the documents that this process keeps up to date.
     pub labels: Vec<String>,
-    known: Mutex<Commit>,
+    last_commit: Mutex<Commit>,
     model_id: Mutex<String>,
     names: Mutex<Option<(Commit, Arc<Names>)>>,
     /// A commit all of whose chunks were seen to have a vector.
@@ -63,7 +63,7 @@ pub(super) struct Space {
 /// Source and title of each document, in the order of their sources.
 pub(super) type Names = Vec<(String, String)>;
 
-/// Space, generation, model and dimensions.
+/// Selects space, generation, model and dimensions.
 pub(super) const COMMIT: &str = "
 SELECT s.space, s.generation, m.model, m.dimensions
 FROM (VALUES (1)) AS one
@@ -83,14 +83,14 @@ impl Space {
             name,
             machine,
             labels,
-            known: Mutex::default(),
+            last_commit: Mutex::default(),
             model_id: Mutex::new(model_id.to_owned()),
             names: Mutex::default(),
             complete: Mutex::default(),
         }
     }
 
-    /// Who indexes sees what it has committed.
+    /// The purpose to read with: a process that indexes must see its own commits.
     pub fn reading(&self) -> Purpose {
         if self.labels.is_empty() {
             Purpose::Reading
@@ -99,12 +99,15 @@ impl Space {
         }
     }
 
-    /// What is known of the last commit.
-    pub fn known(&self) -> Commit {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The last commit that this process knows.
+    pub fn last_commit(&self) -> Commit {
+        *self
+            .last_commit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the model is called whose vectors are used.
+    /// The id of the model whose vectors are used.
     pub fn model_id(&self) -> String {
         let model_id = self.model_id.lock();
         model_id.unwrap_or_else(PoisonError::into_inner).clone()
@@ -131,7 +134,7 @@ impl Space {
         Ok(rows.first().map(|row| row.get(0)))
     }
 
-    /// The same over a connection at hand.
+    /// Does [`Space::refresh`] over a connection at hand.
     pub fn refresh_by(
         &self,
         connection: &mut Connection,
@@ -141,16 +144,19 @@ impl Space {
         let values = [(&self.name as _, Type::TEXT), (&model_id as _, Type::TEXT)];
         let rows = connection.rows(limits, COMMIT, &values)?;
         let Some(row) = rows.first() else {
-            return Ok(self.known());
+            return Ok(self.last_commit());
         };
-        let commit = Commit::of(row);
+        let commit = Commit::from_row(row);
         self.move_on_to(commit);
         Ok(commit)
     }
 
     /// Takes a commit for the last one, unless a later one of its space is known.
     pub fn move_on_to(&self, commit: Commit) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .last_commit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if known.space != commit.space || known.generation <= commit.generation {
             *known = commit;
         }

@@ -18,7 +18,7 @@ pub(super) struct RemoteReader {
 }
 
 impl RemoteReader {
-    /// Of that commit.
+    /// Makes a reader for a commit.
     pub fn new(space: Arc<Space>, commit: Commit, own_only: bool) -> Self {
         Self {
             generation: commit.generation,
@@ -28,7 +28,7 @@ impl RemoteReader {
         }
     }
 
-    /// What it was made for, or what it found since.
+    /// The commit that it was made for, or the one that it found since.
     pub(super) fn commit(&self) -> Commit {
         *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
     }

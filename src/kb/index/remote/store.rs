@@ -1,4 +1,4 @@
-//! The engine on other machines.
+//! The store of the engine on other machines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Lease, Reader, Store, VectorBatch};
 
 /// A space of a server, as this process searches and writes it.
-pub(in crate::kb) struct RemoteStore {
+pub(crate) struct RemoteStore {
     space: Arc<Space>,
     listens: AtomicBool,
 }
 
 impl RemoteStore {
-    /// Of the space of that name; asks the server nothing yet. `labels` are what the names of the
-    /// documents begin with that this process keeps up to date, on the machine of that name.
+    /// Opens a space by its name; asks the server nothing yet. `labels` are the first parts of the names
+    /// of the documents that this process keeps up to date on `machine`.
     pub fn new(
         server: Arc<StoreServer>,
         space_name: String,
@@ -46,7 +46,7 @@ impl RemoteStore {
 
 impl Store for RemoteStore {
     fn reader(&self) -> Arc<dyn Reader> {
-        let commit = self.space.known();
+        let commit = self.space.last_commit();
         Arc::new(RemoteReader::new(Arc::clone(&self.space), commit, false))
     }
 
@@ -71,8 +71,8 @@ impl Store for RemoteStore {
         self.space.model_in_use(limits)
     }
 
-    /// Of each set of roots, for two machines may keep different folders of one space. Who keeps none
-    /// or may only read never leads.
+    /// Each set of roots has a leader of its own, for two machines may keep different folders of one
+    /// space. A process without roots, or with the right to read only, never leads.
     fn lease(
         &self,
         name: &str,

@@ -8,9 +8,9 @@ use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
 use super::rights::WriteRight;
-use super::rows::{check_dimensions, gone};
+use super::rows::{check_dimensions, missing_space};
 use super::schema;
-use super::server::{Connection, Typed};
+use super::server::{Connection, TypedValue};
 use super::space::{Commit, Model, Space};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -22,7 +22,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// Fewer vectors are looked at one by one in no noticeable time; and an index is quicker made than
 /// grown, so that it is made when all of a first load are there.
 const INDEXED_FROM: i64 = 10_000;
-/// The server indexes vectors of so many numbers at most.
+/// The most dimensions that the server can index.
 const MOST_INDEXED: usize = 4000;
 /// Vectors of vanished chunks that are tolerated.
 const STALE: i64 = 1000;
@@ -61,7 +61,7 @@ impl RemoteVectorBatch {
         self.connection
             .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let (model_id, length) = (self.space.model_id(), dimensions as i32);
-        let values: [Typed<'_>; 2] = [(&model_id, Type::TEXT), (&length, Type::INT4)];
+        let values: [TypedValue<'_>; 2] = [(&model_id, Type::TEXT), (&length, Type::INT4)];
         let made = "INSERT INTO models (id, dimensions) VALUES ($1, $2)
             ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING model, dimensions";
         let rows = self.connection.rows(limits, made, &values)?;
@@ -69,7 +69,7 @@ impl RemoteVectorBatch {
             number: row.get(0),
             dimensions: row.get::<_, i32>(1) as usize,
         });
-        let model = model.ok_or_else(gone)?;
+        let model = model.ok_or_else(missing_space)?;
         if self.commit.model.is_none() {
             self.connection.execute(
                 &schema::make_vectors(model.number, model.dimensions),
@@ -79,12 +79,12 @@ impl RemoteVectorBatch {
         self.note_use(model, limits)?;
         let notified = "SELECT pg_notify($1, $2)";
         let channel = schema::channel();
-        let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
+        let values: [TypedValue<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, notified, &values)?;
         self.connection.execute("COMMIT", limits)?;
         self.is_used = true;
         self.commit.model = Some(model);
-        let known = self.space.known();
+        let known = self.space.last_commit();
         self.space.move_on_to(Commit {
             model: Some(model),
             ..known
@@ -96,7 +96,8 @@ impl RemoteVectorBatch {
     fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
         let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1
             AND EXISTS (SELECT FROM models WHERE model = $1)";
-        let values: [Typed<'_>; 2] = [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
+        let values: [TypedValue<'_>; 2] =
+            [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, used, &values).map(drop)
     }
 
@@ -126,7 +127,7 @@ impl RemoteVectorBatch {
             WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
         for row in self.connection.rows(limits, unused, &[])? {
             let number: i32 = row.get(0);
-            self.connection.execute(&forgotten(number), limits)?;
+            self.connection.execute(&drop_model(number), limits)?;
         }
         let spaces =
             "SELECT s.space, s.chunks, (SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c
@@ -150,13 +151,17 @@ impl RemoteVectorBatch {
     }
 }
 
-/// That no chunk of the space says what has the key of `v`.
+/// The condition that no chunk of the space has the key of `v`.
 fn in_no_chunk(space: i32) -> String {
     format!("NOT EXISTS (SELECT FROM chunks_{space} o WHERE o.key = v.key)")
 }
 
 impl VectorBatch for RemoteVectorBatch {
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
         limits.check()?;
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
@@ -181,7 +186,7 @@ impl VectorBatch for RemoteVectorBatch {
             ON CONFLICT (key) DO NOTHING",
             model.number
         );
-        let values: [Typed<'_>; 3] = [
+        let values: [TypedValue<'_>; 3] = [
             (&keys, Type::BYTEA_ARRAY),
             (&texts, Type::TEXT_ARRAY),
             (&scales, Type::FLOAT4_ARRAY),
@@ -229,7 +234,7 @@ impl VectorBatch for RemoteVectorBatch {
             .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let number = model.number;
         let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";
-        let values: [Typed<'_>; 2] = [(&number, Type::INT4), (&space, Type::INT4)];
+        let values: [TypedValue<'_>; 2] = [(&number, Type::INT4), (&space, Type::INT4)];
         let others = self.connection.rows(limits, others, &values)?;
         let elsewhere = others
             .iter()
@@ -242,8 +247,8 @@ impl VectorBatch for RemoteVectorBatch {
     }
 }
 
-/// The model with its vectors, removed.
-fn forgotten(number: i32) -> String {
+/// Removes a model with its vectors.
+fn drop_model(number: i32) -> String {
     format!(
         "UPDATE spaces SET model = NULL WHERE model = {number};
         DROP TABLE IF EXISTS vectors_{number}; DELETE FROM models WHERE model = {number};"

@@ -13,8 +13,8 @@ use crate::kb::index::limits::Limits;
 /// How soon a stop is noticed while a server is silent.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What the future comes to; an error as soon as the limits are reached, and the future is dropped.
-/// Also on a thread of an async runtime, which it blocks.
+/// Waits for a future; returns an error as soon as the limits are reached, and drops the future. It may
+/// be called on a thread of an async runtime, which it blocks.
 pub(super) fn wait_for<T>(
     future: impl Future<Output = T>,
     limits: Limits<'_>,

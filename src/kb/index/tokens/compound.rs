@@ -122,7 +122,7 @@ fn marked_end(text: &str, from: usize, end: usize) -> usize {
     if goes_on { end } else { marked }
 }
 
-/// Past `'s`, `'t`, `'re` …
+/// The position behind a contraction such as `'s`, `'t` or `'re`.
 fn after_contraction(text: &str, at: usize) -> usize {
     let Some(mark @ ('\'' | '\u{2019}')) = char_at(text, at) else {
         return at;

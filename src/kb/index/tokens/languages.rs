@@ -79,7 +79,7 @@ const LONGEST: usize = 40;
 
 /// The language of a document whose words are stemmed by it. Detecting one takes a third of a
 /// millisecond, so that plain English is told by its commonest words.
-pub(in crate::kb) fn detect<'a>(passages: impl Iterator<Item = &'a str>) -> Option<Lang> {
+pub(crate) fn detect<'a>(passages: impl Iterator<Item = &'a str>) -> Option<Lang> {
     let mut sample = String::new();
     for passage in passages {
         sample.push_str(&passage[..passage.floor_char_boundary(SAMPLE_OF_PASSAGE)]);
@@ -108,7 +108,7 @@ pub(in crate::kb) fn detect<'a>(passages: impl Iterator<Item = &'a str>) -> Opti
 }
 
 /// A text with the language of its document before it, as the index keeps it and takes it apart.
-pub(in crate::kb) fn mark(language: Option<Lang>, text: &str) -> String {
+pub(crate) fn mark(language: Option<Lang>, text: &str) -> String {
     format!(
         "{}\n{text}",
         language.map_or("", |language| language.code())
@@ -116,7 +116,7 @@ pub(in crate::kb) fn mark(language: Option<Lang>, text: &str) -> String {
 }
 
 /// The text behind the mark.
-pub(in crate::kb) fn unmark(marked: &str) -> &str {
+pub(crate) fn unmark(marked: &str) -> &str {
     marked.split_once('\n').map_or(marked, |(_, text)| text)
 }
 
@@ -154,7 +154,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| (SHORTEST..=LONGEST).contains(&word.chars().count()))
 }
 
-/// Of a script with spaces.
+/// Whether a character is a letter or mark of a script with spaces.
 fn is_letter(c: char) -> bool {
     (c.is_alphabetic() || is_combining_mark(c)) && !is_unspaced(c)
 }

@@ -6,9 +6,9 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
 
-/// What a term stands for in the text it comes from.
+/// The role of a term in the text it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb) enum Role {
+pub(crate) enum Role {
     /// A word, or a word of a compound such as `high-speed`.
     Word,
     /// Words that are joined, all of them: they may stand apart in what is looked for.
@@ -30,7 +30,7 @@ impl Role {
         }
     }
 
-    pub(super) fn of(length: usize) -> Self {
+    pub(super) fn from_length(length: usize) -> Self {
         match length {
             1 => Self::Word,
             2 => Self::Joined,
@@ -44,7 +44,7 @@ impl Role {
 #[derive(Clone, Default)]
 pub(super) struct Terms {
     pub(super) text: String,
-    /// Where each ends, and what it stands for.
+    /// The end and the role of each term.
     pub(super) ends: Vec<(usize, Role)>,
 }
 

@@ -11,7 +11,7 @@ use super::LexicalIndex;
 use super::directory::Files;
 use crate::kb::error::KbError;
 
-/// What a segment consists of.
+/// The files of a segment.
 const COMPONENTS: [SegmentComponent; 7] = [
     SegmentComponent::Postings,
     SegmentComponent::Positions,
@@ -29,7 +29,7 @@ impl LexicalIndex {
         self.each_file(|files, path| files.open_read(path).map(|_| true))
     }
 
-    /// The same, and whether they hold what was written, which reads all of them.
+    /// Does [`Self::has_its_files`] and verifies the checksums, which reads all files.
     pub fn is_as_written(&self) -> Result<(), KbError> {
         self.each_file(ManagedDirectory::validate_checksum)
     }

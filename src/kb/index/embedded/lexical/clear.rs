@@ -19,7 +19,7 @@ const SINGLE: [&str; 4] = [
 ];
 
 /// Removes the words and the journal that a folder of the index holds.
-pub(in crate::kb) fn discard(dir: &Path) -> Result<(), KbError> {
+pub(crate) fn discard(dir: &Path) -> Result<(), KbError> {
     let lexical = dir.join("lexical");
     clear(&lexical)?;
     remove_files(dir, is_journal).map_err(KbError::io(dir))?;

@@ -23,9 +23,9 @@ use tantivy::directory::{
 
 use crate::files::{Unreadable, open_unlinked};
 
-/// Postings and texts: of these a search reads a few kilobytes.
+/// The extensions of postings and texts, of which a search reads a few kilobytes.
 const LONG: [&str; 2] = ["idx", "store"];
-/// So little is read as a whole, whatever it is.
+/// Files of up to this many bytes are read as a whole.
 const LITTLE: u64 = 64 << 10;
 
 /// A folder of an index.
@@ -33,12 +33,12 @@ const LITTLE: u64 = 64 << 10;
 pub(super) struct Files {
     writing: MmapDirectory,
     folder: PathBuf,
-    /// What is open: a commit opens the same files again.
+    /// The open files: a commit opens the same ones again.
     open: Arc<Mutex<HashMap<PathBuf, Weak<Handle>>>>,
 }
 
 impl Files {
-    /// In that folder, which is there.
+    /// Opens a folder that exists.
     pub fn open(folder: &Path) -> tantivy::Result<Self> {
         Ok(Self {
             writing: MmapDirectory::open(folder)?,
@@ -96,8 +96,8 @@ impl Handle {
     }
 }
 
-/// What is no file is broken: it is told as bytes that make no sense are. A folder is not, since
-/// what it holds may belong to the user.
+/// Opens a file. A link or a pipe in its place is reported as damage. A folder is not, since its
+/// files may belong to the user.
 fn opened(path: &Path) -> io::Result<File> {
     open_unlinked(path).map_err(|error| match error {
         Unreadable::Io(error) => error,

@@ -21,29 +21,29 @@ use crate::kb::index::matches::Correction;
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::tokens::{QueryTerm, Role};
 
-/// What is searched for one term of a query.
+/// The terms that are searched for one term of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::kb) struct Sought {
+pub(crate) struct SearchTerm {
     terms: Vec<(Term, f64)>,
     /// How many chunks hold the best of them, or the one that most hold of several spellings and
     /// stems, which count as one term; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
-    /// What was asked for, where the index does not have it.
+    /// The term of the query, where the index does not have it.
     misspelt: Option<String>,
 }
 
-impl Sought {
-    /// Terms of the index with what a match counts, best first.
+impl SearchTerm {
+    /// Terms of the index with their weights, best first.
     pub fn terms(&self) -> impl Iterator<Item = (&Term, f64)> {
         self.terms.iter().map(|(term, weight)| (term, *weight))
     }
 
-    /// How many chunks hold a term; `None` where that is its own.
+    /// The document frequency that all terms share; `None` where each has its own.
     pub fn shared_doc_freq(&self) -> Option<u64> {
         self.doc_freq.filter(|_| self.misspelt.is_none())
     }
 
-    /// What was taken for what, if the index does not have what was asked for.
+    /// The correction, if the index does not have the term of the query.
     pub fn correction(&self) -> Option<Correction> {
         let (best, _) = self.terms.first()?;
         Some(Correction {
@@ -53,7 +53,7 @@ impl Sought {
         })
     }
 
-    /// Scored as the best of its terms.
+    /// Makes a query that is scored as the best of the terms.
     pub fn query(&self) -> Box<dyn Query> {
         let mut any: Vec<Box<dyn Query>> = self
             .terms()
@@ -75,12 +75,12 @@ impl Sought {
     }
 }
 
-/// What to search for each of a query's terms.
-pub(in crate::kb) fn sought(
+/// Finds what to search for each term of a query.
+pub(crate) fn search_terms(
     searcher: &Searcher,
     field: Field,
     terms: Vec<QueryTerm>,
-) -> Result<Vec<Sought>, KbError> {
+) -> Result<Vec<SearchTerm>, KbError> {
     let mut looked_up = 0;
     terms
         .into_iter()
@@ -97,14 +97,14 @@ pub(in crate::kb) fn sought(
             }
             if doc_freq == 0 && asked.role == Role::Word && looked_up < MOST_LOOKED_UP {
                 looked_up += 1;
-                let instead = instead(searcher, field, &asked.text)?;
-                if !instead.is_empty() {
-                    let doc_freq = instead.first().map(|near| near.doc_freq);
-                    let terms = instead
+                let replacements = replacements(searcher, field, &asked.text)?;
+                if !replacements.is_empty() {
+                    let doc_freq = replacements.first().map(|near| near.doc_freq);
+                    let terms = replacements
                         .into_iter()
                         .map(|near| (Term::from_field_text(field, &near.text), near.weight))
                         .collect();
-                    return Ok(Sought {
+                    return Ok(SearchTerm {
                         terms,
                         doc_freq,
                         misspelt: Some(asked.text),
@@ -113,7 +113,7 @@ pub(in crate::kb) fn sought(
             }
             // `high-speed` may well be written apart; its words are asked for themselves.
             let is_required = doc_freq > 0 || asked.role != Role::Joined;
-            Ok(Sought {
+            Ok(SearchTerm {
                 terms,
                 doc_freq: is_required.then_some(doc_freq),
                 misspelt: None,
@@ -122,18 +122,18 @@ pub(in crate::kb) fn sought(
         .collect()
 }
 
-fn instead(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
+fn replacements(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
     let Some(edits) = near_words::edits(word) else {
         return Ok(Vec::new());
     };
-    let near = near(searcher, field, word, edits)?;
+    let near = terms_within_edits(searcher, field, word, edits)?;
     if near.is_empty() {
-        return begun(searcher, field, word);
+        return longest_stem(searcher, field, word);
     }
     Ok(near)
 }
 
-fn near(
+fn terms_within_edits(
     searcher: &Searcher,
     field: Field,
     word: &str,
@@ -158,7 +158,7 @@ fn near(
     Ok(near_words::nearest(word, &automaton.0, held))
 }
 
-fn begun(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
+fn longest_stem(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
     for text in near_words::beginnings(word) {
         let doc_freq = alive_doc_freq(searcher, &Term::from_field_text(field, &text))?;
         if doc_freq > 0 {
@@ -168,7 +168,7 @@ fn begun(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>,
     Ok(Vec::new())
 }
 
-/// How many chunks that are alive hold the term.
+/// Counts the chunks that hold the term, without removed ones.
 pub(super) fn alive_doc_freq(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
     let mut doc_freq = 0;
     for segment in searcher.segment_readers() {
@@ -184,7 +184,7 @@ pub(super) fn alive_doc_freq(searcher: &Searcher, term: &Term) -> tantivy::Resul
     Ok(doc_freq)
 }
 
-/// The term dictionary's idea of an automaton.
+/// The automaton in the form that the term dictionary takes.
 struct Edits(DFA);
 
 impl Automaton for &Edits {

@@ -12,32 +12,25 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
-use super::near_terms::{Sought, alive_doc_freq};
+use super::near_terms::{SearchTerm, alive_doc_freq};
 use crate::kb::error::KbError;
+use crate::kb::index::bm25::{self, Bm25};
 
-/// Tantivy's own.
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-/// A passage of average length that holds every term of the query this often counts as a full
-/// match.
-const FULL_MATCH_FREQUENCY: f64 = 2.0;
-
-/// What BM25 needs to know for one query.
+/// The statistics that BM25 needs for one query.
 pub(super) struct Statistics<'a> {
     searcher: &'a Searcher,
     field: Field,
-    chunks: u64,
-    tokens: u64,
+    bm25: Bm25,
     doc_freq: HashMap<Term, u64>,
 }
 
 impl<'a> Statistics<'a> {
     /// Counts for these terms of a field; `counted` keeps how many tokens that has.
-    pub fn of(
+    pub fn new(
         searcher: &'a Searcher,
         field: Field,
         counted: &OnceLock<u64>,
-        sought: &[Sought],
+        search_terms: &[SearchTerm],
     ) -> Result<Self, KbError> {
         let tokens = if let Some(tokens) = counted.get() {
             *tokens
@@ -45,8 +38,8 @@ impl<'a> Statistics<'a> {
             let tokens = tokens(searcher, field)?;
             *counted.get_or_init(|| tokens)
         };
-        let mut doc_freq = HashMap::with_capacity(sought.len());
-        for word in sought {
+        let mut doc_freq = HashMap::with_capacity(search_terms.len());
+        for word in search_terms {
             for (term, _) in word.terms() {
                 let held = match word.shared_doc_freq() {
                     Some(held) => held,
@@ -59,29 +52,28 @@ impl<'a> Statistics<'a> {
         Ok(Self {
             searcher,
             field,
-            chunks: searcher.num_docs(),
-            tokens,
+            bm25: Bm25 {
+                chunks: searcher.num_docs(),
+                tokens,
+            },
             doc_freq,
         })
     }
 
-    /// The score of a full match. Terms that no chunk holds count as the rarest of all, so that a
-    /// base that knows nothing of the query's main words cannot come near it; corrected ones weigh
-    /// less than they count here.
-    pub fn full_match(&self, sought: &[Sought]) -> f64 {
-        let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let doc_freq = sought.iter().filter_map(|sought| sought.doc_freq);
-        doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
+    /// The score of a full match. Corrected terms weigh less than they count here.
+    pub fn full_match(&self, search_terms: &[SearchTerm]) -> f64 {
+        self.bm25
+            .full_match(search_terms.iter().filter_map(|term| term.doc_freq))
     }
 
     /// The score of each of these rows, which are in order, summed up term by term in double
     /// precision; of the terms that stand for one word the best counts.
     pub fn exact_scores(
         &self,
-        sought: &[Sought],
+        search_terms: &[SearchTerm],
         rows: &[DocAddress],
     ) -> Result<Vec<f64>, KbError> {
-        let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
+        let average = self.bm25.average();
         let mut scores = Vec::with_capacity(rows.len());
         let mut best = Vec::new();
         for of_segment in rows.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
@@ -90,11 +82,11 @@ impl<'a> Statistics<'a> {
             let index = segment.inverted_index(self.field)?;
             let first = scores.len();
             scores.resize(first + of_segment.len(), 0.0);
-            for word in sought {
+            for word in search_terms {
                 best.clear();
                 best.resize(of_segment.len(), 0.0);
                 for (term, weight) in word.terms() {
-                    let idf = weight * self.idf(self.held(term));
+                    let idf = weight * self.bm25.idf(self.known_doc_freq(term));
                     let postings = index
                         .read_postings(term, IndexRecordOption::WithFreqs)
                         .map_err(tantivy::TantivyError::from)?;
@@ -108,8 +100,7 @@ impl<'a> Statistics<'a> {
                         if postings.doc() == row.doc_id {
                             let frequency = f64::from(postings.term_freq());
                             let length = f64::from(lengths.fieldnorm(row.doc_id));
-                            let norm = K1 * (1.0 - B + B * length / average);
-                            let gain = (1.0 + K1) * frequency / (frequency + norm);
+                            let gain = bm25::gain(frequency, length, average);
                             *score = f64::max(*score, idf * gain);
                         }
                     }
@@ -122,24 +113,18 @@ impl<'a> Statistics<'a> {
         Ok(scores)
     }
 
-    fn held(&self, term: &Term) -> u64 {
+    fn known_doc_freq(&self, term: &Term) -> u64 {
         self.doc_freq.get(term).copied().unwrap_or(0)
-    }
-
-    fn idf(&self, doc_freq: u64) -> f64 {
-        let doc_freq = doc_freq as f64;
-        let without = (self.chunks as f64 - doc_freq).max(0.0);
-        ((without + 0.5) / (doc_freq + 0.5)).ln_1p()
     }
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {
     fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
-        Ok(self.tokens)
+        Ok(self.bm25.tokens)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.chunks)
+        Ok(self.bm25.chunks)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
@@ -150,7 +135,7 @@ impl Bm25StatisticsProvider for Statistics<'_> {
     }
 }
 
-/// By the lengths that the scores go by, which are rounded.
+/// Counts the tokens of a field, by the rounded lengths that the scores use.
 fn tokens(searcher: &Searcher, field: Field) -> tantivy::Result<u64> {
     let mut tokens = 0;
     for segment in searcher.segment_readers() {

@@ -19,7 +19,7 @@ const MOST_THREADS: usize = 8;
 const REMOVED_SHARE: f32 = 0.3;
 
 /// Changes that become visible together.
-pub(in crate::kb) struct LexicalWriter {
+pub(crate) struct LexicalWriter {
     writer: IndexWriter<QueuedChunk>,
     fields: Fields,
 }

@@ -27,18 +27,18 @@ const HEADER: usize = 64;
 const RECORD: usize = ChunkKey::BYTES + size_of::<f32>();
 const PREFIX: &str = "vectors-";
 
-/// Which pair of files.
+/// A pair of files.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     home: PathBuf,
     model: String,
-    /// 0 while there is none.
+    /// The number in the names of the pair; 0 while there is none.
     number: u64,
     /// `None` where the system gives no such rights: then nothing keeps them but being used last.
     _used: Option<Arc<LockGuard>>,
 }
 
-/// What the keys say.
+/// The contents of a keys file, with the rows file that belongs to it.
 pub(super) struct KeysRead {
     pub dims: usize,
     /// The first of these keys is at this row.
@@ -51,7 +51,7 @@ pub(super) struct KeysRead {
 }
 
 /// Rows that are about to be added, and where.
-pub(in crate::kb) struct Addition {
+pub(crate) struct Addition {
     pub(super) files: Files,
     pub(super) at: usize,
     pub(super) dims: usize,
@@ -60,7 +60,7 @@ pub(in crate::kb) struct Addition {
 }
 
 impl Addition {
-    /// Writes them; they count from then on. Only under the lock.
+    /// Writes the rows and then the keys, which makes them count. Only under the lock.
     pub fn write(&self) -> Result<(), KbError> {
         let mut records = Vec::with_capacity(self.keys.len() * RECORD);
         for (key, scale) in &self.keys {
@@ -163,7 +163,7 @@ impl Files {
         }
     }
 
-    /// These rows, read.
+    /// Reads some rows.
     pub fn rows(
         &self,
         mut file: &File,
@@ -242,7 +242,8 @@ impl Files {
     /// Removes this model's other files. What cannot be removed now is removed next time.
     pub fn remove_older(&self) {
         let is_older = |name: &str| {
-            named(name).is_some_and(|(model, number)| model == self.model && number != self.number)
+            parse_file_name(name)
+                .is_some_and(|(model, number)| model == self.model && number != self.number)
         };
         // What a kill has left of a pair in the making goes too.
         self.remove(|name| is_older(name) || is_unfinished(name));
@@ -252,12 +253,12 @@ impl Files {
     pub fn remove_other_models(&self) {
         let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
         let others: BTreeSet<String> = entries
-            .filter_map(|entry| Some(named(entry.file_name().to_str()?)?.0.to_owned()))
+            .filter_map(|entry| Some(parse_file_name(entry.file_name().to_str()?)?.0.to_owned()))
             .filter(|model| *model != self.model)
             .collect();
         for other in others {
             if let Ok(Some(_alone)) = try_lock(&self.home, Right::Model(&other)) {
-                self.remove(|name| named(name).is_some_and(|(model, _)| model == other));
+                self.remove(|name| parse_file_name(name).is_some_and(|(model, _)| model == other));
             }
         }
     }
@@ -316,15 +317,15 @@ impl Files {
     }
 }
 
-/// Of which model and with which number the file of that name is; `None` where it is none of ours.
-fn named(name: &str) -> Option<(&str, u64)> {
+/// The key of the model and the number in a file name; `None` for foreign files.
+fn parse_file_name(name: &str) -> Option<(&str, u64)> {
     let (model, rest) = name.strip_prefix(PREFIX)?.split_once('-')?;
     let (number, ending) = rest.split_once('.')?;
     let is_ours = is_model_key(model) && matches!(ending, "keys" | "rows");
     Some((model, number.parse().ok().filter(|_| is_ours)?))
 }
 
-/// Complete records behind the header.
+/// The number of complete records behind the header.
 fn body_len(file: &File, record: usize) -> std::io::Result<usize> {
     Ok((file.metadata()?.len() as usize).saturating_sub(HEADER) / record)
 }
