@@ -17,7 +17,7 @@ use super::interruption::interruptible;
 use super::output::CommandFailure;
 use crate::config::{Overrides, Survey, survey_of};
 use crate::engine::doctor::{Check, ExaminationProgress, Status, examine, settings};
-use crate::text::counted;
+use crate::text::plural;
 use report::{DoctorReport, as_json};
 
 /// Arguments of `doctor`.
@@ -88,7 +88,7 @@ fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(),
         None => Ok(()),
         Some(first) => Err(CommandFailure::failed(format!(
             "{} found broken, the first: {}, {}",
-            counted(broken.len(), "thing"),
+            plural(broken.len(), "thing"),
             first.area,
             first.name
         ))),

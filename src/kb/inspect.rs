@@ -13,7 +13,7 @@ use super::error::KbError;
 use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
 use super::pages::for_each_document;
 use super::source::{Roots, Sources};
-use super::source::{SourceFile, Walked, walk};
+use super::source::{SourceFile, WalkResult, walk};
 use super::source::{TextCache, cache};
 
 /// So many new files are looked into; more are an index that is not up to date in any case.
@@ -228,7 +228,7 @@ fn open(
 fn compare<'a>(
     indexed: &mut Indexed,
     reader: &dyn Reader,
-    walked: &'a Walked,
+    walked: &'a WalkResult,
     stop: &AtomicBool,
 ) -> Result<Vec<&'a SourceFile>, KbError> {
     let files = walked.found.iter().map(|file| (file.source.as_str(), file));

@@ -23,7 +23,7 @@ use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::Grader;
-use crate::text::{counted, is_chinese, one_line, sanitize};
+use crate::text::{is_chinese, one_line, plural, sanitize};
 
 /// What stands above the figures of the sets.
 const COLUMNS: [Column; 12] = [
@@ -335,7 +335,7 @@ impl ReadingReport {
         if self.unmeasured > 0 {
             text.push_str(&format!(
                 "\n  not measured, because the reply could not be read, and in no AUC: {}\n",
-                counted(self.unmeasured, "passage")
+                plural(self.unmeasured, "passage")
             ));
         }
         text

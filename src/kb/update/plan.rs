@@ -6,7 +6,7 @@ use super::job::Job;
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Reader};
 use crate::kb::pages::for_each_document;
-use crate::kb::source::{SourceFile, Walked};
+use crate::kb::source::{SourceFile, WalkResult};
 
 /// Which files to look into.
 pub(super) struct Plan<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Plan<'a> {
 /// Files and documents both are in the order of their names.
 pub(super) fn plan<'a>(
     job: &Job<'_>,
-    walked: &'a Walked,
+    walked: &'a WalkResult,
     before: Option<&dyn Reader>,
 ) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {

@@ -17,7 +17,7 @@ pub enum Given<'a> {
     Text(&'a str),
     /// One paragraph below its title, with its sentences split before.
     Sentences(&'a str, &'a [&'a str]),
-    /// As a search found it.
+    /// A passage as a search found it.
     Found(&'a Evidence),
 }
 
@@ -26,7 +26,7 @@ pub enum Given<'a> {
 pub struct Signals {
     /// Its lines in the file, from 1.
     pub lines: LineRange,
-    /// In the order of [`super::signal_names`].
+    /// Values in the order of [`super::signal_names`].
     pub row: Vec<f64>,
     /// The sentence that would be set in bold, by its place; `None` of a block without sentences.
     pub bold: Option<usize>,
@@ -55,7 +55,7 @@ pub fn measure_signals(
 ) -> Result<Vec<Vec<Signals>>, EmbedError> {
     let passages: Vec<Passage> = given.iter().map(Given::read).collect();
     let found = given.iter().map(|given| match given {
-        Given::Found(item) => SearchMeasure::of(item),
+        Given::Found(item) => SearchMeasure::from_evidence(item),
         Given::Text(_) | Given::Sentences(..) => SearchMeasure::default(),
     });
     let pool = Pool {
