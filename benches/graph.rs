@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use divan::Bencher;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
+    Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, PlannedCalls, Ports,
     Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
 };
 use kb_agent::agent::{Agent, RunRequest};
@@ -120,8 +120,8 @@ impl Reasoner for Instant {
         })
     }
 
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
-        Ok(Planned {
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
+        Ok(PlannedCalls {
             calls: vec![ToolCall::GrepSearch {
                 query: format!("round {}", job.tool_history.len()),
             }],

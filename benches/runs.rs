@@ -37,8 +37,8 @@ fn main() {
     fs::write(folder.path().join("audit.jsonl.head"), "").unwrap();
     for what in ["first list", "later", "later", "later"] {
         let begun = Instant::now();
-        let lookup = Lookup::of(&log).unwrap();
-        let sessions = SessionSummary::of(lookup.runs()).len();
+        let lookup = Lookup::open(&log).unwrap();
+        let sessions = SessionSummary::group_runs(lookup.runs()).len();
         let took = begun.elapsed().as_secs_f64() * 1000.0;
         println!("{what}: {took:.0} ms, {sessions} sessions");
         let begun = Instant::now();

@@ -8,10 +8,8 @@
 //! later is found.
 
 mod chain;
-mod destination;
 mod file;
 mod findings;
-mod history;
 mod index;
 mod lines;
 mod link;
@@ -29,15 +27,15 @@ mod tail;
 mod verdict;
 mod verify;
 
-pub use destination::Destination;
-pub use findings::{Break, How, Unwitnessed, Verified};
-pub use history::history;
+pub use findings::{Break, How, LogVerification, UnwitnessedEnd};
+pub use index::history;
 pub use log::{AuditError, AuditLog};
 pub use lookup::{Lookup, events_of_run};
 pub use mask::Mask;
 pub use notes::SessionNotes;
 pub use parts::is_part;
 pub use read::ReadError;
-pub use recover::Interrupted;
+pub use recover::InterruptedRun;
+pub use rotate::Destination;
 pub use session::Session;
 pub use verify::{look_at, verify};

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Environment, Overrides, Restated, Settings, survey, variables};
+use crate::config::{Environment, Overrides, Settings, StartSettings, survey, variables};
 use crate::engine::{EngineError, Resume, doctor as engine_doctor};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
@@ -214,7 +214,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     };
     trust::ask(&mut environment, &overrides.over(documents))?;
     let start = StartOptions {
-        restated: Restated::of(&environment, &overrides),
+        restated: StartSettings::from_start(&environment, &overrides),
         env_file: global.env_file.clone(),
         is_plain: plain,
     };

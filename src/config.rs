@@ -26,7 +26,7 @@ pub use endpoint::{EndpointConfig, JobConfig};
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};
-pub use restated::Restated;
+pub use restated::StartSettings;
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, StoreSettings, is_theme_name,
 };

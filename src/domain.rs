@@ -10,8 +10,6 @@ mod evidence;
 mod file_format;
 mod grade;
 mod graded_by;
-mod languages;
-mod lines;
 mod mention;
 mod place;
 mod plan;
@@ -32,14 +30,14 @@ pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
-pub use languages::Languages;
-pub use lines::LineRange;
 pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };
-pub use place::{Place, PlaceUnit, location};
+pub use place::{LineRange, Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
-pub use question::{Earlier, Language, Literals, NamedPath, Parts, Question, QuestionKind};
+pub use question::{
+    Earlier, Language, Languages, Literals, NamedPath, Parts, Question, QuestionKind,
+};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };
@@ -50,4 +48,4 @@ pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
 pub use wait::Wait;
 pub use warnings::{WarningKind, Warnings};
-pub use what_if::{Change, Decision, GradedRound, Judged, Round, Unknown, WhatIf, what_if};
+pub use what_if::{Change, Decision, Forecast, GradedRound, Round, Unknown, WhatIf, what_if};

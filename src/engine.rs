@@ -14,14 +14,12 @@ mod error;
 mod grading;
 mod index_status;
 mod indexing;
-mod kinds;
 mod knowledge;
 mod models;
 mod naming;
 mod opening;
 mod overview;
 mod paths;
-mod profile;
 mod reading;
 mod routing;
 mod sample_headings;
@@ -53,13 +51,12 @@ pub use conversation::{Conversation, EngineChannels, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
 pub use error::EngineError;
-pub use grading::{Graded, Grader};
+pub use grading::{Grader, PassageGrades};
 pub use knowledge::{
     embed_pending, embed_some, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
     open_local_knowledge, recognition, store_administration, update_words,
 };
-pub use opening::Opening;
-pub use profile::Profile;
+pub use opening::{Opening, Profile};
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
@@ -141,7 +138,7 @@ impl Engine {
         // What it names to be kept within must be there.
         let narrowed = tokio::select! {
             () = cancel.cancelled() => return Err(EngineError::Cancelled),
-            narrowed = self.agent.ports.tools.narrowed(&request.query) => narrowed,
+            narrowed = self.agent.ports.tools.narrow(&request.query) => narrowed,
         };
         request.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);

@@ -10,7 +10,7 @@ mod shapes;
 mod site;
 
 pub use failure::is_turned_away;
-pub use patience::{backoff, reconnecting, retry_after, whole};
+pub use patience::{backoff, reconnecting, response_timeout, retry_after};
 pub use shapes::{ListedModel, ModelUse, error_message, models};
 pub use site::{Site, Variables, is_this_machine};
 

@@ -46,7 +46,7 @@ pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::counted;
+use crate::text::plural;
 
 use crate::domain::{
     Citation, Complexity, Confidence, ConfidenceLevel, Cue, EvidenceId, GradedBy, GraderAction,
@@ -61,13 +61,13 @@ pub const SCHEMA: u32 = 1;
 pub struct Event {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// When.
+    /// Time of the event.
     pub ts: Timestamp,
-    /// In which run.
+    /// The run to which the event belongs.
     pub run: RunId,
     /// Its place: 0, 1, 2 … without gaps within a run.
     pub seq: u64,
-    /// What.
+    /// What happened.
     #[serde(flatten)]
     pub body: EventBody,
 }
@@ -116,14 +116,14 @@ pub enum EventBody {
     },
     /// A node begins.
     NodeEntered {
-        /// Which.
+        /// The item that left.
         node: NodeName,
         /// Gradings made before.
         iteration: u32,
     },
     /// A node ends.
     NodeFinished {
-        /// Which.
+        /// The item that left.
         node: NodeName,
         /// Gradings made before it was entered.
         iteration: u32,
@@ -137,7 +137,7 @@ pub enum EventBody {
         /// Tokens received, when counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         completion_tokens: Option<u64>,
-        /// What else is known of the cost.
+        /// Further details of the cost.
         #[serde(flatten)]
         spent: CostDetails,
     },
@@ -152,13 +152,13 @@ pub enum EventBody {
     },
     /// A model was asked and replied, or failed to.
     ModelCalled {
-        /// For which node.
+        /// The node that called it.
         node: NodeName,
         /// Its place among the run's calls, from 0.
         call: u32,
-        /// Which model.
+        /// Name of the model.
         model: String,
-        /// From the first request to the last byte, milliseconds.
+        /// Milliseconds from the first request to the last byte.
         ms: f64,
         /// Tokens sent, where they are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,13 +186,13 @@ pub enum EventBody {
     },
     /// A tool starts.
     ToolCalled {
-        /// Which, with what.
+        /// The tool and its arguments.
         #[serde(flatten)]
         call: ToolCall,
     },
     /// A tool ends.
     ToolFinished {
-        /// Which, with what.
+        /// The tool and its arguments.
         #[serde(flatten)]
         call: ToolCall,
         /// How many items it found.
@@ -202,19 +202,19 @@ pub enum EventBody {
         scores: Vec<Score>,
         /// How long it took, milliseconds.
         ms: f64,
-        /// Why it failed.
+        /// The error, where it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
     /// Items that are now in the context. An id that is already known gives that item's new
     /// state: grown by a merge, or back as `low` after it had been removed.
     EvidenceAdded {
-        /// In the order of the context.
+        /// The items in the order of the context.
         items: Vec<EvidenceItem>,
     },
     /// A short cut was taken.
     FastPathHit {
-        /// Which kind.
+        /// Kind of the short cut.
         path_type: PathType,
         /// `chitchat`, `simple`, or the rule that approved.
         rule_name: String,
@@ -227,14 +227,14 @@ pub enum EventBody {
         scores: Vec<ItemScore>,
         /// The mean over what remains; 0 when nothing does, which is no mean.
         average: f64,
-        /// What follows.
+        /// The decision that follows from it.
         action: GraderAction,
-        /// Who says so.
+        /// The grader or the rule that decided.
         by: GradedBy,
     },
     /// An item left the context.
     EvidenceRemoved {
-        /// Which.
+        /// The item that left.
         id: EvidenceId,
         /// Its grade.
         score: Score,
@@ -249,18 +249,18 @@ pub enum EventBody {
     Waiting {
         /// The node that made it.
         node: NodeName,
-        /// For what.
+        /// What the call waits for.
         #[serde(flatten)]
         wait: Wait,
     },
     /// More of the answer.
     AnswerDelta {
-        /// To append.
+        /// The text to append.
         text: String,
     },
     /// The whole answer.
     AnswerFinished {
-        /// All deltas together.
+        /// The text of all deltas together.
         text: String,
         /// What its marks stand for, in the order in which the text first uses them.
         citations: Vec<Citation>,
@@ -273,12 +273,12 @@ pub enum EventBody {
     },
     /// Something was not as it should be, and the run went on.
     Warning {
-        /// For programs.
+        /// A stable code for programs.
         code: String,
-        /// For people, one line.
+        /// The message for people, one line.
         message: String,
     },
-    /// Always the last.
+    /// The run ended; it is always the last event.
     RunFinished {
         /// How it ended.
         outcome: Outcome,
@@ -296,12 +296,12 @@ pub enum EventBody {
         prompt_tokens: u64,
         /// Tokens received; 0 when they were not counted.
         completion_tokens: u64,
-        /// What else is known of the cost.
+        /// Further details of the cost.
         #[serde(flatten)]
         spent: CostDetails,
-        /// From start to end, milliseconds.
+        /// Milliseconds from start to end.
         ms: f64,
-        /// Why it failed.
+        /// The error, where it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -359,7 +359,7 @@ impl Mode {
 
     /// So many of them, such as `3 calls` or `1 step`.
     pub fn calls(self, count: u32) -> String {
-        counted(count as usize, self.call())
+        plural(count as usize, self.call())
     }
 }
 

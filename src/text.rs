@@ -12,7 +12,6 @@ mod invisible;
 mod letters;
 mod naming;
 mod near;
-mod sparkline;
 mod trouble;
 
 use std::borrow::Cow;
@@ -20,11 +19,10 @@ use std::fmt::Write as _;
 
 pub use blocks::{Fence, Fences, begins_item, front_matter, headings, plain_heading};
 pub use code::{code_ranges, ends_all_blocks, markup};
-pub use figures::{counted, duration};
+pub use figures::{duration, plural, sparkline};
 pub use letters::LetterCounts;
 pub use naming::{extension, spaced, stem, without_extension};
 pub use near::nearest;
-pub use sparkline::sparkline;
 pub use trouble::Trouble;
 
 use invisible::{CharTreatment, stays_behind, treatment_of};
@@ -234,7 +232,7 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
-/// With `…` for its last character.
+/// Replaces the last character by `…`.
 fn cut(mut line: String) -> String {
     line.pop();
     line.push('…');

@@ -17,7 +17,6 @@ mod audit;
 mod background;
 mod borders;
 mod cells;
-mod citation_ink;
 mod code_cache;
 mod commands;
 mod compare;
@@ -35,7 +34,6 @@ mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
 mod glyphs;
-mod growing_answer;
 mod indexing;
 mod ink;
 mod key_contexts;
@@ -48,7 +46,6 @@ mod markdown;
 mod matching;
 mod menu;
 mod message;
-mod mistake;
 mod model;
 mod model_list;
 mod models;
@@ -164,7 +161,7 @@ pub async fn replay(
 }
 
 fn screen_of(setup: Setup) -> Result<Screen, TuiError> {
-    Screen::on(setup, TerminalLooks::of_environment())
+    Screen::on_terminal(setup, TerminalLooks::of_environment())
 }
 
 async fn show(

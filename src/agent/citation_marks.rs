@@ -10,7 +10,7 @@ use regex::Regex;
 
 /// A form in which models cite.
 struct Form {
-    /// As it is written, brackets included.
+    /// An example of the mark, brackets included.
     #[cfg_attr(not(test), expect(dead_code, reason = "for people and a test"))]
     example: &'static str,
     /// What is between the brackets; the numbers are in the group.
@@ -136,7 +136,7 @@ impl Citable {
             _ => {
                 let (numbers, always) = formed_numbers(inside.trim()).or_else(|| {
                     let is_wiki_link = text[..start].ends_with(['[', '!']);
-                    let named = (!is_wiki_link).then(|| self.named(inside.trim()))?;
+                    let named = (!is_wiki_link).then(|| self.items_of_files(inside.trim()))?;
                     Some((named?, false))
                 })?;
                 (numbers, false, always)
@@ -200,7 +200,7 @@ impl Citable {
     }
 
     /// The items whose files are named, the first of each; nothing where a name is no file's, or several files'.
-    fn named(&self, inside: &str) -> Option<Vec<usize>> {
+    fn items_of_files(&self, inside: &str) -> Option<Vec<usize>> {
         let parts = inside.split([',', ';', '，', '；', '、']);
         parts.map(|part| self.item_of(part.trim())).collect()
     }

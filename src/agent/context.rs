@@ -23,7 +23,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// By a panic.
+    /// The stop after a node or a tool panicked.
     pub(super) fn broken() -> Self {
         let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
         Self::Failed(line.to_owned())

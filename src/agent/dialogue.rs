@@ -23,21 +23,21 @@ struct Utterance {
 
 impl Dialogue {
     /// One in which nothing was said yet.
-    pub fn of(session: impl Into<String>) -> Self {
+    pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
             turns: Vec::new(),
         }
     }
 
-    /// Its id.
+    /// Id of the session.
     pub fn session(&self) -> &str {
         &self.session
     }
 
     /// What the next question knows, oldest first. One that is asked once more knows what it knew
     /// before, so that two routes answer the same.
-    pub fn before(&self, retry_of: Option<&RunId>) -> Vec<Turn> {
+    pub fn turns_before(&self, retry_of: Option<&RunId>) -> Vec<Turn> {
         let end = retry_of.map_or(self.turns.len(), |first| self.place_of(first));
         self.turns[..end]
             .iter()
@@ -115,17 +115,18 @@ mod tests {
 
     #[test]
     fn a_retry_knows_what_the_question_knew_and_its_answer_takes_the_place_of_the_first() {
-        let mut dialogue = Dialogue::of("s");
+        let mut dialogue = Dialogue::new("s");
         dialogue.remember(run(1), None, "a?".to_owned(), "one [1].");
         dialogue.remember(run(3), None, "c?".to_owned(), "three");
-        let known = |dialogue: &Dialogue, first| questions(&dialogue.before(Some(&run(first))));
+        let known =
+            |dialogue: &Dialogue, first| questions(&dialogue.turns_before(Some(&run(first))));
         assert!(known(&dialogue, 1).is_empty());
         // The second question failed, and stood between the two.
         assert_eq!(known(&dialogue, 2), ["a? one."]);
         dialogue.remember(run(4), Some(run(1)), "a?".to_owned(), "another");
         dialogue.remember(run(5), Some(run(2)), "b?".to_owned(), "two");
         assert_eq!(
-            questions(&dialogue.before(None)),
+            questions(&dialogue.turns_before(None)),
             ["a? another", "b? two", "c? three"]
         );
         assert_eq!(known(&dialogue, 3), ["a? another", "b? two"]);

@@ -7,7 +7,6 @@ mod calls;
 mod stop;
 mod tools;
 mod waiting;
-mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,11 +22,10 @@ use crate::domain::{
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
 
-pub use calls::{CallLog, ModelCall};
+pub use calls::{CallLog, ModelCall, WaitSink};
 pub use stop::{Caller, blocking};
-pub use tools::{Narrowed, ToolDescriptor, ToolError, Toolbox};
+pub use tools::{NarrowedTools, ToolDescriptor, ToolError, Toolbox};
 pub use waiting::CallWaits;
-pub use waits::WaitSink;
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";
@@ -61,7 +59,7 @@ pub trait Reasoner: Send + Sync {
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError>;
 
     /// R11: which tools to call; never an answer.
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError>;
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError>;
 
     /// R17: one number for each item of `job.context`, in its order.
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError>;
@@ -88,7 +86,7 @@ pub trait Reasoner: Send + Sync {
 /// Which engine and which model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Endpoint or embedded.
+    /// Whether a chat endpoint or the embedded engine thinks.
     pub mode: Mode,
     /// The model's name.
     pub model: String,
@@ -120,7 +118,7 @@ pub struct AnalyzeJob<'a> {
     pub history: &'a [Turn],
     /// The route the user chose: the plan should be made for it.
     pub forced: Option<Complexity>,
-    /// On re-entry after RE_RETRIEVE: the calls that led nowhere (R6). Empty the first time.
+    /// Calls that found nothing before the search was repeated; empty in the first round.
     pub failed: &'a [ToolRecord],
 }
 
@@ -166,7 +164,7 @@ pub struct PlanJob<'a> {
 
 /// What `plan` decided.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Planned {
+pub struct PlannedCalls {
     /// The calls, most promising first. The agent drops repeated ones.
     pub calls: Vec<ToolCall>,
     /// What it cost.
@@ -250,9 +248,9 @@ pub struct Synthesis {
 /// A warning that goes into the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caveat {
-    /// For programs.
+    /// A stable code for programs.
     pub code: &'static str,
-    /// For people, one line.
+    /// The message for people, one line.
     pub message: String,
 }
 
@@ -412,7 +410,7 @@ pub trait EmbeddingChoice: Send + Sync {
     /// Uses that one from now on.
     fn choose(&self, languages: Languages);
 
-    /// That one, whichever is used.
+    /// Returns the embedder for these languages; an engine with a single model returns it for all.
     fn embedder_for(&self, languages: Languages) -> Arc<dyn Embedder>;
 }
 
@@ -430,7 +428,7 @@ pub struct TokensWanted {
 pub struct TokenVectors {
     /// Their numbers in the vocabulary.
     pub tokens: Vec<i32>,
-    /// As many, all of one length.
+    /// One vector for each text, all of the same length.
     pub vectors: Vec<Vec<f32>>,
 }
 
@@ -459,8 +457,8 @@ impl EmbedError {
 /// The ports of one agent.
 #[derive(Clone)]
 pub struct Ports {
-    /// Thinks.
+    /// The reasoner that analyses, plans, grades and answers.
     pub reasoner: Arc<dyn Reasoner>,
-    /// Looks up.
+    /// The retrieval tools.
     pub tools: Arc<dyn Toolbox>,
 }

@@ -15,7 +15,7 @@ use crate::protocol::{Event, EventBody, RunId};
 use super::context::{Run, RunWaits, Stop, guard, milliseconds};
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{CallLog, Narrowed, Ports, WaitSink};
+use super::ports::{CallLog, NarrowedTools, Ports, WaitSink};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -43,7 +43,7 @@ pub struct RunRequest {
     /// Where it is reported what is waited for before the run begins.
     pub waits: Option<WaitSink>,
     /// What it names to be kept within, where that was found out before.
-    pub narrowed: Option<Narrowed>,
+    pub narrowed: Option<NarrowedTools>,
 }
 
 impl Agent {
@@ -72,7 +72,7 @@ impl Agent {
         let retry_of = request.retry_of;
         let narrowed = match request.narrowed {
             Some(narrowed) => Ok(Some(narrowed)),
-            None => self.narrowed(&request.query, &cancel).await,
+            None => self.narrow_tools(&request.query, &cancel).await,
         };
         let (narrowed, naming_error) = match narrowed {
             Ok(narrowed) => (narrowed, None),
@@ -132,12 +132,12 @@ impl Agent {
         run.finish(stopped, started).await
     }
 
-    async fn narrowed(
+    async fn narrow_tools(
         &self,
         question: &str,
         cancel: &CancellationToken,
-    ) -> Result<Option<Narrowed>, Stop> {
-        let found = AssertUnwindSafe(self.ports.tools.narrowed(question)).catch_unwind();
+    ) -> Result<Option<NarrowedTools>, Stop> {
+        let found = AssertUnwindSafe(self.ports.tools.narrow(question)).catch_unwind();
         let found = guard(cancel, found).await?;
         let found = found.map_err(|_| Stop::broken())?;
         found.map_err(|error| Stop::Failed(error.to_string()))

@@ -12,7 +12,7 @@ pub struct AgentState {
     pub asked: String,
     /// The same without what only says where to look.
     pub query: String,
-    /// That as the reasoner read it.
+    /// The question as the reasoner parsed it.
     pub question: Question,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,

@@ -10,7 +10,7 @@ use crate::protocol::{Command, Event, RunId};
 
 use super::current_reasoner::CurrentReasoner;
 use super::dialogue::{CurrentDialogue, Dialogue};
-use super::ports::{Narrowed, WaitSink};
+use super::ports::{NarrowedTools, WaitSink};
 use super::run::{Agent, RunRequest};
 
 /// A command, and the documents that its question is kept within.
@@ -19,7 +19,7 @@ pub struct ScopedCommand {
     /// The command.
     pub command: Command,
     /// What its question names to be kept within; without it the runs find that out.
-    pub narrowed: Option<Narrowed>,
+    pub narrowed: Option<NarrowedTools>,
 }
 
 impl From<Command> for ScopedCommand {
@@ -51,7 +51,7 @@ impl Worker {
         waits: WaitSink,
     ) -> Self {
         let dialogue = CurrentDialogue::default();
-        dialogue.replace(Dialogue::of(&agent.session));
+        dialogue.replace(Dialogue::new(&agent.session));
         Self {
             reasoner: CurrentReasoner::new(agent.ports.reasoner.clone()),
             agent,
@@ -82,14 +82,18 @@ impl Worker {
                     route,
                     retry_of,
                 } => {
-                    let run = self.prepare((query, narrowed), route, retry_of);
+                    let run = self.prepare(query, narrowed, route, retry_of);
                     self.answer(vec![run]).await;
                 }
                 Command::Race { query } => {
-                    let asked = (query, narrowed);
-                    let short = self.prepare(asked.clone(), Some(Complexity::Simple), None);
+                    let short = self.prepare(
+                        query.clone(),
+                        narrowed.clone(),
+                        Some(Complexity::Simple),
+                        None,
+                    );
                     let first = Some(short.id.clone());
-                    let whole = self.prepare(asked, Some(Complexity::Complex), first);
+                    let whole = self.prepare(query, narrowed, Some(Complexity::Complex), first);
                     self.answer(vec![short, whole]).await;
                 }
                 Command::Forget => self.dialogue.lock().clear(),
@@ -109,12 +113,13 @@ impl Worker {
 
     fn prepare(
         &self,
-        (query, narrowed): (String, Option<Narrowed>),
+        query: String,
+        narrowed: Option<NarrowedTools>,
         route: Option<Complexity>,
         retry_of: Option<RunId>,
-    ) -> Prepared {
-        let history = self.dialogue.lock().before(retry_of.as_ref());
-        Prepared {
+    ) -> PreparedRun {
+        let history = self.dialogue.lock().turns_before(retry_of.as_ref());
+        PreparedRun {
             id: RunId::generate(),
             request: RunRequest {
                 query,
@@ -128,14 +133,14 @@ impl Worker {
     }
 
     /// Makes the runs, all at the same time; stopping stops them all.
-    async fn answer(&mut self, prepared: Vec<Prepared>) {
+    async fn answer(&mut self, prepared: Vec<PreparedRun>) {
         let cancel = CancellationToken::new();
         self.dialogue
             .lock()
             .session()
             .clone_into(&mut self.agent.session);
         self.agent.ports.reasoner = self.reasoner.get();
-        let runs = prepared.into_iter().map(|Prepared { id, request }| {
+        let runs = prepared.into_iter().map(|PreparedRun { id, request }| {
             let asked = without_mentions(&request.query);
             let retry_of = request.retry_of.clone();
             let run =
@@ -188,7 +193,7 @@ impl Worker {
 }
 
 /// A run that is about to begin.
-struct Prepared {
+struct PreparedRun {
     id: RunId,
     request: RunRequest,
 }

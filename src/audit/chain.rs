@@ -41,7 +41,7 @@ pub(super) struct Head {
     pub(super) removed: Option<LogPart>,
     /// Lines of the log itself.
     pub(super) lines: u64,
-    /// Their bytes.
+    /// Length of these lines in bytes.
     pub(super) bytes: u64,
     /// The hash of the last of them; where there are none, of the last line put aside.
     #[serde(with = "hex")]
@@ -54,7 +54,7 @@ pub(super) struct Head {
 /// A part that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogPart {
-    /// Its file's name.
+    /// Name of its file.
     pub(super) name: String,
     /// How many lines it had.
     pub(super) lines: u64,
@@ -64,7 +64,7 @@ pub(super) struct LogPart {
 }
 
 impl Head {
-    /// Of a log of which nothing is known but the lines that are found.
+    /// The chain of a log of which only the lines themselves are known, no notes about them.
     pub(super) fn of_lines_found() -> Self {
         Self {
             parts: Vec::new(),
@@ -206,16 +206,11 @@ fn read_at(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
 pub(super) mod hex {
     use super::{Deserialize, Deserializer, Hash, Serializer};
 
-    pub(in crate::audit) fn serialize<S: Serializer>(
-        hash: &Hash,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(hash.to_hex().as_str())
     }
 
-    pub(in crate::audit) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Hash, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
         let text = String::deserialize(from)?;
         Hash::from_hex(text).map_err(serde::de::Error::custom)
     }

@@ -1,12 +1,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// What the chain came to.
+/// The result of verifying a log's chain of hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verified {
+pub struct LogVerification {
     /// Lines of all parts.
     pub lines: u64,
-    /// Files.
+    /// Number of files.
     pub parts: usize,
     /// Lines before the chain begins, as older versions wrote them.
     pub unchained: u64,
@@ -21,10 +21,10 @@ pub struct Verified {
     /// The first place where the log is not as it was written.
     pub broken: Option<Break>,
     /// Where lines may have been removed unseen.
-    pub unwitnessed: Option<Unwitnessed>,
+    pub unwitnessed: Option<UnwitnessedEnd>,
 }
 
-impl Verified {
+impl LogVerification {
     /// The first line that refers to the one before it, counted over all parts from 1; `None`
     /// where there is none.
     pub fn chained_from(&self) -> Option<u64> {
@@ -74,7 +74,7 @@ pub enum How {
 /// Where the file that notes the end of the log, its head, was missing: lines that were removed from
 /// the end then are missed by nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unwitnessed {
+pub enum UnwitnessedEnd {
     /// It is missing now.
     End {
         /// The file.
@@ -89,7 +89,7 @@ pub enum Unwitnessed {
     },
 }
 
-impl fmt::Display for Unwitnessed {
+impl fmt::Display for UnwitnessedEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::End { head } => write!(

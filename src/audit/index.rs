@@ -24,7 +24,7 @@ use super::parts;
 use super::read::ReadError;
 use super::stretch::Stretch;
 
-/// Of another form, it is made again.
+/// The version of the index file; a file of another version is rebuilt.
 const VERSION: u32 = 2;
 /// A shorter log is read as a whole; an index that lags behind by less is not written anew.
 const WORTH_IT: u64 = 1 << 20;
@@ -68,12 +68,12 @@ struct KnownPart {
 
 impl LogIndex {
     /// Reads what is kept, and of the log only what is not in it.
-    pub(super) fn of(log: &Path) -> Result<Self, ReadError> {
-        Self::of_unless(log, &AtomicBool::new(false))
+    pub(super) fn read(log: &Path) -> Result<Self, ReadError> {
+        Self::read_unless(log, &AtomicBool::new(false))
     }
 
-    /// [`LogIndex::of`], given up as soon as `stop` says so.
-    pub(super) fn of_unless(log: &Path, stop: &AtomicBool) -> Result<Self, ReadError> {
+    /// [`LogIndex::read`], given up as soon as `stop` says so.
+    pub(super) fn read_unless(log: &Path, stop: &AtomicBool) -> Result<Self, ReadError> {
         let paths = parts::existing(log);
         let mut opened = Vec::new();
         let mut length = 0;
@@ -170,7 +170,7 @@ impl LogIndex {
                 runs.push((begun, stretch.figures.clone()));
             }
         }
-        RunHistory::of(&runs)
+        RunHistory::from_runs(&runs)
     }
 
     /// The runs of all parts, one after the other.
@@ -252,7 +252,7 @@ impl OpenPart {
         let finders: Vec<_> = words.iter().map(memchr::memmem::Finder::new).collect();
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(begun))?;
-        let mut lines = Lines::of(file);
+        let mut lines = Lines::new(file);
         let mut at = begun;
         while !stop.load(Ordering::Relaxed)
             && let Some(line) = lines.next_line()?
@@ -303,7 +303,7 @@ impl OpenPart {
             }
             let mut file = self.file.try_clone().map_err(failed)?;
             file.seek(SeekFrom::Start(at)).map_err(failed)?;
-            let mut lines = Lines::of(file);
+            let mut lines = Lines::new(file);
             while at < range.end
                 && let Some(line) = lines.next_line().map_err(failed)?
             {
@@ -366,6 +366,11 @@ fn identity(file: &File) -> (u64, u64) {
 #[cfg(not(unix))]
 fn identity(_: &File) -> (u64, u64) {
     (0, 0)
+}
+
+/// What all runs of the log came to, given up with [`ReadError::Stopped`] as soon as `stop` says so.
+pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
+    Ok(LogIndex::read_unless(log, stop)?.history())
 }
 
 #[cfg(test)]
@@ -446,7 +451,7 @@ mod tests {
     }
 
     fn check(log: &Path, count: usize) -> LogIndex {
-        let index = LogIndex::of(log).unwrap();
+        let index = LogIndex::read(log).unwrap();
         assert_eq!(index.runs.len(), count);
         assert_eq!(index.runs, read_whole(log));
         assert_eq!(index.history(), count_whole(log));
@@ -467,7 +472,7 @@ mod tests {
         })
         .unwrap();
         let runs: Vec<_> = runs.into_iter().map(|(_, begun, of)| (begun, of)).collect();
-        RunHistory::of(&runs)
+        RunHistory::from_runs(&runs)
     }
 
     /// A long log of ours, and how much of it was read to list it.
@@ -609,7 +614,7 @@ mod tests {
     fn ui_stats_stop_where_no_one_waits_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let log = long_log(dir.path());
-        let stopped = LogIndex::of_unless(&log, &AtomicBool::new(true));
+        let stopped = LogIndex::read_unless(&log, &AtomicBool::new(true));
         assert!(matches!(stopped, Err(ReadError::Stopped)));
         assert!(!path(&log).exists());
         check(&log, 400);

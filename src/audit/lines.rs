@@ -28,7 +28,7 @@ pub(super) struct LogLine<'a> {
 }
 
 impl Lines {
-    pub(super) fn of(file: File) -> Self {
+    pub(super) fn new(file: File) -> Self {
         Self {
             reader: BufReader::with_capacity(AT_ONCE, file),
             kept: Vec::new(),
@@ -39,7 +39,7 @@ impl Lines {
     pub(super) fn with_hashes(file: File) -> Self {
         Self {
             hasher: Some(Hasher::new()),
-            ..Self::of(file)
+            ..Self::new(file)
         }
     }
 

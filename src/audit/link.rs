@@ -11,11 +11,11 @@ use super::lines::LogLine;
 pub(super) struct ChainLink {
     pub(super) part: usize,
     pub(super) number: u64,
-    /// Without the line feed.
+    /// Length of the line in bytes, without its line feed.
     pub(super) bytes: u64,
     pub(super) hash: Hash,
     pub(super) prev: Option<Hash>,
-    pub(super) noted: Option<Noted>,
+    pub(super) noted: Option<EarlierLines>,
     pub(super) kind: LineKind,
     pub(super) is_ended: bool,
     pub(super) run: String,
@@ -25,7 +25,7 @@ pub(super) struct ChainLink {
 /// What a line says where the log was not found as it had been noted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Noted {
+pub(super) enum EarlierLines {
     /// Nothing was, although lines were chained: the head was missing.
     Nothing,
     /// So many lines; the last of them, to which the line refers, was not where it had been.
@@ -37,7 +37,7 @@ pub(super) enum LineKind {
     Event,
     /// The beginning of one, as a crash leaves it.
     Torn,
-    /// None of ours.
+    /// A line that this program did not write.
     Foreign,
 }
 
@@ -49,7 +49,7 @@ impl ChainLink {
             #[serde(borrow)]
             prev: Option<Cow<'a, str>>,
             #[serde(default)]
-            noted: Option<Noted>,
+            noted: Option<EarlierLines>,
             #[serde(borrow)]
             run: Cow<'a, str>,
             seq: u64,

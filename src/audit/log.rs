@@ -15,12 +15,11 @@ use crate::text::{Trouble, escape_json};
 
 use super::Mask;
 use super::chain::{FileEnd, Head};
-use super::destination::Destination;
 use super::file::open_log;
-use super::link::Noted;
+use super::link::EarlierLines;
 use super::parts;
-use super::recover::{Interrupted, interrupted_runs};
-use super::rotate::{keep_within, put_aside};
+use super::recover::{InterruptedRun, interrupted_runs};
+use super::rotate::{Destination, keep_within, put_aside};
 use super::session::Session;
 use super::tail::{Tail, is_chained, take_over};
 
@@ -62,7 +61,7 @@ enum HeadState {
 pub struct AuditError {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -82,7 +81,7 @@ impl AuditLog {
     pub fn begin_session(
         to: &Destination,
         mask: Mask,
-    ) -> Result<(Session, Vec<Interrupted>), AuditError> {
+    ) -> Result<(Session, Vec<InterruptedRun>), AuditError> {
         let path = &to.path;
         let failed = |source| AuditError {
             path: path.clone(),
@@ -265,11 +264,11 @@ impl AuditLog {
             return Ok((tail, HeadState::MayBeMade));
         };
         let mut tail = match self.end {
-            Some(end) if end.bytes == length => Tail::at(end),
-            _ => Tail::behind(&self.file, known)?,
+            Some(end) if end.bytes == length => Tail::at_end(end),
+            _ => Tail::read_after(&self.file, known)?,
         };
         if self.head == HeadState::Missing {
-            tail.noted.get_or_insert(Noted::Nothing);
+            tail.noted.get_or_insert(EarlierLines::Nothing);
         }
         let head = match tail.noted {
             Some(_) => HeadState::MayBeMade,

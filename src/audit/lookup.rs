@@ -28,8 +28,8 @@ pub struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     /// Reads which runs there are.
-    pub fn of(log: &'a Path) -> Result<Self, ReadError> {
-        let index = LogIndex::of(log)?;
+    pub fn open(log: &'a Path) -> Result<Self, ReadError> {
+        let index = LogIndex::read(log)?;
         Ok(Self { log, index })
     }
 
@@ -142,7 +142,7 @@ impl<'a> Lookup<'a> {
         self.short_names().get(session).map(|&name| name.to_owned())
     }
 
-    /// As much of each id, of runs and of sessions, as tells it from all others.
+    /// Returns the shortest ending of each run's and session's id that tells it from all others.
     ///
     /// It is the end: an id begins with the time, which the next ones share, and ends with what
     /// chance gave it.
@@ -243,7 +243,7 @@ impl<'a> Lookup<'a> {
 
 /// The events of one run, in order, from all parts of the log; see [`Lookup`] for its name.
 pub fn events_of_run(log: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
-    let lookup = Lookup::of(log)?;
+    let lookup = Lookup::open(log)?;
     lookup.events(&[lookup.run(run)?])
 }
 

@@ -117,7 +117,7 @@ impl Mask {
                     if is_of_the_format(name, field) {
                         continue;
                     }
-                    self.named(name, field, found);
+                    self.mask_named_field(name, field, found);
                     self.masked(field, found);
                 }
             }
@@ -126,7 +126,7 @@ impl Mask {
     }
 
     /// A field's name can be what makes its value a secret: `{"password": …}`.
-    fn named(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
+    fn mask_named_field(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
         let Value::String(text) = field else { return };
         // Of a name in other letters the rules decide, which know more of them as the same.
         let has_none = |words: &AhoCorasick| name.is_ascii() && !words.is_match(name);

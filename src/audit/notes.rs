@@ -40,7 +40,7 @@ impl SessionNotes {
         let bytes = match read.and_then(|file| files::read_all(&file, LARGEST)) {
             Ok(bytes) => bytes,
             Err(error) if error.is_missing() => return Ok(Self::default()),
-            Err(error) => return Err(named(&path(log), &error)),
+            Err(error) => return Err(error_with_path(&path(log), &error)),
         };
         serde_json::from_slice(&bytes)
             .map_err(|error| io::Error::other(format!("{}: {error}", path(log).display())))
@@ -94,7 +94,7 @@ fn path(log: &Path) -> PathBuf {
     log.with_file_name(name)
 }
 
-fn named(path: &Path, error: &Unreadable) -> io::Error {
+fn error_with_path(path: &Path, error: &Unreadable) -> io::Error {
     io::Error::other(format!("{} cannot be read: {error}", path.display()))
 }
 

@@ -14,9 +14,9 @@ pub enum ReadError {
     /// The file.
     #[error("the audit log {} cannot be read: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the log.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// Nothing has that name.
@@ -29,7 +29,7 @@ pub enum ReadError {
         path: PathBuf,
         /// What was looked for.
         kind: &'static str,
-        /// As asked for.
+        /// The name as it was asked for.
         name: String,
     },
     /// Several have that name.
@@ -40,7 +40,7 @@ pub enum ReadError {
     Ambiguous {
         /// The log.
         path: PathBuf,
-        /// As asked for.
+        /// The name as it was asked for.
         name: String,
         /// How many match.
         count: usize,
@@ -97,7 +97,7 @@ pub(super) fn for_each_line(
             Err(error) if error.is_missing() && parts.len() > 1 => continue,
             Err(error) => return Err(failed(error.into())),
         };
-        let mut lines = Lines::of(file);
+        let mut lines = Lines::new(file);
         while let Some(line) = lines.next_line().map_err(failed)? {
             if let Some(bytes) = line.bytes {
                 each(bytes);

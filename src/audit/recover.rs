@@ -12,8 +12,8 @@ use super::session::Session;
 
 /// A run that was cut short.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interrupted {
-    /// Which.
+pub struct InterruptedRun {
+    /// The run that was interrupted.
     pub run: RunId,
     /// What had been asked.
     pub query: String,
@@ -27,7 +27,7 @@ pub struct Interrupted {
 pub(super) fn interrupted_runs(
     path: &Path,
     parts: &[PathBuf],
-) -> Result<Vec<(Interrupted, Event)>, ReadError> {
+) -> Result<Vec<(InterruptedRun, Event)>, ReadError> {
     let mut open = BTreeMap::new();
     for_each_event(
         parts,
@@ -56,7 +56,7 @@ pub(super) fn interrupted_runs(
     let ends = courses.filter_map(|(run, course)| {
         let end = course.end(&run);
         let (_, query) = open.remove(&run)?;
-        Some((Interrupted { run, query }, end))
+        Some((InterruptedRun { run, query }, end))
     });
     Ok(ends.collect())
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::files::{open_unlinked, sync_dir};
 
 use super::chain::{Head, LogPart, line_before};
-use super::destination::Destination;
 use super::file::refuse_foreign;
 use super::parts;
 use super::tail::Tail;
@@ -23,7 +22,7 @@ pub(super) fn put_aside(file: &File, to: &Destination, head: &mut Head) -> io::R
         return Ok(false);
     }
     let path = &to.path;
-    head.advance(file, Tail::behind(file, head.mark())?.end)?;
+    head.advance(file, Tail::read_after(file, head.mark())?.end)?;
     // A process that starts after a kill between the two finds the chain's end here.
     head.write(path)?;
     let part = parts::next_name(path);
@@ -81,4 +80,15 @@ pub(super) fn keep_within(to: &Destination, head: &mut Head) -> io::Result<()> {
 fn name(path: &std::path::Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// Which file, and how much of it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The log.
+    pub path: PathBuf,
+    /// Together with the parts that were put aside it holds about so much.
+    pub keep_bytes: u64,
+    /// Whether it holds what was sent to a model and what came back.
+    pub prompts: bool,
 }

@@ -7,7 +7,7 @@ use crate::protocol::{Event, EventBody, Mode, RunEnd, RunFigures, RunId, RunSumm
 /// counted of it there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stretch {
-    /// Which run.
+    /// The run.
     pub(super) run: RunId,
     /// Where its first line begins.
     pub(super) from: u64,
@@ -83,7 +83,7 @@ impl Stretch {
                 confidence_level, ..
             } => self.level = *confidence_level,
             EventBody::RunFinished { .. } => {
-                self.ended = RunEnd::of(&event.body).map(|end| {
+                self.ended = RunEnd::from_body(&event.body).map(|end| {
                     StretchEnd(
                         to,
                         end.route,

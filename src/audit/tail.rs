@@ -15,7 +15,7 @@ use crate::files::open_unlinked;
 
 use super::chain::{BEGINNING, FileEnd, Head, line_before, line_feeds};
 use super::lines::Lines;
-use super::link::{ChainLink, Noted};
+use super::link::{ChainLink, EarlierLines};
 use super::parts;
 
 /// The end of the log, as the next line finds it.
@@ -26,12 +26,12 @@ pub(super) struct Tail {
     /// Whether a line feed ends it.
     pub(super) is_ended: bool,
     /// What the next line has to say of what was noted.
-    pub(super) noted: Option<Noted>,
+    pub(super) noted: Option<EarlierLines>,
 }
 
 impl Tail {
     /// The tail of a log that ends with what was written last.
-    pub(super) fn at(end: FileEnd) -> Self {
+    pub(super) fn at_end(end: FileEnd) -> Self {
         Self {
             end,
             is_ended: true,
@@ -40,7 +40,7 @@ impl Tail {
     }
 
     /// The tail of a log of which `known` was noted last.
-    pub(super) fn behind(file: &File, known: FileEnd) -> io::Result<Self> {
+    pub(super) fn read_after(file: &File, known: FileEnd) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         if !known.holds(file)? {
             let is_ended = bytes == 0 || line_before(file, bytes)?.1;
@@ -49,10 +49,10 @@ impl Tail {
             return Ok(Self {
                 end: FileEnd { bytes, last, lines },
                 is_ended,
-                noted: Some(Noted::Lines(known.lines)),
+                noted: Some(EarlierLines::Lines(known.lines)),
             });
         }
-        let mut tail = Self::at(FileEnd { bytes, ..known });
+        let mut tail = Self::at_end(FileEnd { bytes, ..known });
         for_each_link(file, known.bytes, |link| {
             tail.end.lines += 1;
             tail.is_ended = link.is_ended;
@@ -72,7 +72,7 @@ impl Tail {
                 lines: 0,
             },
             is_ended: true,
-            noted: is_chained(log)?.then_some(Noted::Nothing),
+            noted: is_chained(log)?.then_some(EarlierLines::Nothing),
         };
         for_each_link(file, 0, |link| {
             tail.end.lines += 1;

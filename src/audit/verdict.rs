@@ -13,7 +13,7 @@ use crate::files::open_unlinked;
 use super::chain::Head;
 use super::findings::How;
 use super::lines::Lines;
-use super::link::{ChainLink, LineKind, Noted};
+use super::link::{ChainLink, EarlierLines, LineKind};
 
 /// A part, and a line in it from 1.
 type FilePosition = (usize, u64);
@@ -108,7 +108,7 @@ impl Doubt<'_> {
         if self.link.number > lines {
             return Some(((here.0, lines), How::Changed));
         }
-        if self.link.noted == Some(Noted::Lines(lines)) {
+        if self.link.noted == Some(EarlierLines::Lines(lines)) {
             return Some((here, How::Removed));
         }
         (self.link.number == lines && self.next.is_none()).then_some((here, How::Changed))
@@ -201,7 +201,7 @@ impl Doubt<'_> {
         found.is_noted_before |= link.part == self.link.part && link.noted.is_some();
     }
 
-    /// From the line itself on.
+    /// Looks for the place of a line in the log, from the line itself on.
     fn look_behind(&self, link: &ChainLink, found: &mut Elsewhere) {
         let place = link.place();
         let is_itself = place == self.link.place();
@@ -218,7 +218,7 @@ impl Doubt<'_> {
             found.repeated_at.get_or_insert(place);
         }
         // A line that says how many there were is nearer than the head, which was made later.
-        if let (Some(Noted::Lines(lines)), Some(last)) = (link.noted, link.prev)
+        if let (Some(EarlierLines::Lines(lines)), Some(last)) = (link.noted, link.prev)
             && link.part == self.link.part
         {
             found.noted.get_or_insert((lines, last));

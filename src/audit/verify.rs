@@ -10,15 +10,15 @@ use crate::files::{open_unlinked, refuse_link};
 
 use super::chain::{BEGINNING, Head};
 use super::file::refuse_foreign;
-use super::findings::{Break, How, Unwitnessed, Verified};
+use super::findings::{Break, How, LogVerification, UnwitnessedEnd};
 use super::lines::{Lines, LogLine};
-use super::link::{ChainLink, LineKind, Noted};
+use super::link::{ChainLink, EarlierLines, LineKind};
 use super::parts;
 use super::read::ReadError;
 use super::verdict::Doubt;
 
 /// Follows the chain through all parts of the log. Where there is no log at all, no part is found.
-pub fn verify(log: &Path) -> Result<Verified, ReadError> {
+pub fn verify(log: &Path) -> Result<LogVerification, ReadError> {
     // Read first: what is written meanwhile comes behind what it notes.
     let head = Head::read(log);
     let removed = head.as_ref().and_then(|head| head.removed.as_ref());
@@ -71,12 +71,12 @@ pub fn look_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 
 struct ChainCheck<'a> {
     head: Option<Head>,
-    found: Verified,
+    found: LogVerification,
     /// All parts, oldest first, the log itself last.
     paths: &'a [PathBuf],
-    /// Which of them is read.
+    /// Index of the part that is being read.
     part: usize,
-    /// Lines of each.
+    /// Number of lines of each part read so far.
     counts: Vec<u64>,
     /// The last line that goes on from the one before it.
     last: Option<ChainLink>,
@@ -89,9 +89,9 @@ struct ChainCheck<'a> {
 
 impl<'a> ChainCheck<'a> {
     fn new(head: Option<Head>, paths: &'a [PathBuf]) -> Self {
-        let found = Verified {
+        let found = LogVerification {
             has_head: head.is_some(),
-            ..Verified::default()
+            ..LogVerification::default()
         };
         Self {
             head,
@@ -184,8 +184,8 @@ impl<'a> ChainCheck<'a> {
         {
             self.noted_at = Some(link.place());
         }
-        if link.noted == Some(Noted::Nothing) {
-            self.found.unwitnessed.get_or_insert(Unwitnessed::Line {
+        if link.noted == Some(EarlierLines::Nothing) {
+            self.found.unwitnessed.get_or_insert(UnwitnessedEnd::Line {
                 part: self.paths[link.part].clone(),
                 line: link.number,
             });
@@ -228,7 +228,7 @@ impl<'a> ChainCheck<'a> {
         self.found.broken.get_or_insert(Break { part, line, how });
     }
 
-    fn finish(mut self, log: &Path) -> Verified {
+    fn finish(mut self, log: &Path) -> LogVerification {
         if let Some(doubtful) = self.doubtful.take() {
             self.judge(doubtful, None);
         }
@@ -241,7 +241,7 @@ impl<'a> ChainCheck<'a> {
         }
         if self.head.is_none() && self.is_chained {
             let head = Head::path(log);
-            let end = Unwitnessed::End { head };
+            let end = UnwitnessedEnd::End { head };
             self.found.unwitnessed.get_or_insert(end);
         }
         self.found.last = self.last.map(|last| last.hash.to_hex().to_string());

@@ -10,7 +10,7 @@ use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Confidence, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, RunRequest};
 use crate::protocol::{EventBody, Mode, RunEnd};
-use crate::text::{counted, sanitize};
+use crate::text::{plural, sanitize};
 
 /// A question longer than this is a document.
 const LONGEST_QUESTION: usize = 64 << 10;
@@ -194,7 +194,7 @@ fn footer(
     citations: &[Citation],
     warnings: usize,
 ) -> String {
-    let Some(end) = RunEnd::of(end).filter(|end| end.outcome.is_complete()) else {
+    let Some(end) = RunEnd::from_body(end).filter(|end| end.outcome.is_complete()) else {
         return String::new();
     };
     let mut text = String::new();
@@ -217,11 +217,11 @@ fn footer(
     let about = if end.spent.estimated { "~" } else { "" };
     let tokens = match end.tokens() {
         0 => String::new(),
-        tokens => format!(" · {about}{}", counted(tokens as usize, "token")),
+        tokens => format!(" · {about}{}", plural(tokens as usize, "token")),
     };
     let warnings = match warnings {
         0 => String::new(),
-        warnings => format!(" · {}", counted(warnings, "warning")),
+        warnings => format!(" · {}", plural(warnings, "warning")),
     };
     let cost = match (end.spent.cost_usd, mode) {
         (Some(cost), _) => format!(" · {about}{}", dollars(cost)),

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::output::{CommandFailure, print_text};
-use crate::audit::{Verified, verify};
+use crate::audit::{LogVerification, verify};
 use crate::config::Settings;
-use crate::text::counted;
+use crate::text::plural;
 
 /// Arguments of `audit`.
 #[derive(Debug, Args)]
@@ -47,8 +47,8 @@ pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), CommandFailu
 }
 
 /// What holds, and what cannot be known.
-fn summary(found: &Verified) -> String {
-    let lines = counted(found.lines as usize, "line");
+fn summary(found: &LogVerification) -> String {
+    let lines = plural(found.lines as usize, "line");
     let mut text = match found.parts {
         0 | 1 => lines,
         parts => format!("{lines} in {parts} parts"),
@@ -60,7 +60,7 @@ fn summary(found: &Verified) -> String {
         Some(first) => format!(", the chain holds from line {first} on; those before have none"),
     });
     if found.unreadable > 0 {
-        let cut = counted(found.unreadable as usize, "line");
+        let cut = plural(found.unreadable as usize, "line");
         text.push_str(&format!("; {cut} cut short or too long to be read"));
     }
     if let Some(last) = &found.last {

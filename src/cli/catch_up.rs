@@ -11,7 +11,7 @@ use super::output::{CommandFailure, print_notice};
 use super::progress::{ProgressDisplay, ProgressForm};
 use crate::engine::{embed_pending, embed_some, update_words};
 use crate::kb::{KbError, KnowledgeBase, Skipped, UpdateReport};
-use crate::text::{counted, one_line};
+use crate::text::{one_line, plural};
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -166,7 +166,7 @@ fn warn_of_gaps(skipped: &[Skipped]) {
     if let Some(first) = skipped.first() {
         print_notice(&format!(
             "{} {} left out, the first: {}: {}; 'kb-agent index' lists them all",
-            counted(skipped.len(), "file"),
+            plural(skipped.len(), "file"),
             if skipped.len() == 1 { "was" } else { "were" },
             first.path,
             first.reason

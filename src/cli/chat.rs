@@ -80,7 +80,7 @@ async fn converse(
             };
             let resumed = take_up(&mut engine, Some(which), None).await?;
             engine.notices().clone_into(&mut notices);
-            let begun = Conversation::behind(ends, engine);
+            let begun = Conversation::start(ends, engine);
             (resumed, tokio::spawn(std::future::ready(begun)))
         }
     };
@@ -151,7 +151,7 @@ async fn begin(
     let starting = async {
         let mut engine = opening.finish().await?;
         take_up(&mut engine, None, name).await?;
-        Conversation::behind(ends, engine)
+        Conversation::start(ends, engine)
     };
     let begun = starting.await;
     if begun.is_err() {

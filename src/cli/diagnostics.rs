@@ -119,7 +119,7 @@ fn remove_old(folder: &Path) {
 
 /// `2025-11-21`.
 fn today() -> String {
-    Timestamp::at(SystemTime::now()).date()
+    Timestamp::from_system_time(SystemTime::now()).date()
 }
 
 fn name(day: &str) -> String {

@@ -17,7 +17,7 @@ use super::output::CommandFailure;
 use super::screen_files::own_files;
 use crate::config::{Overrides, Settings, Survey, survey_of};
 use crate::engine::doctor::{Check, ExaminationProgress, Status, examine, settings};
-use crate::text::counted;
+use crate::text::plural;
 use crate::tui::{check_keymap, check_theme};
 use report::{DoctorReport, as_json};
 
@@ -92,7 +92,7 @@ fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(),
         None => Ok(()),
         Some(first) => Err(CommandFailure::failed(format!(
             "{} found broken, the first: {}, {}",
-            counted(broken.len(), "thing"),
+            plural(broken.len(), "thing"),
             first.area,
             first.name
         ))),

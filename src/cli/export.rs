@@ -34,7 +34,7 @@ pub(super) enum ExportFormat {
 
 /// Prints what is recorded of a run, or of all runs of a conversation.
 pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFailure> {
-    let lookup = Lookup::of(&settings.audit_log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
     let wanted = lookup
         .run_or_session(&export.name)
         .map_err(CommandFailure::failed)?;

@@ -5,7 +5,7 @@ use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
 use crate::protocol::{Event, EventBody, Mode, RunEnd};
-use crate::text::{counted, one_line};
+use crate::text::{one_line, plural};
 
 /// Cells of a column of nodes.
 const NAMES: usize = 17;
@@ -154,7 +154,7 @@ fn path(events: &[Event]) -> String {
                 text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
             }
             EventBody::RunFinished { .. } => {
-                let Some(end) = RunEnd::of(&event.body) else {
+                let Some(end) = RunEnd::from_body(&event.body) else {
                     continue;
                 };
                 let how = end.outcome.as_str();
@@ -200,7 +200,7 @@ fn mark(body: &EventBody) -> Option<String> {
             by,
         } => Some(format!(
             "{}, average {average:.2} by {}: {}",
-            counted(scores.len(), "item"),
+            plural(scores.len(), "item"),
             by.as_str(),
             action.as_str()
         )),

@@ -17,7 +17,7 @@ use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport, Watch};
-use crate::text::{counted, one_line, sanitize};
+use crate::text::{one_line, plural, sanitize};
 
 /// Arguments of `index`.
 #[derive(Debug, Args)]
@@ -90,8 +90,8 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         if status.pending > 0 {
             print_notice(&format!(
                 "the words of {} can be searched; embedding {}",
-                counted(status.documents, "document"),
-                counted(status.pending, "passage")
+                plural(status.documents, "document"),
+                plural(status.pending, "passage")
             ));
         }
         // Also where nothing is left to embed: what other models left may go then.
@@ -135,7 +135,7 @@ fn note_other_machines(report: &UpdateReport) {
     print_notice(&format!(
         "{} of these folders came from another machine and {} not read here: kept; \
          `kb-agent index --rebuild` keeps only what is here",
-        counted(report.of_other_machines, "document"),
+        plural(report.of_other_machines, "document"),
         if report.of_other_machines == 1 {
             "is"
         } else {
@@ -318,7 +318,7 @@ impl WatchOutput {
         print_text(format!(
             "{}: {} embedded in {:.1} s, {} to come\n",
             sanitize(&self.name),
-            counted(embedded, "chunk"),
+            plural(embedded, "chunk"),
             took.as_secs_f64(),
             status.pending
         ))
@@ -346,8 +346,8 @@ fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Durat
     let mut text = format!(
         "{}: {}, {}{words_only}; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
         sanitize(name),
-        counted(report.documents, "document"),
-        counted(report.chunks, "chunk"),
+        plural(report.documents, "document"),
+        plural(report.chunks, "chunk"),
         report.added,
         report.changed,
         report.moved,

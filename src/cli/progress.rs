@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::print_notice;
 use crate::kb::{Phase, Progress};
-use crate::text::counted;
+use crate::text::plural;
 
 /// How progress is shown on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl ProgressLog {
             Some(Phase::Reading) | None => ("read", "file"),
         };
         let done = self.done();
-        let total = counted(self.total, noun);
+        let total = plural(self.total, noun);
         let left = self.seconds_left().map(time_left).unwrap_or_default();
         format!("{verb} {done} of {total}{left}")
     }

@@ -36,7 +36,7 @@ pub(super) fn run(wanted: &ReplayArgs, settings: &Settings) -> Result<(), Comman
     if wanted.list {
         return runs::list(&log, None, false);
     }
-    let lookup = Lookup::of(&log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(&log).map_err(CommandFailure::failed)?;
     if lookup.runs().is_empty() {
         let log = log.display();
         return Err(CommandFailure::failed(format!(
@@ -103,7 +103,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
         mode: run.mode,
-        models: JobModels::of(&run.model),
+        models: JobModels::same_for_all(&run.model),
         endpoint: None,
         limits: settings.limits,
         samples: Vec::new(),

@@ -3,7 +3,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
-use crate::config::{Environment, Restated};
+use crate::config::{Environment, StartSettings};
 use crate::engine::Conversation;
 use crate::text::sanitize;
 
@@ -11,7 +11,7 @@ use crate::text::sanitize;
 /// conversation over the same knowledge base.
 #[derive(Debug, Clone)]
 pub(super) struct StartOptions {
-    pub(super) restated: Restated,
+    pub(super) restated: StartSettings,
     /// `--env-file`.
     pub(super) env_file: Option<PathBuf>,
     /// `--plain`.
@@ -57,7 +57,7 @@ impl StartOptions {
     /// Says on standard error by which command a shell goes on with a conversation, where something
     /// was asked in it.
     pub(super) fn print_resume_command(&self, log: &Path, left: &EndedConversation) {
-        let name = Lookup::of(log).ok();
+        let name = Lookup::open(log).ok();
         let Some(name) = name.and_then(|lookup| lookup.short_name(&left.session)) else {
             return;
         };
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_shell_reads_back_what_the_program_was_started_with() {
         let start = StartOptions {
-            restated: Restated {
+            restated: StartSettings {
                 variables: vec![
                     ("KB_AGENT_AUDIT_LOG", "my log".to_owned()),
                     ("KB_AGENT_SOURCE", String::new()),

@@ -46,7 +46,7 @@ pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), CommandFailure
 
 /// Prints the runs of a log, newest first, or those of one of its sessions.
 pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), CommandFailure> {
-    let lookup = Lookup::of(log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(log).map_err(CommandFailure::failed)?;
     let mut listed: Vec<&RunSummary> = match session {
         Some(session) => lookup.session(session).map_err(CommandFailure::failed)?,
         None => lookup.runs().iter().collect(),

@@ -11,7 +11,7 @@ use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, Outcomes, RuleHits, RunHistory, RunStatistics};
-use crate::text::{counted, one_line, sparkline};
+use crate::text::{one_line, plural, sparkline};
 use crate::tui::TerminalLooks;
 
 const FAST_PATHS: [Column; 4] = [
@@ -177,7 +177,7 @@ fn summary(statistics: &RunStatistics) -> String {
     };
     let mut text = format!(
         "{}: {}\n{}: {} made, {} saved\ntokens: {} sent, {} received{about}\ncost: {}\n",
-        counted(statistics.runs, "run"),
+        plural(statistics.runs, "run"),
         outcomes(&statistics.outcomes),
         statistics.calls_word(),
         or_nothing(statistics.calls),

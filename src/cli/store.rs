@@ -14,7 +14,7 @@ use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::{open_knowledge, open_local_knowledge, store_administration};
 use crate::kb::{KbError, SpaceState, StoreAdministration, StoreState};
-use crate::text::{counted, sanitize};
+use crate::text::{plural, sanitize};
 
 /// Arguments of `store`.
 #[derive(Debug, Args)]
@@ -180,14 +180,14 @@ fn move_vectors(settings: &Settings, to_store: bool) -> Result<(), CommandFailur
     let status = to.status();
     print_text(format!(
         "{} in {}; {} taken over\n",
-        counted(status.documents, "document"),
-        counted(status.chunks, "passage"),
-        counted(taken, "vector")
+        plural(status.documents, "document"),
+        plural(status.chunks, "passage"),
+        plural(taken, "vector")
     ))?;
     if status.pending > 0 {
         print_notice(&format!(
             "{} had no vector there; `kb-agent index` embeds the rest",
-            counted(status.pending, "passage")
+            plural(status.pending, "passage")
         ));
     }
     Ok(())
@@ -267,7 +267,7 @@ fn line(space: &SpaceState) -> String {
     format!(
         "  {}: {} in {}{model}{doing}\n",
         sanitize(&space.name),
-        counted(space.documents as usize, "document"),
-        counted(space.chunks as usize, "passage")
+        plural(space.documents as usize, "document"),
+        plural(space.chunks as usize, "passage")
     )
 }

@@ -86,7 +86,7 @@ pub(super) fn protected(
 }
 
 /// An address without what may be secret in it: who asks, and what a query says.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn without_secrets(text: &str) -> String {
     const MASKED: &str = "[masked]";
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),

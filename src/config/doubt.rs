@@ -25,7 +25,7 @@ pub(super) fn of_file(path: &Path, meta: &Metadata) -> Option<String> {
     if is_of_another(meta) {
         return Some(format!(
             "{} belongs to another user; give it with --env-file, or make it yours",
-            shown(path)
+            display_path(path)
         ));
     }
     (meta.mode() & 0o022 != 0).then(|| writable(path, meta.mode()))
@@ -38,12 +38,12 @@ fn of_folder(path: &Path) -> Option<String> {
     const STICKY: u32 = 0o1000;
     let meta = match path.metadata() {
         Ok(meta) => meta,
-        Err(error) => return Some(format!("{}: {error}", shown(path))),
+        Err(error) => return Some(format!("{}: {error}", display_path(path))),
     };
     if is_of_another(&meta) {
         return Some(format!(
             "its folder {} belongs to another user; give it with --env-file",
-            shown(path)
+            display_path(path)
         ));
     }
     let is_open = meta.mode() & 0o022 != 0 && meta.mode() & STICKY == 0;
@@ -59,7 +59,7 @@ fn is_of_another(meta: &Metadata) -> bool {
 
 #[cfg(unix)]
 fn writable(path: &Path, mode: u32) -> String {
-    let path = shown(path);
+    let path = display_path(path);
     format!(
         "others may write {path} (mode {:o}); chmod go-w '{path}', or give it with --env-file",
         mode & 0o7777
@@ -67,7 +67,7 @@ fn writable(path: &Path, mode: u32) -> String {
 }
 
 #[cfg(unix)]
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     const PATH_CHARS: usize = 300;
     one_line(&path.to_string_lossy(), PATH_CHARS)
 }

@@ -51,7 +51,7 @@ pub enum Origin {
     File(PathBuf),
     /// This `.env` file, which was not let: the value has no effect.
     Untrusted(PathBuf),
-    /// Not set.
+    /// The setting is not set.
     Default,
 }
 
@@ -173,7 +173,7 @@ impl Environment {
     }
 
     /// What the folder's `.env` says of it and was not let, where nothing wins over that anyway.
-    pub(super) fn held(&self, name: &str) -> Option<&str> {
+    pub(super) fn blocked_value(&self, name: &str) -> Option<&str> {
         let held = self.folder.as_ref()?.held.get(name)?;
         let is_set = self.process.contains_key(name) || self.own_value(name).is_some();
         (!is_set).then_some(held)
@@ -212,7 +212,7 @@ impl Environment {
     /// Where the value of a variable is from.
     pub(super) fn origin(&self, name: &str) -> Origin {
         if self.get(name).is_none() {
-            let held = self.held(name).and(self.folder_file());
+            let held = self.blocked_value(name).and(self.folder_file());
             return held.map_or(Origin::Default, |path| Origin::Untrusted(path.to_owned()));
         }
         let file = self.env_files().find(|file| file.pairs.contains_key(name));
@@ -234,7 +234,7 @@ impl Environment {
             .map(|file| file.path.as_path())
     }
 
-    /// As if it were not set; says whether it was.
+    /// Removes a setting as if it were not set; returns whether it was set.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let mut is_known = self.process.remove(name).is_some();
         let folder = self.folder.iter_mut().map(|folder| &mut folder.file);
@@ -298,7 +298,7 @@ fn trimmed<'a>(name: &str, value: &'a str) -> &'a str {
     value.trim()
 }
 
-/// The file's name.
+/// Name of a file with settings.
 const ENV: &str = ".env";
 
 impl EnvFile {

@@ -54,7 +54,7 @@ pub enum SettingError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause, in one line.
         why: String,
     },
     /// What the user decided cannot be kept.
@@ -62,7 +62,7 @@ pub enum SettingError {
     Unwritten {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause, in one line.
         why: String,
     },
     /// A folder's `.env` says what only the user may say.
@@ -79,7 +79,7 @@ pub enum SettingError {
         /// What to run, or do instead.
         advice: String,
     },
-    /// The same, of a file that cannot be trusted.
+    /// A folder's `.env` sets what needs trust, and it cannot be trusted.
     #[error(
         "{} sets {names}, which a folder may set only once you trust it, and it cannot be trusted: \
          {why}",
@@ -98,9 +98,9 @@ pub enum SettingError {
     Sending {
         /// The file.
         file: PathBuf,
-        /// What.
+        /// What would be sent.
         what: String,
-        /// Where to.
+        /// Host to which it would be sent.
         to: String,
         /// What to do.
         advice: String,
@@ -113,7 +113,7 @@ pub enum SettingError {
     Unencrypted {
         /// The key.
         name: &'static str,
-        /// Where to.
+        /// Host to which it would be sent.
         host: String,
         /// The setting that allows it.
         allow: &'static str,

@@ -12,7 +12,8 @@ pub(super) fn platform_data_dir() -> Result<PathBuf, SettingError> {
         .ok_or(SettingError::NoHome)
 }
 
-/// Without a home there is nothing to put before what is built in, which is no error.
+/// The platform's folder for settings. `None` without a home folder, which is no error: the
+/// built-in values hold.
 pub(super) fn platform_config_dir() -> Option<PathBuf> {
     let path = platform().map(|strategy| strategy.config_dir());
     path.filter(|path| path != Path::new(""))

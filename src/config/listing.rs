@@ -104,9 +104,9 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             ListedSetting {
                 name,
                 class: variable.class,
-                value: match from.held(name) {
+                value: match from.blocked_value(name) {
                     Some(value) if flag.is_none() => Some(masked(name, value)),
-                    _ => shown(name, from, made),
+                    _ => value_in_effect(name, from, made),
                 },
                 origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
                 // What cannot be used has its own line.
@@ -133,7 +133,11 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
 }
 
 /// The value in effect.
-fn shown(name: &str, environment: &Environment, settings: Option<&Settings>) -> Option<String> {
+fn value_in_effect(
+    name: &str,
+    environment: &Environment,
+    settings: Option<&Settings>,
+) -> Option<String> {
     let set = environment.get(name).map(|value| masked(name, value));
     if KEYS.contains(&name) || ADDRESSES.contains(&name) {
         return set;
@@ -200,7 +204,7 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
         None
     };
     if let Some(needed) = needed.filter(|needed| !is_set(needed)) {
-        if environment.held(needed).is_some() {
+        if environment.blocked_value(needed).is_some() {
             return Some(withheld(name, needed, environment));
         }
         return Some(IneffectiveSetting {
@@ -233,7 +237,8 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
         })
 }
 
-/// Of a setting that waits for one which the folder's `.env` makes and may not make.
+/// Describes a setting without effect because it needs another one, which the folder's `.env` sets
+/// but may not set.
 fn withheld(name: &str, needed: &str, environment: &Environment) -> IneffectiveSetting {
     let folder = path(&environment.folder().unwrap_or_default());
     let (why, how) = if environment.is_folder_trusted() {

@@ -9,7 +9,7 @@ use super::{Environment, Overrides};
 /// That is what the command line says, and what the process's environment says, which may have
 /// been there for one command only. A `.env` file is found again by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Restated {
+pub struct StartSettings {
     /// Variables that no option stands for.
     pub variables: Vec<(&'static str, String)>,
     /// `--kb`.
@@ -18,9 +18,9 @@ pub struct Restated {
     pub data_dir: Option<PathBuf>,
 }
 
-impl Restated {
-    /// By what this start was given.
-    pub fn of(environment: &Environment, overrides: &Overrides) -> Self {
+impl StartSettings {
+    /// Collects what the command line and the environment of this start set.
+    pub fn from_start(environment: &Environment, overrides: &Overrides) -> Self {
         let said = |name: &str| environment.of_process(name);
         let without_option = [CONFIG_DIR, AUDIT_LOG, INCLUDE].into_iter();
         let variables = without_option.filter_map(|variable| {
@@ -68,8 +68,8 @@ mod tests {
         ];
         let environment =
             Environment::from_pairs(process).with_folder(".env", [("KB_AGENT_INCLUDE", "*.env")]);
-        let restated = Restated::of(&environment, &Overrides::default());
-        let expected = Restated {
+        let restated = StartSettings::from_start(&environment, &Overrides::default());
+        let expected = StartSettings {
             variables: vec![("KB_AGENT_AUDIT_LOG", "log".to_owned())],
             sources: vec![PathBuf::from("a"), PathBuf::from("b c")],
             data_dir: None,
@@ -80,7 +80,7 @@ mod tests {
             data_dir: Some(PathBuf::from("d")),
             ..Overrides::default()
         };
-        let restated = Restated::of(&environment, &given);
+        let restated = StartSettings::from_start(&environment, &given);
         assert_eq!(restated.sources, given.sources);
         assert_eq!(restated.data_dir, given.data_dir);
         let demo = restated.over_demo(&environment);

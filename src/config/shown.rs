@@ -38,7 +38,7 @@ pub(super) fn masked(name: &str, value: &str) -> String {
     match name {
         name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
         name if name == STORE_URL.name && !value.contains("://") => "[masked]".to_owned(),
-        name if ADDRESSES.contains(&name) => address::shown(value),
+        name if ADDRESSES.contains(&name) => address::without_secrets(value),
         _ => text(value),
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn masked(name: &str, value: &str) -> String {
 /// Where something would go, as a person decides on it: all that tells one place from another.
 pub(super) fn target(name: &str, value: &str) -> String {
     if name != STORE_URL.name {
-        return address::shown(value);
+        return address::without_secrets(value);
     }
     let (base, query) = value.split_once('?').unwrap_or((value, ""));
     let behind = base.rsplit_once('@').map_or("", |(_, behind)| behind);

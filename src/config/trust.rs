@@ -38,9 +38,9 @@ pub enum TrustRequest {
     Transfer {
         /// The file.
         file: PathBuf,
-        /// What.
+        /// What would be sent.
         what: String,
-        /// Where to.
+        /// Host to which it would be sent.
         to: String,
     },
 }
@@ -74,7 +74,7 @@ fn admitted(
     overrides: &Overrides,
     decide: &mut dyn FnMut(&TrustRequest) -> TrustAnswer,
 ) -> Result<Vec<SettingError>, SettingError> {
-    let settings = held(environment, overrides);
+    let settings = blocked_values(environment, overrides);
     let file = environment.folder_file().map(Path::to_owned);
     let Some(file) = file.filter(|_| !settings.is_empty()) else {
         return Ok(Vec::new());
@@ -84,7 +84,7 @@ fn admitted(
         let why = why.to_owned();
         return Err(SettingError::Doubtful { file, names, why });
     }
-    let mut kept = TrustRecord::of(environment, overrides, &file)?;
+    let mut kept = TrustRecord::for_file(environment, overrides, &file)?;
     if kept.path.is_none() {
         let why =
             "the data folder lies in the same folder, which could bring its own trust along; \
@@ -154,7 +154,7 @@ pub fn distrust(
     overrides: &Overrides,
     folder: &Path,
 ) -> Result<bool, SettingError> {
-    let mut kept = TrustRecord::of(environment, overrides, &folder.join(".env"))?;
+    let mut kept = TrustRecord::for_file(environment, overrides, &folder.join(".env"))?;
     let was_trusted = kept.is_trusted();
     kept.record
         .folders
@@ -165,11 +165,11 @@ pub fn distrust(
 }
 
 /// What the file sets of what reaches out, as far as nothing wins over it, keys masked.
-fn held(environment: &Environment, overrides: &Overrides) -> Vec<(&'static str, String)> {
+fn blocked_values(environment: &Environment, overrides: &Overrides) -> Vec<(&'static str, String)> {
     variables()
         .filter(|variable| shown::flag(variable.name, overrides).is_none())
         .filter_map(|variable| {
-            let value = environment.held(variable.name)?;
+            let value = environment.blocked_value(variable.name)?;
             Some((variable.name, shown::masked(variable.name, value)))
         })
         .collect()
@@ -303,7 +303,7 @@ const NAME: &str = "trusted.json";
 const LARGEST: u64 = 1 << 20;
 
 impl TrustRecord {
-    fn of(
+    fn for_file(
         environment: &Environment,
         overrides: &Overrides,
         file: &Path,

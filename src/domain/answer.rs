@@ -6,7 +6,7 @@ use super::{Confidence, EvidenceId, LineRange, Place, location};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// With an answer.
+    /// The run ended with an answer.
     Answered,
     /// The knowledge base holds no answer, and the answer says so.
     NotFound,

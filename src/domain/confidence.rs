@@ -2,9 +2,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// From here on an answer is called sure.
+/// The lowest confidence that is called sure.
 const SURE_FROM: f64 = 0.9;
-/// From here on an answer is called likely.
+/// The lowest confidence that is called likely.
 const LIKELY_FROM: f64 = 0.7;
 
 /// The fitted chance that an answer is right, 0–1. How well it holds for documents that the fit did not see is told in

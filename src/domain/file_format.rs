@@ -64,7 +64,7 @@ const OFFICE: &[&[u8]] = &[
     b"PK\x05\x06",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
 ];
-/// With the bare records of Excel before version 5.
+/// First bytes of workbooks from before Excel 5, which are bare records.
 const WORKBOOK: &[&[u8]] = &[
     b"PK\x03\x04",
     b"PK\x05\x06",

@@ -12,9 +12,9 @@ pub struct Place {
     /// The sheet of a row, the heading of a section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// First.
+    /// Number of the first.
     pub start: usize,
-    /// Last.
+    /// Number of the last.
     pub end: usize,
 }
 
@@ -89,11 +89,44 @@ impl fmt::Display for Place {
 /// Where a passage is, as a person looks it up: its place where the format has places, else its
 /// lines.
 /// A place's name comes from the document, so it is made safe to show.
-pub fn location(lines: super::LineRange, place: Option<&Place>) -> String {
+pub fn location(lines: LineRange, place: Option<&Place>) -> String {
     place.map_or_else(
         || lines.to_string(),
         |place| crate::text::one_line(&place.to_string(), 80),
     )
+}
+
+/// Lines of a file, from 1, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LineRange {
+    /// First line.
+    #[serde(rename = "start_line")]
+    pub start: usize,
+    /// Last line.
+    #[serde(rename = "end_line")]
+    pub end: usize,
+}
+
+impl LineRange {
+    /// Whether the two share a line.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// The smallest range that holds both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.start, self.end)
+    }
 }
 
 #[cfg(test)]

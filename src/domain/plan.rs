@@ -52,7 +52,7 @@ impl Complexity {
 pub struct Cue {
     /// A sentence for people, a rule, a measure or a word of the question.
     pub cue: String,
-    /// Of a measure its probability, of a word the part of that probability that goes without it;
+    /// The probability of a measure, or the part of the probability that is lost without a word;
     /// 0–1. A sentence and a rule have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// again.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
-    /// As it was asked.
+    /// The question as it was asked.
     pub text: String,
     /// What is asked of it, without polite frames and what only leads up to it: this is looked
     /// up and answered.
@@ -73,7 +73,7 @@ pub struct Literals {
 /// A file that a question names, as in `guide.md:10-20`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPath {
-    /// As written, without the lines.
+    /// The path as it is written, without the lines.
     pub path: String,
     /// First line, from 1.
     pub start: Option<usize>,
@@ -85,15 +85,15 @@ pub struct NamedPath {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// What something is.
+    /// The question asks what something is.
     Definition,
     /// How something is done or works.
     How,
-    /// A reason.
+    /// The question asks for a reason.
     Why,
     /// A date or a time.
     When,
-    /// A place.
+    /// The question asks for a place.
     Where,
     /// A person or a body.
     Who,
@@ -125,14 +125,14 @@ pub enum Parts {
     One,
     /// Two sides of a comparison, as they are called.
     Sides {
-        /// The first.
+        /// The first of the two sides.
         left: String,
-        /// The second.
+        /// The second of the two sides.
         right: String,
     },
     /// Look-ups that do not need each other, as questions.
     Several {
-        /// In the order of the question.
+        /// The parts of the question, in their order.
         questions: Vec<String>,
     },
 }
@@ -160,4 +160,15 @@ impl Literals {
         }
         all
     }
+}
+
+/// What texts are written in, as far as an embedding is chosen by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Languages {
+    /// Hardly anything but English.
+    English,
+    /// Any language.
+    #[serde(rename = "multilingual")]
+    All,
 }

@@ -23,7 +23,7 @@ pub enum RouteReason {
     /// Nothing useful was found.
     #[serde(rename = "RE_RETRIEVE")]
     ReRetrieve,
-    /// As many gradings as are allowed were made.
+    /// The largest allowed number of gradings was reached.
     #[serde(rename = "max_iterations")]
     MaxIterations,
     /// The user chose the route.
@@ -72,7 +72,7 @@ impl From<Complexity> for RouteReason {
 pub struct RoutingLimits {
     /// How many gradings a run may make, 1–10.
     pub max_iterations: u32,
-    /// From which score `vector_search` results need no grading, 0–1.
+    /// The lowest score, 0–1, with which results of `vector_search` need no grading.
     pub vector_score_threshold: f64,
     /// Up to how many items need no grading, 0–100.
     pub auto_approve_max_items: usize,

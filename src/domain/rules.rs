@@ -17,7 +17,7 @@ pub enum AutoApproveRule {
 }
 
 impl AutoApproveRule {
-    /// In the order they are tried.
+    /// All rules, in the order in which they are tried.
     pub const ALL: [Self; 4] = [
         Self::LocalFileQa,
         Self::ReadFile,
@@ -55,9 +55,9 @@ pub struct RuleGrounds {
 }
 
 impl RuleGrounds {
-    /// Of these items, each with its tool and how well it matched, and all calls so far; `round`
-    /// tells which of them belong to this round.
-    pub fn of(
+    /// Collects what the rules look at: the items, each with its tool and how well it matched, and
+    /// those of all calls so far that belong to `round`.
+    pub fn from_items(
         context: impl IntoIterator<Item = (ToolName, Score)>,
         history: &[ToolRecord],
         round: u32,
@@ -117,5 +117,5 @@ pub fn approving_rule(
     limits: &RoutingLimits,
 ) -> Option<AutoApproveRule> {
     let items = context.iter().map(|item| (item.tool, item.score));
-    RuleGrounds::of(items, history, round).approving_rule(limits)
+    RuleGrounds::from_items(items, history, round).approving_rule(limits)
 }

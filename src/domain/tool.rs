@@ -12,9 +12,9 @@ pub const MOST_LISTED: usize = 40;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolName {
-    /// By meaning.
+    /// Search by meaning.
     VectorSearch,
-    /// By words or a regular expression, with context lines.
+    /// Search by words or a regular expression, with context lines.
     GrepSearch,
     /// Lexical and semantic, fused.
     HybridSearch,
@@ -106,7 +106,8 @@ pub enum ToolCall {
         /// A folder, a file or a glob to stay within.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// With `value`: what the field is called, alternatives parted by `|`; any name without it.
+        /// The field's name where `value` is set, alternatives parted by `|`; `None` allows any
+        /// name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         field: Option<String>,
         /// Only what says this of itself in front matter, on a line of its own, in a column of a table
@@ -152,7 +153,7 @@ impl ToolCall {
 pub struct ToolRecord {
     /// What was called.
     pub call: ToolCall,
-    /// In which round: how many gradings had been made before.
+    /// The round of the call: how many gradings had been made before it.
     pub round: u32,
     /// The retrieval score of each item it returned, best first.
     pub scores: Vec<Score>,

@@ -62,7 +62,7 @@ pub fn edge(from: NodeName, reason: Option<RouteReason>) -> Option<&'static Edge
 }
 
 impl NodeName {
-    /// In the order of the graph.
+    /// All nodes, in the order of the graph.
     pub const ALL: [Self; 5] = [AnalyzeAndRoute, Plan, ToolExec, GradeEvidence, Synthesize];
 
     /// The word of the wire format.
@@ -76,8 +76,9 @@ impl NodeName {
         }
     }
 
-    /// In which round a visit of the node is, from 1, after so many gradings. A round is a search and
-    /// what comes of it: the answer that is written after the last is no part of any.
+    /// Returns the round, from 1, of a visit of the node after so many gradings. A round is a
+    /// search and what comes of it; the answer that is written after the last one belongs to no
+    /// round.
     pub fn round(self, gradings: u32) -> Option<u32> {
         (self != Self::Synthesize).then(|| gradings.saturating_add(1))
     }

@@ -9,9 +9,9 @@ pub struct Usage {
     pub prompt_tokens: Option<u64>,
     /// Tokens received, when the engine counts them.
     pub completion_tokens: Option<u64>,
-    /// Of the tokens sent, those that the server read from its cache.
+    /// How many of the tokens sent the server read from its cache.
     pub cached_tokens: Option<u64>,
-    /// Of the tokens received, those that were thoughts.
+    /// How many of the tokens received were reasoning.
     pub reasoning_tokens: Option<u64>,
     /// Whether some of the tokens were estimated, because they were not counted.
     pub estimated: bool,

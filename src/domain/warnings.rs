@@ -23,7 +23,7 @@ pub struct Warnings {
 /// All warnings with one code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WarningKind {
-    /// For programs, clean.
+    /// A stable code for programs, made safe to show.
     pub code: String,
     /// What the first of them says, clean, on one line.
     pub message: String,

@@ -29,7 +29,7 @@ pub struct GradedRound {
 /// A decision on the evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Who decided.
+    /// The grader or the rule that decided.
     pub by: GradedBy,
     /// The mean of the grades that stay; `None` where nothing was measured or nothing stays.
     pub average: Option<f64>,
@@ -55,7 +55,7 @@ impl Decision {
 
 /// A decision, as far as it can be known.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Judged {
+pub enum Forecast {
     /// It would be this one.
     Decided(Decision),
     /// It cannot be known.
@@ -78,16 +78,16 @@ pub struct Round {
     pub round: u32,
     /// How many items it spoke of.
     pub items: usize,
-    /// As it was.
+    /// The decision that the run took.
     pub taken: Decision,
-    /// As it would be.
-    pub would: Judged,
+    /// The decision under the changed limits.
+    pub would: Forecast,
 }
 
 /// What would be different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing.
+    /// Nothing would differ.
     Nothing,
     /// The same way with the same evidence, decided by another rule or without a call.
     Decider,
@@ -95,7 +95,7 @@ pub enum Change {
     Reason,
     /// The same way so far, with other evidence.
     Evidence,
-    /// Another way.
+    /// The run would take another way.
     Route,
     /// It cannot be known.
     Unknown(Unknown),
@@ -120,7 +120,7 @@ pub fn what_if(
     let mut rounds = Vec::new();
     let mut change = Change::Nothing;
     for grading in gradings {
-        let taken = taken(grading, recorded);
+        let taken = recorded_decision(grading, recorded);
         let would = decide(grading, recorded, wanted);
         change = difference(&taken, &would);
         rounds.push(Round {
@@ -136,10 +136,10 @@ pub fn what_if(
     WhatIf { rounds, change }
 }
 
-fn difference(taken: &Decision, would: &Judged) -> Change {
+fn difference(taken: &Decision, would: &Forecast) -> Change {
     let would = match would {
-        Judged::Unknown(why) => return Change::Unknown(*why),
-        Judged::Decided(would) => would,
+        Forecast::Unknown(why) => return Change::Unknown(*why),
+        Forecast::Decided(would) => would,
     };
     if would.next() != taken.next() {
         Change::Route
@@ -155,7 +155,7 @@ fn difference(taken: &Decision, would: &Judged) -> Change {
 }
 
 /// The decision as it was recorded.
-fn taken(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
+fn recorded_decision(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
     let decided = match grading.by {
         GradedBy::Rule(_) => approved(grading, grading.by, limits),
         GradedBy::Grader | GradedBy::Fallback | GradedBy::NoEvidence => graded(grading, limits),
@@ -167,18 +167,18 @@ fn taken(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
 }
 
 /// The decision as it would be, in the order in which a run decides.
-fn decide(grading: &GradedRound, recorded: &RoutingLimits, wanted: &RoutingLimits) -> Judged {
+fn decide(grading: &GradedRound, recorded: &RoutingLimits, wanted: &RoutingLimits) -> Forecast {
     if grading.grounds.items != grading.grades.len() {
-        return Judged::Unknown(Unknown::NotRecorded);
+        return Forecast::Unknown(Unknown::NotRecorded);
     }
     let rule = grading.grounds.approving_rule(wanted);
     match rule.map(GradedBy::Rule) {
         Some(by) if grading.lacks_scores && is_guess(by, grading, recorded, wanted) => {
-            Judged::Unknown(Unknown::NotRecorded)
+            Forecast::Unknown(Unknown::NotRecorded)
         }
-        Some(by) => Judged::Decided(approved(grading, by, wanted)),
-        None if matches!(grading.by, GradedBy::Rule(_)) => Judged::Unknown(Unknown::NotGraded),
-        None => Judged::Decided(graded(grading, wanted)),
+        Some(by) => Forecast::Decided(approved(grading, by, wanted)),
+        None if matches!(grading.by, GradedBy::Rule(_)) => Forecast::Unknown(Unknown::NotGraded),
+        None => Forecast::Decided(graded(grading, wanted)),
     }
 }
 

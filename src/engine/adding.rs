@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use async_trait::async_trait;
 
 use super::built_in_models::BuiltInModels;
-use crate::agent::ports::{Caveat, Narrowed, ToolError, Toolbox, WaitSink};
+use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
@@ -56,10 +56,10 @@ impl Toolbox for CurrentTools {
         KbToolbox::new(self.0.get()).run(call, waits).await
     }
 
-    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+    async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
         let tools = KbToolbox::new(self.0.get());
-        let narrowed = tools.narrowed(question).await?;
-        Ok(Some(narrowed.unwrap_or_else(|| Narrowed {
+        let narrowed = tools.narrow(question).await?;
+        Ok(Some(narrowed.unwrap_or_else(|| NarrowedTools {
             tools: Arc::new(tools),
             within: Vec::new(),
             query: question.to_owned(),
@@ -83,9 +83,9 @@ pub(super) struct Adding {
 }
 
 /// A base with one source more.
-pub(super) struct WithMore {
+pub(super) struct ExtendedBase {
     pub(super) base: KnowledgeBase,
-    /// That source.
+    /// The path of the new source.
     pub(super) path: PathBuf,
     /// What is to be said of it.
     pub(super) line: String,
@@ -110,14 +110,14 @@ impl Adding {
         path: &str,
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
-    ) -> Result<WithMore, String> {
+    ) -> Result<ExtendedBase, String> {
         let named = one_line(path, LONGEST_PATH);
         if self.settings.store.is_some() {
             return Err(format!(
                 "{named} is not added: the base is shared with others; `kb-agent index --kb` adds to it"
             ));
         }
-        let real = found(path).map_err(|error| match error.kind() {
+        let real = resolve_path(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("there is no file or folder {named}"),
             _ => format!("{named} cannot be added: {error}"),
         })?;
@@ -155,7 +155,7 @@ impl Adding {
                 if held == 1 { "document" } else { "documents" }
             ),
         };
-        Ok(WithMore {
+        Ok(ExtendedBase {
             base,
             path: real,
             line,
@@ -241,7 +241,7 @@ fn holds(base: &KnowledgeBase, real: &Path) -> Result<bool, KbError> {
 
 /// What is meant: the path as it is typed, or as a shell would read it, which is how terminals write
 /// a file that is dropped on them.
-fn found(path: &str) -> io::Result<PathBuf> {
+fn resolve_path(path: &str) -> io::Result<PathBuf> {
     let typed = expanded(path).canonicalize();
     let words = shlex::split(path).unwrap_or_default();
     match (typed, words.as_slice()) {

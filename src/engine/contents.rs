@@ -41,7 +41,7 @@ pub(super) struct Contents {
 }
 
 /// What one look comes to.
-struct Looked {
+struct ContentsListing {
     contents: KnowledgeContents,
     samples: Option<Basis>,
     is_empty: bool,
@@ -176,7 +176,11 @@ impl Contents {
     }
 
     /// `None` where it failed, which is in the diagnostics.
-    async fn look(&self, base: Arc<KnowledgeBase>, samples: &mut Option<Basis>) -> Option<Looked> {
+    async fn look(
+        &self,
+        base: Arc<KnowledgeBase>,
+        samples: &mut Option<Basis>,
+    ) -> Option<ContentsListing> {
         let adding = Arc::clone(&self.adding);
         let are_made = self.samples.is_some();
         let left_out = self.left_out();
@@ -202,12 +206,12 @@ fn look(
     are_made: bool,
     basis: Option<Basis>,
     stop: &AtomicBool,
-) -> Result<Looked, KbError> {
+) -> Result<ContentsListing, KbError> {
     let mut overview = Overview::default();
     base.for_each_document(stop, |document| overview.add(document))?;
     // What is shown stays as long as it is true, so that no digit means another question.
     let samples = match basis {
-        Some(basis) if are_made && basis.stands(base, stop)? => Some(basis),
+        Some(basis) if are_made && basis.is_current(base, stop)? => Some(basis),
         _ => None,
     };
     let questions = samples.as_ref().map(|basis| basis.questions.clone());
@@ -215,7 +219,7 @@ fn look(
     let mut contents = overview.contents();
     contents.samples_are_sought = are_made && samples.is_none();
     contents.samples = are_made.then(|| questions.unwrap_or_default());
-    Ok(Looked {
+    Ok(ContentsListing {
         contents,
         samples,
         is_empty,

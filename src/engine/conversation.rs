@@ -75,11 +75,11 @@ impl Conversation {
         engine: Engine,
     ) -> Result<(Self, mpsc::Sender<Command>, mpsc::Receiver<Update>), EngineError> {
         let ((commands, updates), ends) = channels();
-        Ok((Self::behind(ends, engine)?, commands, updates))
+        Ok((Self::start(ends, engine)?, commands, updates))
     }
 
     /// Starts the tasks behind a screen that is shown already.
-    pub fn behind(ends: EngineChannels, mut engine: Engine) -> Result<Self, EngineError> {
+    pub fn start(ends: EngineChannels, mut engine: Engine) -> Result<Self, EngineError> {
         let EngineChannels { received, updates } = ends;
         let (events, audit) = engine.audited(updates.clone())?;
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);

@@ -117,7 +117,8 @@ fn in_the_way(path: &Path, wanted: &str) -> io::Error {
     ))
 }
 
-/// Of names and contents, so that it says whether a folder holds this version's demo.
+/// Hashes names and contents of the demo's files, to tell whether a folder holds this version's
+/// demo.
 fn hash() -> String {
     let mut hasher = blake3::Hasher::new();
     for file in files_of(&DEMO) {

@@ -13,16 +13,16 @@ use crate::text::Trouble;
 /// Why there is no engine, or no answer; one line each.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// The data folder.
+    /// The data folder cannot be used.
     DataDir {
-        /// Which.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The audit log.
+    /// The audit log cannot be used.
     Audit(#[from] AuditError),
-    /// The knowledge base.
+    /// The knowledge base cannot be used.
     Knowledge(#[from] KbError),
     /// A setting, or a file of the user's, that cannot be used.
     Setting(String),

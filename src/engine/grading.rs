@@ -18,13 +18,14 @@ pub struct Grader {
 
 /// The grades of one question's passages.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Graded {
+pub struct PassageGrades {
     /// One for each passage, or why there is none; a run then counts each as 0.5 (R18).
     pub scores: Result<Vec<Score>, String>,
 }
 
 impl Grader {
-    /// Opens the engine; an endpoint is first asked when a question comes.
+    /// Opens the grader. Where an endpoint is set, the first question makes the first request to
+    /// it.
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         let embedder = CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in()));
         Ok(Self {
@@ -44,7 +45,7 @@ impl Grader {
         query: &str,
         sub_questions: &[String],
         passages: &[&str],
-    ) -> Result<Graded, EngineError> {
+    ) -> Result<PassageGrades, EngineError> {
         let context: Vec<Evidence> = passages
             .iter()
             .enumerate()
@@ -62,7 +63,7 @@ impl Grader {
         let graded = self.reasoner.grade(job).await;
         let graded = graded.map_err(|error| EngineError::Run(error.to_string()))?;
         let numbers = graded.scores.map_err(|unreadable| unreadable.to_string());
-        Ok(Graded {
+        Ok(PassageGrades {
             scores: numbers.and_then(|numbers| scores_of(&numbers, passages.len())),
         })
     }

@@ -57,7 +57,7 @@ pub(super) enum Activity {
 }
 
 /// Tells the screen how far the index is.
-pub(super) struct ToScreen<'a> {
+pub(super) struct ScreenReporter<'a> {
     knowledge: &'a KnowledgeBase,
     updates: &'a mpsc::Sender<Update>,
     watch: &'a Watch,
@@ -73,7 +73,7 @@ struct LastReport {
     missing_texts: bool,
 }
 
-impl<'a> ToScreen<'a> {
+impl<'a> ScreenReporter<'a> {
     pub(super) fn new(
         knowledge: &'a KnowledgeBase,
         updates: &'a mpsc::Sender<Update>,

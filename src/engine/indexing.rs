@@ -15,9 +15,9 @@ use crate::kb::Watch;
 use crate::protocol::{IndexCommand, Update};
 use crate::text::one_line;
 
-use super::adding::{Adding, CurrentBase, WithMore};
+use super::adding::{Adding, CurrentBase, ExtendedBase};
 use super::contents::Contents;
-use super::index_status::{Activity, PROGRESS_EVERY, ToScreen, broke_off, status};
+use super::index_status::{Activity, PROGRESS_EVERY, ScreenReporter, broke_off, status};
 use super::upkeep::keep_up_to_date;
 
 /// What is to be done about the index.
@@ -65,10 +65,10 @@ impl Indexing {
                 Some(IndexTask::Add(path)) => {
                     let read = tokio::select! {
                         () = end.cancelled() => break,
-                        read = self.read(path, (&mut tasks, &mut waiting)) => read,
+                        read = self.read(path, &mut tasks, &mut waiting) => read,
                     };
                     match read {
-                        Ok(WithMore {
+                        Ok(ExtendedBase {
                             base,
                             path,
                             line,
@@ -122,8 +122,9 @@ impl Indexing {
     async fn read(
         &self,
         path: String,
-        (tasks, waiting): (&mut mpsc::Receiver<IndexTask>, &mut VecDeque<IndexTask>),
-    ) -> Result<WithMore, String> {
+        tasks: &mut mpsc::Receiver<IndexTask>,
+        waiting: &mut VecDeque<IndexTask>,
+    ) -> Result<ExtendedBase, String> {
         let (adding, before) = (Arc::clone(&self.adding), self.base.get());
         let updates = self.updates.clone();
         let stopped = format!("{} is not added: it was stopped", one_line(&path, 200));
@@ -170,7 +171,7 @@ impl Indexing {
         let (updates, own_files) = (self.updates.clone(), self.own_files.clone());
         let contents = Arc::clone(&self.contents);
         let task = task::spawn_blocking(move || {
-            let screen = ToScreen::new(&knowledge, &updates, &watched, &contents);
+            let screen = ScreenReporter::new(&knowledge, &updates, &watched, &contents);
             let keep = || {
                 screen.progress();
                 keep_up_to_date(&knowledge, &watched, &own_files, &|upkeep| {

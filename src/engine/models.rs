@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 60;
 
 /// Who does which job, as far as that is known.
 pub(super) fn models_of(endpoint: &EndpointReasoner) -> JobModels {
-    let mut models = JobModels::of(endpoint.identity().model);
+    let mut models = JobModels::same_for_all(endpoint.identity().model);
     for job in JobName::ALL {
         models.set(job, endpoint.own_model(model_job(job)));
     }
@@ -124,7 +124,7 @@ async fn answer(
 
 /// What was chosen so far.
 struct ChosenModels {
-    /// As the settings say.
+    /// The endpoint as the settings set it up.
     endpoint: Arc<EndpointReasoner>,
     current: CurrentReasoner,
     of_jobs: [Option<ListedModel>; 4],

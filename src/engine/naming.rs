@@ -5,17 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::agent::ScopedCommand;
-use crate::agent::ports::{Narrowed, ToolError, Toolbox};
+use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::protocol::{Command, Update};
 use crate::text::one_line;
 
 /// A question, as long as it is not known what it names.
-pub(super) struct Naming {
+pub(super) struct ScopeLookup {
     command: Command,
-    found: Pin<Box<dyn Future<Output = Result<Option<Narrowed>, ToolError>> + Send>>,
+    found: Pin<Box<dyn Future<Output = Result<Option<NarrowedTools>, ToolError>> + Send>>,
 }
 
-impl Naming {
+impl ScopeLookup {
     /// Begins to look; whatever names nothing is given back.
     pub(super) fn begin(command: Command, tools: &Arc<dyn Toolbox>) -> Result<Self, Command> {
         let (Command::Ask { query, .. } | Command::Race { query }) = &command else {
@@ -25,7 +25,7 @@ impl Naming {
             return Err(command);
         }
         let (tools, query) = (Arc::clone(tools), query.clone());
-        let found = Box::pin(async move { tools.narrowed(&query).await });
+        let found = Box::pin(async move { tools.narrow(&query).await });
         Ok(Self { command, found })
     }
 
@@ -37,12 +37,14 @@ impl Naming {
 
 /// The question once it is known what it names, or why it is not asked; never comes while there is
 /// none.
-pub(super) async fn named(naming: &mut Option<Naming>) -> Result<ScopedCommand, Update> {
+pub(super) async fn next_command(
+    naming: &mut Option<ScopeLookup>,
+) -> Result<ScopedCommand, Update> {
     let found = match naming {
         Some(naming) => naming.found.as_mut().await,
         None => pending().await,
     };
-    let Some(Naming { command, .. }) = naming.take() else {
+    let Some(ScopeLookup { command, .. }) = naming.take() else {
         return pending().await;
     };
     match (found, command) {
@@ -97,12 +99,12 @@ mod tests {
             Ok(Vec::new())
         }
 
-        async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+        async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
             self.asked.fetch_add(1, Ordering::SeqCst);
             if self.hangs {
                 pending::<()>().await;
             }
-            Ok(Some(Narrowed {
+            Ok(Some(NarrowedTools {
                 tools: Arc::new(Self {
                     asked: AtomicUsize::new(0),
                     hangs: false,

@@ -6,12 +6,11 @@ use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};
 use super::built_in_models::BuiltInModels;
-use super::profile::Profile;
 use super::thinking::{ThinkingEngine, thinking_engine};
 use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder};
 use crate::agent::Agent;
 use crate::agent::ports::{Identity, Ports};
-use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
+use crate::audit::{AuditLog, Destination, InterruptedRun, Mask, Session};
 use crate::config::Settings;
 use crate::protocol::JobModels;
 
@@ -65,7 +64,7 @@ impl Opening {
         let thinking = thinking_engine(settings, built_in.judge())?;
         Ok(Self {
             settings: settings.clone(),
-            profile: Profile::of(settings),
+            profile: Profile::from_settings(settings),
             built_in,
             thinking,
             audit_log,
@@ -129,7 +128,7 @@ impl Opening {
 }
 
 /// One line, however many runs were cut short.
-fn interruptions(closed: &[Interrupted]) -> Option<String> {
+fn interruptions(closed: &[InterruptedRun]) -> Option<String> {
     let last = crate::text::one_line(&closed.last()?.query, 60);
     Some(match closed.len() {
         1 => format!("the last run was interrupted and is closed as failed: {last}"),
@@ -144,7 +143,7 @@ async fn begin_session(
     settings: &Settings,
     log: &Destination,
     mask: Mask,
-) -> Result<(Session, Vec<Interrupted>), EngineError> {
+) -> Result<(Session, Vec<InterruptedRun>), EngineError> {
     let (data_dir, log) = (settings.data_dir.clone(), log.clone());
     let begun = tokio::task::spawn_blocking(move || {
         prepare_data_folder(&data_dir).map_err(|source| EngineError::DataDir {
@@ -155,4 +154,28 @@ async fn begin_session(
     });
     let broke_off = |error| EngineError::Run(format!("opening the audit log broke off: {error}"));
     begun.await.map_err(broke_off)?
+}
+
+/// What an engine is, whether its index is open or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Whether the bundled demo is searched.
+    pub is_demo: bool,
+    /// Where the thinking engine is asked; `None` where the embedded one thinks.
+    pub endpoint: Option<String>,
+}
+
+impl Profile {
+    pub(super) fn from_settings(settings: &Settings) -> Self {
+        Self {
+            is_demo: knowledge::is_demo(settings),
+            endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
+        }
+    }
+}
+
+/// The address without its query, which may hold a key.
+fn address(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    url[..end].to_owned()
 }

@@ -3,12 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::domain::mention_of;
+use crate::domain::{FileFormat, FileKind, mention_of};
 use crate::kb::Document;
 use crate::protocol::{KnowledgeContents, Timestamp};
 use crate::text::{one_line, sanitize};
-
-use super::kinds::kind;
 
 /// So many documents and folders can be completed; others can be typed.
 const MOST_NAMES: usize = 5_000;
@@ -23,7 +21,7 @@ pub(super) struct Overview {
     documents: usize,
     bytes: u64,
     kinds: HashMap<String, usize>,
-    /// By depth, folders before documents.
+    /// Names in the order of their depth, folders before documents.
     names: BTreeSet<(usize, bool, String)>,
     newest: Vec<Arc<Document>>,
 }
@@ -73,13 +71,13 @@ impl Overview {
         self.documents == 0
     }
 
-    /// As the screen shows it.
+    /// Converts the overview into what the screen shows.
     pub(super) fn contents(self) -> KnowledgeContents {
         let mut kinds: Vec<(String, usize)> = self.kinds.into_iter().collect();
         kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let newest = self.newest.iter().map(|document| {
             let name = one_line(&document.source, LONGEST_NAME);
-            (name, Timestamp::at(document.modified()))
+            (name, Timestamp::from_system_time(document.modified()))
         });
         KnowledgeContents {
             kinds,
@@ -87,6 +85,50 @@ impl Overview {
             names: self.names.into_iter().map(|(_, _, name)| name).collect(),
             bytes: self.bytes,
             ..KnowledgeContents::default()
+        }
+    }
+}
+
+/// An ending longer than this is no kind of file.
+const LONGEST_ENDING: usize = 8;
+
+/// What a file is by its ending.
+pub(super) fn kind(source: &str) -> String {
+    let file = source.rsplit('/').next().unwrap_or(source);
+    let ending = match file.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => ending.to_lowercase(),
+        _ => String::new(),
+    };
+    let known = FileFormat::by_ending(&ending)
+        .filter(|format| format.is_read() && format.kind != FileKind::Code);
+    let is_word = |ending: &str| {
+        (1..=LONGEST_ENDING).contains(&ending.len())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    match known {
+        Some(format) => format.short_name.to_owned(),
+        None if is_word(&ending) => ending,
+        None => "other".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn files_are_of_a_kind_by_their_ending() {
+        for (source, is) in [
+            ("notes/plan.MD", "Markdown"),
+            ("a.b/report.pdf", "PDF"),
+            ("src/main.rs", "rs"),
+            ("Makefile", "other"),
+            (".profile", "other"),
+            ("v1.0/README", "other"),
+            ("a.\u{1b}[2J", "other"),
+            ("a.averylongending", "other"),
+        ] {
+            assert_eq!(kind(source), is, "{source}");
         }
     }
 }

@@ -23,7 +23,7 @@ use super::adding::CurrentBase;
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::models::ModelChooser;
-use super::naming::{Naming, named};
+use super::naming::{ScopeLookup, next_command};
 use super::paths::PathLister;
 use super::sessions::Task;
 use super::statistics::StatisticsReader;
@@ -52,7 +52,7 @@ pub(super) async fn dispatch(
 ) {
     let mut reading: Option<PassageReading> = None;
     let mut next: Option<PassageRequest> = None;
-    let mut naming: Option<Naming> = None;
+    let mut naming: Option<ScopeLookup> = None;
     loop {
         tokio::select! {
             command = commands.recv() => match command {
@@ -87,8 +87,8 @@ pub(super) async fn dispatch(
                     if other == Command::Forget {
                         let _ = to.sessions.try_send(Task::Begin);
                     }
-                    let before = naming.take().map(Naming::unfinished);
-                    let now = match Naming::begin(other, &to.tools) {
+                    let before = naming.take().map(ScopeLookup::unfinished);
+                    let now = match ScopeLookup::begin(other, &to.tools) {
                         Ok(begun) => {
                             naming = Some(begun);
                             None
@@ -101,13 +101,13 @@ pub(super) async fn dispatch(
                 }
                 None => break,
             },
-            named = named(&mut naming) => match named {
+            named = next_command(&mut naming) => match named {
                 Ok(asked) => if to.agent.send(asked).await.is_err() {
                     break;
                 },
                 Err(not_asked) => drop(updates.send(not_asked).await),
             },
-            () = ended(&mut reading) => reading = None,
+            () = wait_for_end(&mut reading) => reading = None,
         }
         if reading.is_none() {
             let wanted = next.take();
@@ -117,7 +117,7 @@ pub(super) async fn dispatch(
     }
     if let Some(last) = &reading {
         last.stop();
-        ended(&mut reading).await;
+        wait_for_end(&mut reading).await;
     }
     to.statistics.end().await;
     to.paths.end().await;
@@ -211,7 +211,7 @@ impl PassageReading {
 }
 
 /// The end of what is being read; never comes while nothing is.
-async fn ended(reading: &mut Option<PassageReading>) {
+async fn wait_for_end(reading: &mut Option<PassageReading>) {
     match reading {
         // A panic has been reported by the hook, and there is nothing left to send.
         Some(reading) => drop((&mut reading.task).await),
@@ -238,7 +238,7 @@ fn document(
     DocumentText { source, line, part }
 }
 
-/// As many lines around the one that was asked for as may be sent, half of them before it.
+/// Cuts out as many lines around `line` as may be sent, half of them before it.
 fn around(whole: &WholeDocument, line: usize) -> DocumentPart {
     let text = &whole.extraction.text;
     let lines: Vec<&str> = text.lines().collect();
@@ -267,7 +267,7 @@ fn around(whole: &WholeDocument, line: usize) -> DocumentPart {
             .iter()
             .map(|line| clean(line))
             .collect(),
-        modified: whole.modified.map(Timestamp::at),
+        modified: whole.modified.map(Timestamp::from_system_time),
         path: whole.is_lines.then(|| whole.path.clone()),
     }
 }

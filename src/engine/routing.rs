@@ -30,7 +30,8 @@ pub struct Routed {
 }
 
 impl Router {
-    /// Of the endpoint, if one is set, which is first asked when a question comes.
+    /// Opens the router. Where an endpoint is set, the first question makes the first request to
+    /// it.
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         Ok(Self {
             reasoner: thinking::thinking_engine(settings, Arc::new(JudgeEmbedder::built_in()))?

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::kb::{Document, KbError, KnowledgeBase};
 use crate::text::{is_chinese, one_line};
 
-use super::kinds::kind;
+use super::overview::kind;
 
 /// So many documents are looked into, spread over the base.
 const DOCUMENTS: usize = 40;
@@ -55,7 +55,7 @@ const GENERIC: &[&str] = &[
 pub(super) struct SampleHeading {
     pub(super) text: String,
     pub(super) source: String,
-    /// Of what its document says.
+    /// Hash of the document's text.
     pub(super) hash: [u8; 32],
     /// Whether it is the document's first.
     pub(super) is_title: bool,
@@ -63,7 +63,7 @@ pub(super) struct SampleHeading {
 
 /// Headings fit for questions.
 pub(super) struct SampleHeadings {
-    /// In the order of their documents, each once.
+    /// All headings in the order of their documents, each once.
     pub(super) all: Vec<SampleHeading>,
     /// Whether most documents have most of theirs in Chinese.
     pub(super) are_chinese: bool,

@@ -84,7 +84,11 @@ impl Basis {
 
     /// Whether making them again would come to no more: the documents say what they said, and
     /// where a question is lacking there is no other to look into.
-    pub(super) fn stands(&self, base: &KnowledgeBase, stop: &AtomicBool) -> Result<bool, KbError> {
+    pub(super) fn is_current(
+        &self,
+        base: &KnowledgeBase,
+        stop: &AtomicBool,
+    ) -> Result<bool, KbError> {
         if self.questions.len() < ROUTES {
             if self.was_pending && base.status().pending == 0 {
                 return Ok(false);
@@ -205,7 +209,7 @@ impl Samples {
             let ask = |way: &&str| filled(way, &[heading.text.as_str()]);
             (heading, ways.iter().map(ask).collect())
         });
-        self.first_answered(asked, Complexity::Simple, (until, stop))
+        self.first_answered(asked, Complexity::Simple, until, stop)
     }
 
     fn complex<'a>(
@@ -233,7 +237,7 @@ impl Samples {
             let ask = |way: &&str| filled(way, &[a.text.as_str(), b.text.as_str()]);
             ([a, b], ways.map(ask).collect())
         });
-        self.first_answered(asked, Complexity::Complex, (until, stop))
+        self.first_answered(asked, Complexity::Complex, until, stop)
     }
 
     /// The first that is of this route in one of its ways and gets a sure answer.
@@ -241,7 +245,8 @@ impl Samples {
         &self,
         asked: impl Iterator<Item = (T, Vec<String>)>,
         route: Complexity,
-        (until, stop): (Instant, &AtomicBool),
+        until: Instant,
+        stop: &AtomicBool,
     ) -> Result<Option<(T, String)>, KbError> {
         let mut tries = 0;
         for (about, ways) in asked {

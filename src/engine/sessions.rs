@@ -64,7 +64,7 @@ pub(super) fn resume(
     knowledge: &KnowledgeBase,
 ) -> Result<Resumed, String> {
     let in_words = |error: ReadError| error.to_string();
-    let lookup = Lookup::of(log).map_err(in_words)?;
+    let lookup = Lookup::open(log).map_err(in_words)?;
     let (id, shown) = match which {
         Resume::Named(name) => lookup.conversation(name).map_err(in_words)?,
         Resume::Last => {
@@ -87,8 +87,8 @@ pub(super) fn resume(
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
     }
     let dialogue = match endpoint_file {
-        Some(_) => Dialogue::of(&id),
-        None => said(&id, &events),
+        Some(_) => Dialogue::new(&id),
+        None => dialogue_of_runs(&id, &events),
     };
     let held_back = endpoint_file.map(|file| {
         let file = one_line(&file.to_string_lossy(), LONGEST_PATH);
@@ -143,8 +143,8 @@ fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String
 }
 
 /// What was said in runs that went their whole way.
-fn said(session: &str, events: &[Event]) -> Dialogue {
-    let mut dialogue = Dialogue::of(session);
+fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
+    let mut dialogue = Dialogue::new(session);
     let mut asked: Option<(RunId, Option<RunId>, String)> = None;
     let mut answer = None;
     for event in events {
@@ -170,7 +170,7 @@ fn said(session: &str, events: &[Event]) -> Dialogue {
 /// The conversations that lists show, the newest first.
 fn listed(lookup: &Lookup<'_>, log: &Path) -> Vec<SessionSummary> {
     let notes = SessionNotes::read(log).unwrap_or_default();
-    let mut sessions = SessionSummary::of(lookup.runs());
+    let mut sessions = SessionSummary::group_runs(lookup.runs());
     sessions.retain(|session| !notes.is_hidden(&session.id));
     sessions.truncate(MOST_LISTED);
     for session in &mut sessions {
@@ -220,7 +220,7 @@ impl Sessions {
     /// Works until the tasks end; blocks.
     pub(super) fn run(self, mut tasks: mpsc::Receiver<Task>) {
         // Not before the first question of this conversation is asked is it one of them.
-        if let Ok(lookup) = Lookup::of(&self.log) {
+        if let Ok(lookup) = Lookup::open(&self.log) {
             let questions = questions(&lookup, &self.log);
             if !questions.is_empty() {
                 self.send(SessionUpdate::Questions(questions));
@@ -247,7 +247,7 @@ impl Sessions {
     }
 
     fn list(&self) -> Result<(), String> {
-        let lookup = Lookup::of(&self.log).map_err(|error| error.to_string())?;
+        let lookup = Lookup::open(&self.log).map_err(|error| error.to_string())?;
         let mut sessions = listed(&lookup, &self.log);
         let current = self.dialogue.lock().session().to_owned();
         for session in &mut sessions {
@@ -278,7 +278,7 @@ impl Sessions {
         let session = Session::begin_another(&self.log).map_err(|error| {
             format!("the next questions are recorded in the same conversation: {error}")
         })?;
-        self.dialogue.replace(Dialogue::of(session.id()));
+        self.dialogue.replace(Dialogue::new(session.id()));
         self.hold(session);
         Ok(())
     }
@@ -300,7 +300,7 @@ impl Sessions {
     fn export(&self, session: &str) -> Result<(), String> {
         let cannot =
             |error: &dyn std::fmt::Display| format!("the session is not exported: {error}");
-        let lookup = Lookup::of(&self.log).map_err(|error| cannot(&error))?;
+        let lookup = Lookup::open(&self.log).map_err(|error| cannot(&error))?;
         let runs: Vec<&RunSummary> = lookup
             .runs()
             .iter()

@@ -17,7 +17,7 @@ use super::models::models_of;
 /// seconds, which outlasts a restart of a worker and not a person's patience.
 const RETRIES: u32 = 3;
 
-/// What thinks.
+/// The reasoner in use, and what it is called.
 #[derive(Clone)]
 pub(super) struct ThinkingEngine {
     /// The engine itself.
@@ -31,7 +31,7 @@ impl ThinkingEngine {
     pub(super) fn models(&self) -> JobModels {
         match &self.endpoint {
             Some(endpoint) => models_of(endpoint),
-            None => JobModels::of(self.reasoner.identity().model),
+            None => JobModels::same_for_all(self.reasoner.identity().model),
         }
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn built_in(variable: &str) -> Option<String> {
         _ => return None,
     };
     match kind {
-        "TEMPERATURE" => Some(Jobs::default().of(job).temperature.to_string()),
+        "TEMPERATURE" => Some(Jobs::default().settings_for(job).temperature.to_string()),
         "MAX_TOKENS" => Some(job.tokens_text()),
         _ => None,
     }

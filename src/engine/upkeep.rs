@@ -189,7 +189,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Of each root when it goes, and when it is back.
+    /// Reports each root once when it goes away, and once when it is back.
     fn report_missing_roots(&self, report: &UpdateReport) {
         let skipped = report.skipped.iter();
         let now: BTreeSet<String> = skipped

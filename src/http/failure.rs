@@ -76,7 +76,7 @@ impl Site {
         let code = status.as_u16();
         let host = &self.host;
         let (base_url, api_key) = (self.variables.base_url, self.variables.api_key);
-        let said = match self.said(body) {
+        let said = match self.message_in(body) {
             Some(said) => format!(": {said}"),
             None => String::new(),
         };
@@ -170,7 +170,7 @@ impl Site {
 
     /// The message in an error body: of JSON its message, of short plain text the text, of a web
     /// page nothing.
-    pub fn said(&self, body: &[u8]) -> Option<String> {
+    pub fn message_in(&self, body: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let message = match serde_json::from_str::<Value>(text) {

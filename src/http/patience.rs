@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 /// How long a whole response may take where silence of `silence` is borne with: who sends a byte now
 /// and then is alive, and may still never come to an end. A stream that goes on saying something
 /// is measured anew at each word.
-pub fn whole(silence: Duration) -> Duration {
+pub fn response_timeout(silence: Duration) -> Duration {
     silence.saturating_mul(10)
 }
 

@@ -10,9 +10,9 @@ const OTHER_MODELS: &str = include_str!("../../assets/llm/other_models.toml");
 /// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelUse {
-    /// It chats.
+    /// A model that chats.
     Chat,
-    /// It embeds.
+    /// A model that embeds text.
     Embedding,
     /// It does something else.
     Other,
@@ -106,7 +106,7 @@ fn use_by_name(name: &str) -> ModelUse {
     }
 }
 
-/// As llama.cpp, vLLM, OpenRouter and LM Studio say it.
+/// Reads a model's context length from the fields of llama.cpp, vLLM, OpenRouter and LM Studio.
 fn context(model: &Value) -> Option<usize> {
     let stated = [
         &model["meta"]["n_ctx"],

@@ -101,7 +101,7 @@ impl Extractor {
         }
     }
 
-    /// From now on, the text of scans and pictures is recognised.
+    /// Turns on recognition of the text of scans and pictures.
     pub fn recognise(&mut self, recognition: TextRecognition) {
         self.recognition = Some(recognition);
     }
@@ -111,9 +111,9 @@ impl Extractor {
         self.recognition.is_none() || !wants_recognition(kept)
     }
 
-    /// To be held while one document after the other is read.
+    /// Begins a session; reader processes stay alive between documents until it is dropped.
     pub fn session(&self) -> ReadingSession<'_> {
-        ReadingSession::of(self.readers.as_ref())
+        ReadingSession::begin(self.readers.as_ref())
     }
 
     /// What a document says; once `stop` is raised, one that takes long is not waited for.
@@ -154,7 +154,7 @@ impl Extractor {
         // Only its ending matters.
         let name = file.path().file_name().unwrap_or_default();
         let name = name.to_string_lossy();
-        let extracted = self.extract_isolated(file.file(), &name, (size, limit), stop);
+        let extracted = self.extract_isolated(file.file(), &name, size, limit, stop);
         match &self.recognition {
             Some(recognition) if wants_recognition(&extracted) => {
                 let with_text = match kind {
@@ -162,8 +162,13 @@ impl Extractor {
                     _ => recognition.of_scan(file.file(), stop)?,
                 };
                 let size = with_text.metadata()?.len();
-                let limits = (size, MAX_DOCUMENT_BYTES);
-                match self.extract_isolated(&with_text, "recognised.pdf", limits, stop) {
+                match self.extract_isolated(
+                    &with_text,
+                    "recognised.pdf",
+                    size,
+                    MAX_DOCUMENT_BYTES,
+                    stop,
+                ) {
                     // Kept as it is, or it would be recognised again at every start.
                     Err(SkipReason::Scan) => Err(SkipReason::NoText(
                         "text recognition found none on its pages".to_owned(),
@@ -179,7 +184,8 @@ impl Extractor {
         &self,
         file: &File,
         name: &str,
-        (size, limit): (u64, u64),
+        size: u64,
+        limit: u64,
         stop: &AtomicBool,
     ) -> Result<Extraction, SkipReason> {
         let Some(readers) = &self.readers else {

@@ -13,7 +13,7 @@ use super::error::KbError;
 use super::index::for_each_document;
 use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
 use super::source::{Roots, Sources};
-use super::source::{SourceFile, Walked, walk};
+use super::source::{SourceFile, WalkResult, walk};
 use super::source::{TextCache, cache};
 
 /// The most new files that are looked into; with more of them the index is not up to date in any case.
@@ -228,7 +228,7 @@ fn open(
 fn compare<'a>(
     indexed: &mut Indexed,
     reader: &dyn Reader,
-    walked: &'a Walked,
+    walked: &'a WalkResult,
     stop: &AtomicBool,
 ) -> Result<Vec<&'a SourceFile>, KbError> {
     let files = walked.found.iter().map(|file| (file.source.as_str(), file));

@@ -31,7 +31,7 @@ pub enum Command {
     ReadDocument {
         /// Its file, as evidence names it.
         source: String,
-        /// Around which line, from 1.
+        /// The line to show, counted from 1.
         line: usize,
     },
     /// Something about recorded conversations.
@@ -46,7 +46,7 @@ pub enum Command {
     ListPaths(String),
     /// Sum up all recorded runs.
     ReadStatistics,
-    /// It is no longer waited for.
+    /// Stop summing up; the result is not needed any more.
     LeaveStatistics,
 }
 
@@ -66,9 +66,9 @@ pub enum Update {
     Event(Event),
     /// What is waited for before the run of the last question begins.
     Starting {
-        /// For what.
+        /// What is waited for.
         wait: Wait,
-        /// Since when.
+        /// When the wait began.
         at: Timestamp,
     },
     /// What the knowledge base holds now.
@@ -92,9 +92,9 @@ pub enum Update {
     Statistics(Result<Box<RunHistory>, String>),
     /// Folders, with a `/` at their end, and files whose paths begin so.
     Paths {
-        /// As they were asked for.
+        /// The path as it was typed.
         typed: String,
-        /// In the order of their names.
+        /// Matching paths in the order of their names.
         paths: Vec<String>,
     },
     /// A folder or file is taken up, or it is not; one line says so.
@@ -154,7 +154,7 @@ pub struct IndexProgress {
 }
 
 impl IndexProgress {
-    /// Of a hundred; all only when nothing is left.
+    /// Progress in percent; 100 only when nothing is left.
     pub fn percent(&self) -> u8 {
         let done = self.done.min(self.total) as u128;
         (done * 100).checked_div(self.total as u128).unwrap_or(100) as u8

@@ -18,7 +18,7 @@ pub struct DocumentText {
 pub struct DocumentPart {
     /// The number of the first of these lines, from 1.
     pub first: usize,
-    /// At most [`DocumentPart::MOST_BYTES`] of them, each at most
+    /// The lines: at most [`DocumentPart::MOST_BYTES`] in all, each at most
     /// [`DocumentPart::LONGEST_LINE`] characters.
     pub lines: Vec<String>,
     /// How many the document has.

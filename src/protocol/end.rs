@@ -18,7 +18,7 @@ pub struct RunEnd<'a> {
     pub received: u64,
     /// What else is known of the cost.
     pub spent: CostDetails,
-    /// From start to end, milliseconds.
+    /// Milliseconds from start to end.
     pub ms: f64,
     /// Why it failed, as it was recorded.
     pub error: Option<&'a str>,
@@ -26,7 +26,7 @@ pub struct RunEnd<'a> {
 
 impl<'a> RunEnd<'a> {
     /// What this event says; `None` where it ends no run.
-    pub fn of(body: &'a EventBody) -> Option<Self> {
+    pub fn from_body(body: &'a EventBody) -> Option<Self> {
         let EventBody::RunFinished {
             outcome,
             complexity,

@@ -109,10 +109,12 @@ impl RunFigures {
                 ..
             } => {
                 self.is_counted |= prompt_tokens.is_some() || completion_tokens.is_some();
-                self.visits.extend(NodeVisit::of(*node, *ms));
+                self.visits.extend(NodeVisit::new(*node, *ms));
             }
             EventBody::RunFinished { .. } => {
-                self.ended = self.ended.or(RunEnd::of(body).map(RunResultFigures::of));
+                self.ended = self
+                    .ended
+                    .or(RunEnd::from_body(body).map(RunResultFigures::new));
             }
             _ => {}
         }
@@ -143,7 +145,7 @@ impl RunFigures {
 }
 
 impl RunResultFigures {
-    fn of(end: RunEnd<'_>) -> Self {
+    fn new(end: RunEnd<'_>) -> Self {
         Self {
             outcome: end.outcome,
             route: end.route,
@@ -159,7 +161,7 @@ impl RunResultFigures {
 }
 
 impl NodeVisit {
-    fn of(node: NodeName, ms: f64) -> Option<Self> {
+    fn new(node: NodeName, ms: f64) -> Option<Self> {
         let place = NodeName::ALL.iter().position(|known| *known == node)?;
         Some(Self(u8::try_from(place).ok()?, ms))
     }

@@ -15,13 +15,13 @@ pub struct RecordedGradings {
     pub limits: RoutingLimits,
     /// The way it went, once that is known.
     pub complexity: Option<Complexity>,
-    /// In their order.
+    /// The gradings of the run in their order.
     pub rounds: Vec<GradedRound>,
 }
 
 impl RecordedGradings {
-    /// From the events of one run.
-    pub fn of<'e>(events: impl IntoIterator<Item = &'e Event>) -> Self {
+    /// Reads the gradings from the events of one run.
+    pub fn from_events<'e>(events: impl IntoIterator<Item = &'e Event>) -> Self {
         let mut reading = GradingsReader::default();
         for event in events {
             reading.take(&event.body);
@@ -82,7 +82,7 @@ impl GradingsReader {
                 let known = scores.iter().filter_map(|item| self.items.get(&item.id));
                 self.gradings.rounds.push(GradedRound {
                     round: self.round,
-                    grounds: RuleGrounds::of(known.copied(), &self.history, self.round),
+                    grounds: RuleGrounds::from_items(known.copied(), &self.history, self.round),
                     grades: scores.iter().map(|item| item.score).collect(),
                     by: *by,
                     reason: None,

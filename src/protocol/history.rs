@@ -25,9 +25,9 @@ impl RunHistory {
     /// The most days that are counted separately.
     pub const MOST_DAYS: u64 = 30;
 
-    /// Of runs and when they began.
-    pub fn of(runs: &[(Timestamp, RunFigures)]) -> Self {
-        let total = RunStatistics::of(runs.iter().map(|(_, figures)| figures));
+    /// Computes statistics for each day from runs and the times when they began.
+    pub fn from_runs(runs: &[(Timestamp, RunFigures)]) -> Self {
+        let total = RunStatistics::from_runs(runs.iter().map(|(_, figures)| figures));
         let mut by_day: BTreeMap<u64, Vec<&RunFigures>> = BTreeMap::new();
         for (begun, figures) in runs {
             by_day.entry(begun.day()).or_default().push(figures);
@@ -39,7 +39,7 @@ impl RunHistory {
         });
         let day = |day: u64| DayStatistics {
             date: Timestamp::of_day(day).date(),
-            statistics: RunStatistics::of(by_day.get(&day).into_iter().flatten().copied()),
+            statistics: RunStatistics::from_runs(by_day.get(&day).into_iter().flatten().copied()),
         };
         Self {
             total,
@@ -73,7 +73,7 @@ mod tests {
         let runs: Vec<_> = [5, 5, 8]
             .map(|day| (Timestamp(day * DAY + 7), RunFigures::default()))
             .to_vec();
-        let history = RunHistory::of(&runs);
+        let history = RunHistory::from_runs(&runs);
         assert_eq!(history.total.runs, 3);
         let days: Vec<_> = history
             .days
@@ -93,14 +93,14 @@ mod tests {
         let runs_by_day = history.by_day(runs_a_day);
         assert_eq!(runs_by_day, [Some(2.0), None, None, Some(1.0)]);
         assert_eq!(history.period(), Some(("1970-01-06", "1970-01-09")));
-        let nothing = RunHistory::of(&[]);
+        let nothing = RunHistory::from_runs(&[]);
         assert_eq!((nothing.days.len(), nothing.period()), (0, None));
     }
 
     #[test]
     fn a_wrong_clock_makes_no_more_days_than_the_most() {
         let runs = [0, u64::MAX / 2].map(|ms| (Timestamp(ms), RunFigures::default()));
-        let history = RunHistory::of(&runs);
+        let history = RunHistory::from_runs(&runs);
         assert_eq!(history.days.len() as u64, RunHistory::MOST_DAYS);
         assert_eq!(history.total.runs, 2);
     }

@@ -24,7 +24,7 @@ pub enum JobName {
 }
 
 impl JobName {
-    /// In the order of the graph.
+    /// All jobs, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Answer];
 
     /// Its name.
@@ -52,7 +52,7 @@ pub struct JobModels {
 
 impl JobModels {
     /// This one does every job.
-    pub fn of(main: impl Into<String>) -> Self {
+    pub fn same_for_all(main: impl Into<String>) -> Self {
         Self {
             main: main.into(),
             ..Self::default()
@@ -163,7 +163,7 @@ impl ModelRequest {
 pub struct ModelListing {
     /// Host and port.
     pub host: String,
-    /// Those that can chat.
+    /// The models that can chat.
     pub models: Vec<ModelOffer>,
     /// How many cannot.
     pub left_out: usize,
@@ -183,7 +183,7 @@ pub struct ModelOffer {
 /// What the screen gets of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelUpdate {
-    /// Those that can be chosen; or why they are not known, in one line.
+    /// The models that can be chosen, or one line that says why they are unknown.
     Listed(Result<ModelListing, String>),
     /// Who does which job from the next question on.
     Chosen(JobModels),
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn ui_models_are_told_with_their_jobs_where_they_differ() {
-        let mut models = JobModels::of("large");
+        let mut models = JobModels::same_for_all("large");
         assert_eq!(models.in_words(), "large");
         models.set(JobName::Grade, Some("small\u{1b}[2J"));
         assert_eq!(models.in_words(), "large · grade small");

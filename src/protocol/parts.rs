@@ -9,10 +9,10 @@ use crate::domain::{
 /// What is known of a cost beside the tokens sent and received; what is not known is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CostDetails {
-    /// Of the tokens sent, those that the server read from its cache.
+    /// How many of the tokens sent the server read from its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// Of the tokens received, those that were thoughts.
+    /// How many of the tokens received were reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
     /// Whether tokens were estimated, because the server did not count them.
@@ -99,7 +99,7 @@ pub struct ItemScore {
 /// The number of one item in the prompt, in the answer and on the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedItem {
-    /// From 1.
+    /// Number of the citation, counted from 1.
     pub n: usize,
     /// Which item.
     pub id: EvidenceId,

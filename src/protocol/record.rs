@@ -84,7 +84,7 @@ pub struct ToolRun {
 pub struct FastPath {
     /// Which kind.
     pub path_type: PathType,
-    /// By which rule.
+    /// Name of the rule that approved the evidence.
     pub rule_name: String,
 }
 

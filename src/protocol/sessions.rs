@@ -26,7 +26,7 @@ pub enum SessionCommand {
 /// What the screen gets of recorded conversations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionUpdate {
-    /// Those that can be gone on with, the newest first.
+    /// Sessions that can be resumed, the newest first.
     Listed(Vec<SessionSummary>),
     /// The one that goes on now.
     Resumed(RecordedSession),
@@ -75,7 +75,7 @@ pub struct RecordedSession {
 impl SessionSummary {
     /// The conversations of these runs, which are in the order in which they began; the one that
     /// was asked something last comes first.
-    pub fn of(runs: &[RunSummary]) -> Vec<Self> {
+    pub fn group_runs(runs: &[RunSummary]) -> Vec<Self> {
         let mut sessions: Vec<(usize, Self)> = Vec::new();
         let mut places = std::collections::HashMap::new();
         for (at, run) in runs.iter().enumerate() {

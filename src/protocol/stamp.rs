@@ -22,10 +22,10 @@ const DAY: u64 = 86_400_000;
 /// Keeps ids in order within a millisecond, and when the clock goes back a little.
 static IDS: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 
-/// In which people are told times.
+/// The time zone in which times are displayed.
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// From now on people are told times by the clock of this machine; until then by UTC.
+/// Displays times in this machine's time zone from now on; until then they are in UTC.
 pub fn use_local_times() {
     let _ = ZONE.set(TimeZone::system());
 }
@@ -70,12 +70,12 @@ const MILLISECONDS: &[BorrowedFormatItem<'_>] =
 impl Timestamp {
     /// The present moment by the machine's clock.
     pub fn now() -> Self {
-        Self::at(SystemTime::now())
+        Self::from_system_time(SystemTime::now())
     }
 
     /// A moment by a clock that may be wrong: what lies before 1970 or behind the year 9999 is
     /// taken for the first or the last moment between.
-    pub fn at(moment: SystemTime) -> Self {
+    pub fn from_system_time(moment: SystemTime) -> Self {
         let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(since.as_millis()).unwrap_or(LAST);
         Self(millis.min(LAST))
@@ -186,7 +186,7 @@ mod tests {
             (UNIX_EPOCH, "1970-01-01T00:00:00.000Z", true),
             (far, "9999-12-31T23:59:59.999Z", false),
         ] {
-            let stamp = Timestamp::at(moment);
+            let stamp = Timestamp::from_system_time(moment);
             assert_eq!(stamp.to_string(), text);
             assert_eq!(Timestamp::is_in_calendar(moment), is_in);
             let json = serde_json::to_string(&stamp).unwrap();

@@ -16,9 +16,9 @@ pub struct RunStatistics {
     pub outcomes: Outcomes,
     /// Runs that took a short cut, whichever.
     pub fast_path: Hits,
-    /// By kind of short cut, all kinds.
+    /// Hits of each kind of short cut, those without hits included.
     pub by_path_type: Vec<PathTypeHits>,
-    /// By rule, those that hit.
+    /// Hits of each rule that hit at least once.
     pub by_rule_name: Vec<RuleHits>,
     /// Reasoning calls made, over runs that ended.
     pub calls: Option<u64>,
@@ -44,7 +44,7 @@ pub struct RunStatistics {
 /// How many runs ended how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Outcomes {
-    /// With an answer.
+    /// How many runs ended with an answer.
     pub answered: usize,
     /// The knowledge base holds no answer.
     pub not_found: usize,
@@ -163,8 +163,8 @@ impl RunStatistics {
         }
     }
 
-    /// Of these runs, each of which began.
-    pub fn of<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
+    /// Computes the statistics of these runs, each of which has begun.
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
         let mut sums = Sums::default();
         for run in runs {
             sums.take(run);
@@ -178,14 +178,14 @@ impl RunStatistics {
             .by_path_type
             .iter()
             .find(|of| of.path_type == path_type);
-        known.map_or_else(|| Hits::default().among(self.runs), |of| of.hits)
+        known.map_or_else(|| Hits::default().with_rate(self.runs), |of| of.hits)
     }
 
     /// The hits of one rule.
     pub fn of_rule(&self, path_type: PathType, rule_name: &str) -> Hits {
         let is_it = |of: &&RuleHits| of.path_type == path_type && of.rule_name == rule_name;
         let known = self.by_rule_name.iter().find(is_it);
-        known.map_or_else(|| Hits::default().among(self.runs), |of| of.hits)
+        known.map_or_else(|| Hits::default().with_rate(self.runs), |of| of.hits)
     }
 
     /// How long whole runs on one route took.
@@ -277,14 +277,14 @@ impl Sums {
                 .get(&path_type)
                 .copied()
                 .unwrap_or_default()
-                .among(runs),
+                .with_rate(runs),
         };
         let of_node = |node: NodeName| NodeLatency {
             node,
             latency: self
                 .by_node
                 .get(&node)
-                .map_or_else(Latency::default, |taken| Latency::of(taken)),
+                .map_or_else(Latency::default, |taken| Latency::from_samples(taken)),
         };
         let is_priced = self.tokens.runs > 0 && self.unpriced == 0;
         let (made, saved) = self.counted_calls;
@@ -298,14 +298,14 @@ impl Sums {
                 unfinished: runs - self.ended,
                 ..self.outcomes
             },
-            fast_path: self.fast.among(runs),
+            fast_path: self.fast.with_rate(runs),
             by_path_type: PathType::ALL.into_iter().map(of_path_type).collect(),
             latency_by_node: NodeName::ALL.into_iter().map(of_node).collect(),
             by_rule_name: (self.by_rule.into_iter())
                 .map(|((path_type, rule_name), hits)| RuleHits {
                     path_type,
                     rule_name,
-                    hits: hits.among(runs),
+                    hits: hits.with_rate(runs),
                 })
                 .collect(),
             calls: self.made,
@@ -314,11 +314,11 @@ impl Sums {
             cost_usd: is_priced.then_some(self.cost),
             tokens_saved: share.map(|share| (taken * share).round() as u64),
             saved_usd: share.filter(|_| is_priced).map(|share| self.cost * share),
-            latency: Latency::of(&self.whole),
+            latency: Latency::from_samples(&self.whole),
             latency_by_route: (self.by_route.iter())
                 .map(|(route, taken)| RouteLatency {
                     route: *route,
-                    latency: Latency::of(taken),
+                    latency: Latency::from_samples(taken),
                 })
                 .collect(),
         }
@@ -346,7 +346,7 @@ impl Hits {
         self.runs += usize::from(is_first_of_run);
     }
 
-    fn among(self, runs: usize) -> Self {
+    fn with_rate(self, runs: usize) -> Self {
         Self {
             rate: (runs > 0).then(|| self.runs as f64 / runs as f64),
             ..self
@@ -355,7 +355,7 @@ impl Hits {
 }
 
 impl Latency {
-    fn of(taken: &[f64]) -> Self {
+    fn from_samples(taken: &[f64]) -> Self {
         let mut sorted = taken.to_vec();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
@@ -380,24 +380,24 @@ mod tests {
     #[test]
     fn the_median_and_the_95th_of_a_hundred_are_those_of_the_definition() {
         let taken: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        let latency = Latency::of(&taken);
+        let latency = Latency::from_samples(&taken);
         assert_eq!(
             (latency.median_ms, latency.p95_ms),
             (Some(50.5), Some(95.0))
         );
-        let three = Latency::of(&[3.0, 1.0, 2.0]);
+        let three = Latency::from_samples(&[3.0, 1.0, 2.0]);
         assert_eq!((three.median_ms, three.p95_ms), (Some(2.0), Some(3.0)));
-        let one = Latency::of(&[4.0]);
+        let one = Latency::from_samples(&[4.0]);
         assert_eq!(
             (one.count, one.median_ms, one.p95_ms),
             (1, Some(4.0), Some(4.0))
         );
-        assert_eq!(Latency::of(&[]), Latency::default());
+        assert_eq!(Latency::from_samples(&[]), Latency::default());
     }
 
     #[test]
     fn nothing_recorded_has_no_figures() {
-        let nothing = RunStatistics::of([]);
+        let nothing = RunStatistics::from_runs([]);
         assert_eq!(nothing.fast_path.rate, None);
         assert!(nothing.by_path_type.iter().all(|of| of.hits.rate.is_none()));
         assert_eq!(

@@ -36,7 +36,7 @@ pub struct RunSummary {
     /// Reasoning calls of the full pipeline that were not needed; `None` of a run that broke off too:
     /// what it left undone was not saved.
     pub saved: Option<u32>,
-    /// From start to end, milliseconds.
+    /// Milliseconds from start to end.
     pub ms: Option<f64>,
     /// Why it failed.
     pub error: Option<String>,
@@ -91,7 +91,7 @@ impl RunSummary {
         {
             self.confidence_level = *confidence_level;
         }
-        if let Some(end) = RunEnd::of(&event.body) {
+        if let Some(end) = RunEnd::from_body(&event.body) {
             self.route = end.route;
             self.outcome = Some(end.outcome);
             self.calls = Some(end.calls);

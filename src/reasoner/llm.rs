@@ -49,8 +49,8 @@ use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, Embedder, GradeJob, Grades, Identity, PlanJob,
-    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, UnreadableGrades,
-    WaitSink,
+    PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor,
+    UnreadableGrades, WaitSink,
 };
 use crate::domain::{Complexity, NodeName, Outcome, Question, Turn};
 use crate::protocol::Mode;
@@ -68,7 +68,7 @@ use failure::NAME_MODEL;
 use overrides::LlmOverrides;
 use prompt::{PromptFence, Prompts};
 use reply_schema::ReplySchema;
-use request::ReplyWanted;
+use request::ReplyRequest;
 use room::Room;
 use wire::Message;
 
@@ -104,7 +104,7 @@ impl EndpointReasoner {
             LlmOverrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
-            let model = settings.jobs.of(job).model.as_deref();
+            let model = settings.jobs.settings_for(job).model.as_deref();
             model.map(|model| (job.node(), unlisted(model)))
         });
         let own_models = own_models.collect();
@@ -198,11 +198,11 @@ impl EndpointReasoner {
         out: Option<&AnswerSink>,
     ) -> Result<ModelReply, ReasonerError> {
         let model = self.model_for(job, origin.waits).await?;
-        let wanted = ReplyWanted {
+        let wanted = ReplyRequest {
             job,
             origin,
             model: &model.name,
-            settings: self.jobs.of(job),
+            settings: self.jobs.settings_for(job),
             schema,
             messages,
             out,
@@ -300,7 +300,7 @@ impl Reasoner for EndpointReasoner {
         Ok(analysis)
     }
 
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.plan(&job, self.tools, room, &fence);
         let schema = Some(reply_schema::plan());

@@ -23,7 +23,7 @@ use async_trait::async_trait;
 
 use crate::agent::ports::{
     self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
-    PlanJob, Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
 use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
@@ -34,7 +34,7 @@ pub use language::{answer_instruction, is_known_script};
 pub use measured::{Signals, measure_signals};
 
 use answer::Material;
-use embedding::WhileWanted;
+use embedding::CancellableEmbedder;
 use language::table;
 use question::Part;
 pub use question::read;
@@ -90,7 +90,7 @@ impl Reasoner for OfflineReasoner {
         })
     }
 
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         let question = read(job.query, job.history);
         let parts = question::parts(&question, &job.routing.sub_questions);
         Ok(plan::plan(&job, &question, &parts))
@@ -123,7 +123,7 @@ impl Reasoner for OfflineReasoner {
                 Ok(route(&question, small_talk, &[], embedder).reply)
             };
             let text = self.blocking(reply).await?.unwrap_or_default();
-            answer::Composed::without_quotation(text, Outcome::Answered)
+            answer::ComposedAnswer::without_quotation(text, Outcome::Answered)
         } else {
             let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
             let absent = job.absent_words.to_vec();
@@ -163,7 +163,7 @@ impl OfflineReasoner {
     ) -> Result<T, ReasonerError> {
         let embedder = Arc::clone(&self.embedder);
         let work = move |stop: &AtomicBool| {
-            work(&WhileWanted {
+            work(&CancellableEmbedder {
                 embedder: embedder.as_ref(),
                 stop,
             })

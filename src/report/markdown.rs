@@ -24,7 +24,7 @@ fn section(run: &RunRecord) -> String {
     let answer = run
         .answer
         .as_deref()
-        .map_or_else(|| "no answer\n".to_owned(), quoted);
+        .map_or_else(|| "no answer\n".to_owned(), quote_answer);
     text.push_str(&format!("## Answer\n\n{answer}"));
     list(&mut text, run.citations.iter().map(wording::citation));
     text.push_str("\n## Path\n\n");
@@ -92,7 +92,7 @@ const MOST_LOOKS: usize = 8;
 
 /// The answer in its own form, as a quotation: its headings, lists and code stay within it; its tags,
 /// links and images are text, for readers of CommonMark and of all its extensions.
-fn quoted(answer: &str) -> String {
+fn quote_answer(answer: &str) -> String {
     // Behind the sign of a quotation a tab would be less wide, and code no longer code.
     let answer = sanitize(answer).replace('\t', "    ");
     let with_code = quotation(&escaped_around_code(&answer));
@@ -173,7 +173,7 @@ mod tests {
     fn trust_an_answer_keeps_its_form_and_code_and_loses_its_effect() {
         let answer = "# Title\n\n- so [1] `<b>`\n\n```html\n<img src=x>\n```\n\
                       <img src=x> ![a](http://e/x) [b](http://e) <http://e>\n\n[1]: http://e\n";
-        let quoted = quoted(answer);
+        let quoted = quote_answer(answer);
         assert!(!has_effect(&quoted), "{quoted}");
         for kept in [
             "> # Title\n",
@@ -194,7 +194,7 @@ mod tests {
             "<!-- `\n\n`<img src=x>`",
             "``<img src=x>```\n:``",
         ] {
-            let quoted = quoted(answer);
+            let quoted = quote_answer(answer);
             assert!(!has_effect(&quoted), "{answer}: {quoted}");
         }
     }
@@ -212,7 +212,7 @@ mod tests {
             )
         ) {
             let answer = pieces.concat();
-            let quoted = quoted(&answer);
+            let quoted = quote_answer(&answer);
             prop_assert!(!has_effect(&quoted), "{:?}: {}", answer, quoted);
         }
 

@@ -2,7 +2,7 @@
 
 use crate::domain::{Citation, Complexity, Cue, Outcome};
 use crate::protocol::{EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step};
-use crate::text::{counted, one_line};
+use crate::text::{one_line, plural};
 
 /// What a figure that nothing was recorded for is written as.
 const NOTHING: &str = "–";
@@ -93,7 +93,7 @@ pub(super) fn notes(step: &Step) -> Vec<String> {
     for tool in &step.tools {
         let found = match &tool.error {
             Some(error) => format!("failed: {}", line(error)),
-            None => counted(tool.items, "item"),
+            None => plural(tool.items, "item"),
         };
         let (name, subject) = (tool.call.tool(), line(tool.call.subject()));
         notes.push(format!("{name} “{subject}”: {found} · {:.1} ms", tool.ms));
@@ -106,7 +106,7 @@ pub(super) fn notes(step: &Step) -> Vec<String> {
         let average = verdict
             .average
             .map_or_else(|| NOTHING.to_owned(), |average| format!("{average:.2}"));
-        let (items, by) = (counted(verdict.items, "item"), verdict.by.as_str());
+        let (items, by) = (plural(verdict.items, "item"), verdict.by.as_str());
         let action = verdict.action.as_str();
         notes.push(format!(
             "graded: {items}, average {average} by {by}: {action}"

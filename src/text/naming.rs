@@ -20,7 +20,7 @@ pub fn extension(source: &str) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
-/// With single spaces where a name has spaces, hyphens or underscores.
+/// Puts a single space where a name has spaces, hyphens or underscores.
 pub fn spaced(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     let parts = name.split(|c: char| c.is_whitespace() || matches!(c, '-' | '_'));

@@ -27,7 +27,8 @@ const MAX_HEADING_ABOVE: usize = 12;
 pub(super) fn run(
     base: &KnowledgeBase,
     entity: &str,
-    (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
+    scope: &Scope,
+    Caller { stop, .. }: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
     if entity.is_empty() {
@@ -233,7 +234,7 @@ fn read(base: &KnowledgeBase, passages: Vec<LinkPassage>, stop: &AtomicBool) -> 
 }
 
 impl LinkPassage {
-    /// From where on the lines say what relation they name, and of whom.
+    /// Returns the lines that explain a relation: from the one that names it on.
     fn explained(&self, text: &[&str]) -> LineRange {
         let mut lines = self.lines;
         let above = |from: usize, most: usize| {

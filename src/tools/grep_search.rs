@@ -12,11 +12,12 @@ const MAX_PASSAGES: usize = 10;
 pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
-    (scope, caller): (&Scope, Caller<'_>),
+    scope: &Scope,
+    caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let stop = caller.stop;
     let found = base
-        .grep(query, MAX_PASSAGES, scope.within(caller))?
+        .grep(query, MAX_PASSAGES, scope.search_limits(caller))?
         .into_iter()
         .map(|found| FoundPassage {
             core: found.matching,

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::domain::{Evidence, LineRange, Topic, is_same_passage};
 use crate::kb::{Extraction, KnowledgeBase, Outline};
 
-/// In larger texts finding the blocks would take longer than the search.
+/// Largest text, in bytes, that is grown: finding the blocks of a larger one would take longer than
+/// the search.
 const LARGEST_TEXT: usize = 2_000_000;
 
 /// A passage as it was found, and the lines of it that were looked for.
@@ -26,7 +27,7 @@ pub(super) fn with_topics(
     mut found: Vec<Evidence>,
     stop: &AtomicBool,
 ) -> Vec<Evidence> {
-    let documents = Documents::of(base, found.iter(), stop);
+    let documents = Documents::load(base, found.iter(), stop);
     let outlines = documents.outlines();
     for item in &mut found {
         if let Some(outline) = outlines.get(item.source.as_str()) {
@@ -44,7 +45,7 @@ pub(super) fn grown(
     found: Vec<FoundPassage>,
     stop: &AtomicBool,
 ) -> Vec<Evidence> {
-    let documents = Documents::of(base, found.iter().map(|found| &found.item), stop);
+    let documents = Documents::load(base, found.iter().map(|found| &found.item), stop);
     let outlines = documents.outlines();
     let mut grown: Vec<Evidence> = Vec::with_capacity(found.len());
     for FoundPassage { mut item, core } in found {
@@ -89,7 +90,7 @@ fn show(item: &mut Evidence, lines: LineRange, outline: &Outline<'_>, documents:
 struct Documents(HashMap<String, Extraction>);
 
 impl Documents {
-    fn of<'e>(
+    fn load<'e>(
         base: &KnowledgeBase,
         found: impl Iterator<Item = &'e Evidence>,
         stop: &AtomicBool,

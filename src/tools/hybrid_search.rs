@@ -13,11 +13,12 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     keywords: &[String],
-    (scope, caller): (&Scope, Caller<'_>),
+    scope: &Scope,
+    caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let stop = caller.stop;
     let hits = base
-        .hybrid(query, keywords, TOP, scope.within(caller))?
+        .hybrid(query, keywords, TOP, scope.search_limits(caller))?
         .into_iter()
         .filter(is_relevant);
     Ok(grown_evidence(base, ToolName::HybridSearch, hits, stop))

@@ -68,7 +68,8 @@ pub(super) fn run(
     query: &str,
     path: Option<&str>,
     filter: (Option<&str>, Option<&str>),
-    (scope, caller): (&Scope, Caller<'_>),
+    scope: &Scope,
+    caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     if query.trim().is_empty() {
         return Err(ToolError::BadArguments(
@@ -84,7 +85,7 @@ pub(super) fn run(
         let files = path
             .map(|path| files_at(base, path, scope, stop))
             .transpose()?;
-        return that_say(base, query, &filter, files.as_ref(), (scope, stop));
+        return that_say(base, query, &filter, files.as_ref(), scope, stop);
     }
     if query.trim() == EVERYTHING {
         let files = path
@@ -125,10 +126,11 @@ fn that_say(
     query: &str,
     filter: &FieldFilter,
     files: Option<&HashSet<String>>,
-    (scope, stop): (&Scope, &AtomicBool),
+    scope: &Scope,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let within = files.map_or_else(
-        || scope.within(stop.into()),
+        || scope.search_limits(stop.into()),
         |files| Within::these(files, stop),
     );
     let mut found = base.with_fields(filter, within, stop)?;
@@ -141,7 +143,7 @@ fn that_say(
     found.truncate(MOST_LISTED);
     Ok(with_topics(
         base,
-        found.into_iter().map(said).collect(),
+        found.into_iter().map(evidence_from).collect(),
         stop,
     ))
 }
@@ -156,7 +158,7 @@ fn is_one_of(value: &str, words: &HashSet<String>) -> bool {
             .is_some_and(|stem| words.contains(&format!("{stem}ies")))
 }
 
-fn said(passage: FieldPassage) -> Evidence {
+fn evidence_from(passage: FieldPassage) -> Evidence {
     Evidence {
         id: EvidenceId(String::new()),
         source: passage.source,
@@ -227,7 +229,7 @@ fn files_about(
 ) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
-    let hits = base.hybrid(&topic(query), &[], POOL, scope.within(caller))?;
+    let hits = base.hybrid(&topic(query), &[], POOL, scope.search_limits(caller))?;
     for source in base.documents_named_by(&words, caller.stop)? {
         if scope.holds(&source) {
             best.insert(source, 0.0);

@@ -11,7 +11,7 @@ use crate::kb::{Extraction, KnowledgeBase, Outline};
 
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 40_000;
-/// Of a longer text it is not asked whether its words are the name of a file.
+/// Most words of a text that may be the name of a file; a longer text is not looked up.
 const MOST_WORDS: usize = 8;
 
 pub(super) fn run(
@@ -19,7 +19,8 @@ pub(super) fn run(
     path: &str,
     start: Option<usize>,
     end: Option<usize>,
-    (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
+    scope: &Scope,
+    Caller { stop, .. }: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let resolved = match base
         .resolve(path)

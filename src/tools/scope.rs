@@ -10,15 +10,16 @@ use crate::kb::{KnowledgeBase, Within};
 /// The documents that tools look at.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// `None` for all.
+    /// Names of the documents; `None` for all.
     documents: Option<HashSet<String>>,
     /// How they are called.
     pub names: Vec<String>,
 }
 
 impl Scope {
-    /// Of a question, and what is left of it to be looked for; `None` where it names nothing. Blocks.
-    pub fn of(
+    /// Finds the documents that the question names, and returns them with the rest of the question;
+    /// `None` where it names nothing. Blocks.
+    pub fn from_question(
         base: &KnowledgeBase,
         question: &str,
         stop: &AtomicBool,
@@ -63,8 +64,8 @@ impl Scope {
         Ok(Some((scope, left)))
     }
 
-    /// For a search.
-    pub fn within<'a>(&'a self, caller: Caller<'a>) -> Within<'a> {
+    /// Converts the scope into the limits of a search.
+    pub fn search_limits<'a>(&'a self, caller: Caller<'a>) -> Within<'a> {
         match &self.documents {
             Some(documents) => Within::these(documents, caller),
             None => Within::all(caller),

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::scope::Scope;
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
-use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink, blocking};
+use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::KnowledgeBase;
 
@@ -38,19 +38,19 @@ impl Toolbox for KbToolbox {
         let tool = call.tool();
         let run = move |stop: &AtomicBool| {
             let waits = waits.as_ref();
-            dispatch(&base, &call, (&scope, Caller { stop, waits }))
+            dispatch(&base, &call, &scope, Caller { stop, waits })
         };
         blocking(run)
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
     }
 
-    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+    async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
         if !question.contains('@') {
             return Ok(None);
         }
         let (base, question) = (Arc::clone(&self.base), question.to_owned());
-        let found = blocking(move |stop| Scope::of(&base, &question, stop)).await;
+        let found = blocking(move |stop| Scope::from_question(&base, &question, stop)).await;
         let found = found.unwrap_or_else(|error| {
             let line = format!("looking for what the question names broke off: {error}");
             Err(ToolError::Failed(line))
@@ -63,7 +63,7 @@ impl Toolbox for KbToolbox {
             base: Arc::clone(&self.base),
             scope: Arc::new(scope),
         };
-        Ok(Some(Narrowed {
+        Ok(Some(NarrowedTools {
             tools: Arc::new(tools),
             within,
             query,
@@ -75,7 +75,7 @@ impl Toolbox for KbToolbox {
         let mut words = words.to_vec();
         let absent = move |stop: &AtomicBool| {
             words.retain(|word| {
-                base.is_absent(word, scope.within(stop.into()))
+                base.is_absent(word, scope.search_limits(stop.into()))
                     .unwrap_or(false)
             });
             words
@@ -101,20 +101,21 @@ impl Toolbox for KbToolbox {
 fn dispatch(
     base: &KnowledgeBase,
     call: &ToolCall,
-    within: (&Scope, Caller<'_>),
+    scope: &Scope,
+    caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     match call {
-        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, within),
-        ToolCall::GrepSearch { query } => grep_search::run(base, query, within),
+        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, scope, caller),
+        ToolCall::GrepSearch { query } => grep_search::run(base, query, scope, caller),
         ToolCall::HybridSearch {
             semantic_query,
             exact_keywords,
-        } => hybrid_search::run(base, semantic_query, exact_keywords, within),
+        } => hybrid_search::run(base, semantic_query, exact_keywords, scope, caller),
         ToolCall::ReadFile {
             path,
             start_line,
             end_line,
-        } => read_file::run(base, path, *start_line, *end_line, within),
+        } => read_file::run(base, path, *start_line, *end_line, scope, caller),
         ToolCall::LocalFileQa {
             query,
             path,
@@ -122,8 +123,8 @@ fn dispatch(
             value,
         } => {
             let filter = (field.as_deref(), value.as_deref());
-            local_file_qa::run(base, query, path.as_deref(), filter, within)
+            local_file_qa::run(base, query, path.as_deref(), filter, scope, caller)
         }
-        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, within),
+        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, scope, caller),
     }
 }

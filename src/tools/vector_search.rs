@@ -13,7 +13,8 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     k: Option<usize>,
-    (scope, caller): (&Scope, Caller<'_>),
+    scope: &Scope,
+    caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
     let k = k.unwrap_or(DEFAULT_K);
     if k == 0 {
@@ -23,7 +24,7 @@ pub(super) fn run(
     }
     let stop = caller.stop;
     let hits = base
-        .vector(query, k.min(MAX_K), scope.within(caller))?
+        .vector(query, k.min(MAX_K), scope.search_limits(caller))?
         .into_iter()
         .filter(is_relevant);
     Ok(grown_evidence(base, ToolName::VectorSearch, hits, stop))

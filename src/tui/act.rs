@@ -174,7 +174,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
 fn choose(model: &mut Model) -> Vec<Effect> {
     match model.overlay.take() {
         Some(Overlay::Retry(list)) => match ROUTES.get(list.selected) {
-            Some((_, route)) => ask::again(model, *route),
+            Some((_, route)) => ask::ask_again(model, *route),
             None => Vec::new(),
         },
         Some(Overlay::Samples(list)) => ask::sample(model, list.selected),
@@ -184,7 +184,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
 
 /// Unfolds the part that is selected, or folds it again.
 fn unfold(model: &mut Model) {
-    let width = Arrangement::of(model).overlay_room().width.into();
+    let width = Arrangement::new(model).overlay_room().width.into();
     let Some(Overlay::Detail(shown)) = &model.overlay else {
         return;
     };

@@ -36,7 +36,7 @@ enum TerminalProgress {
 
 impl TerminalStatus {
     /// What is to be shown now.
-    pub fn of(model: &Model) -> Self {
+    pub fn from_model(model: &Model) -> Self {
         let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
         let running = model.turns.last().filter(|_| model.current.is_some());
         let asked = asked.or(running.map(|turn| turn.exchange().query.as_str()));

@@ -152,7 +152,7 @@ pub fn abandon_queue(model: &mut Model) {
 }
 
 /// Sends the question that is shown once more.
-pub fn again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
+pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
     let Some(run) = model.shown_run() else {
         return Vec::new();
     };

@@ -78,7 +78,7 @@ pub fn unfold(model: &mut Model) {
     model.audit.left_end = true;
 }
 
-/// To the next warning; after the last comes the first.
+/// Selects the next warning, or the previous one; it wraps around at the ends.
 pub fn next_warning(model: &mut Model, forward: bool) {
     let lines = model.audit_lines().enumerate();
     let alarming = lines.filter(|(_, line)| line.is_alarming());
@@ -97,10 +97,10 @@ pub fn next_warning(model: &mut Model, forward: bool) {
     }
 }
 
-/// In the window of an event: to the event that many places further.
+/// Moves the window of an event by so many events.
 pub fn step_event(model: &mut Model, by: isize) {
     let rows = model.audit_rows();
-    let Some(at) = shown(model, &rows) else {
+    let Some(at) = shown_row(model, &rows) else {
         return;
     };
     let last = rows.len().saturating_sub(1);
@@ -108,10 +108,10 @@ pub fn step_event(model: &mut Model, by: isize) {
     show(model, key);
 }
 
-/// In the window of an event: to the next warning; after the last comes the first.
+/// Moves the window of an event to the next or previous warning; it wraps around at the ends.
 pub fn next_warning_event(model: &mut Model, forward: bool) {
     let rows = model.audit_rows();
-    let Some(at) = shown(model, &rows) else {
+    let Some(at) = shown_row(model, &rows) else {
         return;
     };
     let count = rows.len();
@@ -129,7 +129,7 @@ pub fn next_warning_event(model: &mut Model, forward: bool) {
 }
 
 /// Which of the rows the window shows.
-fn shown(model: &Model, rows: &[&AuditRow]) -> Option<usize> {
+fn shown_row(model: &Model, rows: &[&AuditRow]) -> Option<usize> {
     let Some(Overlay::Json { key, .. }) = &model.overlay else {
         return None;
     };

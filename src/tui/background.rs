@@ -33,7 +33,8 @@ pub enum Background {
 }
 
 impl Background {
-    /// By the variable in which some terminals tell it: the last number is a colour of the sixteen.
+    /// Reads `COLORFGBG`, in which some terminals tell their colours: the last number is one of the
+    /// sixteen.
     pub fn of_colorfgbg(value: &str) -> Option<Self> {
         let number: u8 = value.rsplit(';').next()?.parse().ok()?;
         Some(match number {
@@ -42,7 +43,7 @@ impl Background {
         })
     }
 
-    /// By an answer such as `11;rgb:1e1e/1e1e/2e2e`.
+    /// Parses a terminal's answer such as `11;rgb:1e1e/1e1e/2e2e`.
     fn of_answer(answer: &str) -> Option<Self> {
         let values = answer.strip_prefix(BEGINNING)?.trim_start_matches('a');
         let mut values = values.strip_prefix(':')?.split('/').map(|value| {

@@ -10,7 +10,7 @@ use super::ink::Row;
 use super::theme::Theme;
 
 /// Writes a row into the first line of an area, cut at its edge.
-pub fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
+pub fn draw_row(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
     if area.is_empty() {
         return;
     }
@@ -89,11 +89,11 @@ mod tests {
             let row = texts
                 .iter()
                 .zip(inks)
-                .fold(Row::default(), |row, (text, ink)| row.with(ink, *text));
+                .fold(Row::default(), |row, (text, ink)| row.add(ink, *text));
             let area = Rect::new(1, 0, 8, 1);
             let mut ours = Buffer::filled(Rect::new(0, 0, 12, 2), ratatui::buffer::Cell::new("~"));
             let mut theirs = ours.clone();
-            put(&mut ours, &theme, area, &row);
+            draw_row(&mut ours, &theme, area, &row);
             let spans = row.pieces.iter();
             let spans = spans.map(|piece| Span::styled(piece.text.as_str(), theme.style_of(piece)));
             theirs.set_line(area.x, area.y, &spans.collect::<Line<'_>>(), area.width);

@@ -44,7 +44,7 @@ impl CodeCache {
     pub fn row(&mut self, at: usize, line: usize, text: &str) -> Row {
         match self.blocks.get_mut(at) {
             Some(block) => block.row(line, text),
-            None => Row::of(Ink::Code, text),
+            None => Row::new(Ink::Code, text),
         }
     }
 }

@@ -45,7 +45,7 @@ fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect>
         SlashAction::Route => ask::set_route(model, argument),
         SlashAction::Retry => {
             return match slash::route_called(argument) {
-                Some((_, route)) => ask::again(model, route),
+                Some((_, route)) => ask::ask_again(model, route),
                 None => by_name(model, Action::Retry),
             };
         }

@@ -113,7 +113,7 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
 }
 
 /// A run has begun: once both of a race have, they are shown beside each other.
-pub fn begun(model: &mut Model, run: &RunId) {
+pub fn note_run_start(model: &mut Model, run: &RunId) {
     let Some(racing) = &mut model.racing else {
         return;
     };

@@ -7,7 +7,7 @@ use crate::domain::Citation;
 use crate::protocol::{NoticeLevel, RunRecord};
 
 use super::fold::EvidenceRow;
-use super::ink::counted;
+use super::ink::grouped_count;
 use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
 use super::pane::Pane;
@@ -62,7 +62,7 @@ pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -
         model.notify(NoticeLevel::Warning, &words);
         return Vec::new();
     }
-    let lines = counted(lines as u64, "line", "lines");
+    let lines = grouped_count(lines as u64, "line", "lines");
     let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
     model.notify(NoticeLevel::Info, &words);
     vec![Effect::Copy(text)]

@@ -11,7 +11,7 @@ use super::selection;
 /// The button went down.
 pub fn press(model: &mut Model, at: Position) {
     let is_free = model.overlay.is_none() && model.reading.is_none();
-    let borders = Arrangement::of(model).borders;
+    let borders = Arrangement::new(model).borders;
     let border = borders
         .iter()
         .find(|border| is_free && border.line.contains(at));
@@ -29,7 +29,7 @@ pub fn drag(model: &mut Model, to: Position) {
     };
     match model.pointer.divider {
         Some(divider) => {
-            let borders = Arrangement::of(model).borders;
+            let borders = Arrangement::new(model).borders;
             if let Some(border) = borders.iter().find(|border| border.divider == divider) {
                 model.split.drag(border, to);
             }

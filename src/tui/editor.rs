@@ -18,7 +18,7 @@ const ENDS_WITHIN: Duration = Duration::from_millis(500);
 pub struct EditorCommand {
     /// What to start.
     pub program: String,
-    /// With what, the file among it.
+    /// Arguments of the program, the file among them.
     pub arguments: Vec<OsString>,
 }
 

@@ -1,5 +1,7 @@
 //! Why the screen could not be shown.
 
+use crate::text::one_line;
+
 /// Why the screen could not be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
@@ -20,4 +22,14 @@ pub enum TuiError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+/// What is wrong with a TOML file, and in which line.
+pub fn toml_error(source: &str, error: &toml::de::Error) -> String {
+    let message = one_line(error.message(), 160);
+    let before = error.span().and_then(|span| source.get(..span.start));
+    match before {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message,
+    }
 }

@@ -30,13 +30,13 @@ pub struct FilteredList {
 }
 
 impl FilteredList {
-    /// What is typed.
+    /// The text by which the list is filtered.
     pub fn typed(&self) -> &str {
         &self.typed
     }
 
-    /// The places of the items that are left, in the order of their rows.
-    pub fn left(&self) -> &[usize] {
+    /// Indices of the items that match, in the order of their rows.
+    pub fn matches(&self) -> &[usize] {
         &self.left
     }
 
@@ -52,13 +52,13 @@ impl FilteredList {
         }
     }
 
-    /// Types this instead.
+    /// Replaces the typed text.
     pub fn set(&mut self, text: &str) {
         self.typed = one_line(text, LONGEST);
         self.list = List::default();
     }
 
-    /// More is pasted.
+    /// Appends pasted text.
     pub fn paste(&mut self, text: &str) {
         self.set(&format!("{}{text}", self.typed));
     }
@@ -138,7 +138,7 @@ mod tests {
         let mut narrowed = FilteredList::default();
         narrowed.set(typed);
         narrowed.narrow(texts.into_iter(), matching);
-        narrowed.left().to_vec()
+        narrowed.matches().to_vec()
     }
 
     #[test]

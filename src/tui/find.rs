@@ -25,9 +25,9 @@ pub struct Find {
 /// The conversation as it was searched: it is laid out once, and not at every letter.
 #[derive(Debug, Clone, Default)]
 pub struct SearchedText {
-    /// At which width.
+    /// The width in cells for which the rows were laid out.
     pub width: usize,
-    /// For what.
+    /// The text that was searched for.
     pub typed: String,
     /// The rows of the turns that have ended, up to the first that has not; one a line.
     pub texts: Vec<Box<str>>,
@@ -38,7 +38,7 @@ pub struct SearchedText {
 /// A place that matches. It may begin in one row and end in the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundRange {
-    /// Which turn.
+    /// Index of the turn.
     pub turn: usize,
     /// Rows of the turn, and which characters of each.
     pub parts: Vec<(usize, Range<usize>)>,
@@ -83,7 +83,7 @@ impl Find {
         std::mem::take(&mut self.moved).then_some(place)
     }
 
-    /// `3 of 12`.
+    /// The counter of matches, such as `3 of 12`.
     pub fn count(&self) -> String {
         match (self.matches.len(), self.at) {
             (_, _) if self.typed.trim().is_empty() => String::new(),

@@ -12,7 +12,7 @@ mod step;
 mod timeline;
 mod trail;
 
-pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
+pub use evidence::{ContextState, EvidenceFold, EvidenceRow, Grade};
 pub use exchange::Exchange;
 pub use run::RunView;
 pub use step::{

@@ -7,18 +7,18 @@ use ratatui::buffer::Buffer;
 /// Which signs the terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
-    /// All.
+    /// All Unicode signs.
     Unicode,
     /// Text in any script, lines and blocks, but few other signs: a console's font.
     Console,
-    /// ASCII.
+    /// Only ASCII signs.
     Ascii,
 }
 
 impl Glyphs {
-    /// By the locale, of which the first that is set counts, and `TERM`. Where none is set, UTF-8 is
-    /// more likely than not.
-    pub fn of(lc_all: &str, lc_ctype: &str, lang: &str, term: &str) -> Self {
+    /// Chooses the glyphs by `TERM` and by the first of the locale variables that is set. Where
+    /// none is set, UTF-8 is more likely than not.
+    pub fn from_locale(lc_all: &str, lc_ctype: &str, lang: &str, term: &str) -> Self {
         let set = [lc_all, lc_ctype, lang]
             .into_iter()
             .find(|value| !value.is_empty());
@@ -37,7 +37,7 @@ impl Glyphs {
         let mut signs = [0; 4];
         let shown = text
             .chars()
-            .map(|c| self.shown(c.encode_utf8(&mut signs)).to_owned());
+            .map(|c| self.sign(c.encode_utf8(&mut signs)).to_owned());
         shown.collect()
     }
 
@@ -47,7 +47,7 @@ impl Glyphs {
             return;
         }
         for cell in &mut buffer.content {
-            let shown = self.shown(cell.symbol());
+            let shown = self.sign(cell.symbol());
             if shown != cell.symbol() {
                 let shown = shown.to_owned();
                 cell.set_symbol(&shown);
@@ -56,7 +56,7 @@ impl Glyphs {
     }
 
     /// What stands for a sign. The second cell of a wide character is blank already.
-    fn shown(self, sign: &str) -> &str {
+    fn sign(self, sign: &str) -> &str {
         if self == Self::Unicode || sign.is_ascii() {
             return sign;
         }
@@ -182,7 +182,7 @@ mod tests {
         ] {
             let [all, ctype, lang] = locale;
             assert_eq!(
-                Glyphs::of(all, ctype, lang, term),
+                Glyphs::from_locale(all, ctype, lang, term),
                 glyphs,
                 "{locale:?} {term}"
             );

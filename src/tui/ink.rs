@@ -33,17 +33,17 @@ pub enum Ink {
     Heading,
     /// Code.
     Code,
-    /// In code: words of the language.
+    /// A keyword in code.
     Keyword,
-    /// In code: text.
+    /// A string in code.
     StringLiteral,
-    /// In code: what it says to people.
+    /// A comment in code.
     Comment,
-    /// In code: numbers and other constants.
+    /// A number or another constant in code.
     Number,
-    /// In code: names of types, and of what has parts.
+    /// The name of a type or a module in code.
     TypeName,
-    /// In code: names of functions and attributes.
+    /// The name of a function or an attribute in code.
     FunctionName,
     /// Quoted text.
     Quote,
@@ -95,9 +95,9 @@ impl Ink {
 /// How text stands out besides its ink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Emphasis {
-    /// Strong.
+    /// Bold text.
     pub bold: bool,
-    /// Slanted.
+    /// Italic text.
     pub italic: bool,
     /// Struck through.
     pub struck: bool,
@@ -117,19 +117,19 @@ pub struct Piece {
 /// One line of the screen before it has a place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Row {
-    /// From left to right.
+    /// The pieces from left to right.
     pub pieces: Vec<Piece>,
 }
 
 impl Row {
     /// A row of one piece.
-    pub fn of(ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
-        Self::default().with(ink, text)
+    pub fn new(ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
+        Self::default().add(ink, text)
     }
 
     /// The row and one more piece.
     #[must_use]
-    pub fn with(mut self, ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
+    pub fn add(mut self, ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
         self.push(ink, text);
         self
     }
@@ -172,7 +172,7 @@ impl Row {
         self
     }
 
-    /// In cells.
+    /// Width of the row in cells.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|piece| cells(&piece.text)).sum()
     }
@@ -348,7 +348,7 @@ pub fn measure_beside(value: f64, marks: &[f64]) -> String {
         .unwrap_or_else(|| value.to_string())
 }
 
-/// `1 243`.
+/// Groups the digits of a number by thousands, such as `1 243`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -362,12 +362,41 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// `1 call`, `3 calls`.
-pub fn counted(number: u64, one: &str, many: &str) -> String {
+pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
     format!(
         "{} {}",
         grouped(number),
         if number == 1 { one } else { many }
     )
+}
+
+/// Gives `[12]` the ink of a citation.
+pub fn with_citations(row: Row) -> Row {
+    let mut marked = Row::default();
+    for piece in row.pieces {
+        if piece.ink == Ink::Code {
+            marked.push_emphatic(piece.ink, piece.emphasis, piece.text);
+            continue;
+        }
+        let mut rest = piece.text.as_str();
+        while let Some(open) = rest.find('[') {
+            let digits = rest[open + 1..]
+                .bytes()
+                .take_while(u8::is_ascii_digit)
+                .count();
+            let close = open + 1 + digits;
+            if digits > 0 && rest[close..].starts_with(']') {
+                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..open]);
+                marked.push_emphatic(Ink::Citation, piece.emphasis, &rest[open..=close]);
+                rest = &rest[close + 1..];
+            } else {
+                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..=open]);
+                rest = &rest[open + 1..];
+            }
+        }
+        marked.push_emphatic(piece.ink, piece.emphasis, rest);
+    }
+    marked
 }
 
 #[cfg(test)]
@@ -395,13 +424,14 @@ mod tests {
 
     #[test]
     fn a_row_gives_way_to_its_right_end() {
-        let row = Row::of(Ink::Text, "a long left side").and_right(Row::of(Ink::Dim, "right"), 12);
+        let row =
+            Row::new(Ink::Text, "a long left side").and_right(Row::new(Ink::Dim, "right"), 12);
         assert_eq!(row.text(), "a lon… right");
     }
 
     #[test]
     fn a_row_of_parts_loses_whole_parts() {
-        let row = Row::of(Ink::Text, "complex · 2nd").with(Ink::Dim, " round · 2.9 s");
+        let row = Row::new(Ink::Text, "complex · 2nd").add(Ink::Dim, " round · 2.9 s");
         for (width, shown) in [
             (30, "complex · 2nd round · 2.9 s"),
             (26, "complex · 2nd round"),

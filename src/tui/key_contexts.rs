@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    /// As [`Model::places`], while nothing is typed into the prompt.
+    /// The contexts of [`Model::places`] while the prompt is empty.
     fn places_of_empty_prompt(&self) -> &'static [KeyContext] {
         let is_on_citation = self.chat.citation.is_some();
         match (self.chat.chosen, self.cites(), is_on_citation) {
@@ -91,7 +91,7 @@ impl Model {
             && self.replay.is_none()
     }
 
-    /// As [`Model::places`], while a run is replayed: nothing is typed then.
+    /// The contexts of [`Model::places`] while a run is replayed: nothing is typed then.
     fn places_of_replay(&self) -> &'static [KeyContext] {
         match self.focus {
             Pane::Chat if self.chat.citation.is_some() => &[

@@ -38,7 +38,7 @@ impl Keymap {
     pub fn load() -> Result<Self, TuiError> {
         let entries = file::read(include_str!("../../assets/keymap.toml"));
         let bindings = entries.and_then(|entries| {
-            let whole = entries.into_iter().map(KeymapEntry::whole);
+            let whole = entries.into_iter().map(KeymapEntry::into_binding);
             whole.collect::<Result<Vec<_>, _>>()
         });
         let bindings = bindings.map_err(|reason| TuiError::Asset {
@@ -53,13 +53,13 @@ impl Keymap {
         let entries =
             file::read(source).map_err(|why| format!("keymap.toml: {why}; it is not used."))?;
         for entry in entries {
-            self.put(entry);
+            self.bind(entry);
         }
         Ok(())
     }
 
     /// A key does one thing in a place: what was bound to it before is not any more.
-    fn put(&mut self, entry: KeymapEntry) {
+    fn bind(&mut self, entry: KeymapEntry) {
         let (action, place) = (entry.action, entry.place);
         for binding in &mut self.bindings {
             if binding.place == place {

@@ -55,7 +55,7 @@ impl Key {
         Some(Self { code, modifiers })
     }
 
-    /// `Ctrl+R`, for help.
+    /// The key's name for help, such as `Ctrl+R`.
     pub fn name(self) -> String {
         self.spelled(["Ctrl+", "Alt+", "Shift+"], |(_, name, ..)| name)
     }
@@ -99,7 +99,8 @@ impl Key {
 }
 
 impl From<KeyEvent> for Key {
-    /// As the table spells it: terminals report shift with a capital or not, and a back-tab.
+    /// Normalises an event to the keymap's spelling: terminals differ in shifted capitals and in
+    /// back-tab.
     fn from(event: KeyEvent) -> Self {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let mut modifiers = event.modifiers & known;

@@ -12,16 +12,16 @@ use super::pane::Pane;
 use super::source_view::SourceView;
 use super::split::{Border, Divider, Split};
 
-/// How much fits.
+/// How many panes fit beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutWidth {
     /// Chat at the left, all other panes at the right.
     Wide,
     /// Chat above one other pane.
     Medium,
-    /// One pane.
+    /// One pane fits.
     Narrow,
-    /// Not enough.
+    /// The screen is too small to draw anything.
     Tiny,
 }
 
@@ -38,7 +38,7 @@ const FOLDED: u16 = 4;
 pub struct Arrangement {
     /// The whole screen.
     pub screen: Rect,
-    /// How much fits.
+    /// How many panes fit beside each other.
     pub breadth: LayoutWidth,
     /// Panes drawn, each with the area inside its borders.
     pub panes: Vec<(Pane, Rect)>,
@@ -63,8 +63,8 @@ pub struct Arrangement {
 }
 
 impl Arrangement {
-    /// For this model.
-    pub fn of(model: &Model) -> Self {
+    /// Computes the layout for the model.
+    pub fn new(model: &Model) -> Self {
         let screen = Rect::new(0, 0, model.size.width, model.size.height);
         let breadth = match (screen.width, screen.height) {
             (width, height) if width < LEAST.0 || height < LEAST.1 => LayoutWidth::Tiny,

@@ -101,7 +101,7 @@ pub struct LinkedRows<'m> {
 
 impl<'m> LinkedRows<'m> {
     /// What is selected now.
-    pub fn of(model: &'m Model) -> Self {
+    pub fn from_model(model: &'m Model) -> Self {
         let line = selected_events(model);
         Self { model, line }
     }

@@ -23,12 +23,12 @@ impl List {
         self.step(pages * rows);
     }
 
-    /// To the first row.
+    /// Selects the first row.
     pub fn first(&mut self) {
         self.selected = 0;
     }
 
-    /// To the last of so many rows.
+    /// Selects the last of `count` rows.
     pub fn last(&mut self, count: usize) {
         self.selected = count.saturating_sub(1);
     }

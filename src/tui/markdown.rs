@@ -10,8 +10,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::text::markup;
 
-use super::citation_ink::with_citations;
 use super::code_cache::CodeCache;
+use super::ink::with_citations;
 use super::ink::{Emphasis, Ink, Row};
 use super::syntax::SyntaxLanguage;
 use super::table::Table;
@@ -82,7 +82,7 @@ pub fn render_below(
             && !page.code
         {
             // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
-            page.put(page.ink(), "\\");
+            page.push_text(page.ink(), "\\");
         }
         page.event(event);
     }
@@ -175,24 +175,24 @@ impl MarkdownRows {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.code => self.code_lines(&text),
-            Event::Code(text) => self.put(Ink::Code, &text),
-            Event::SoftBreak => self.put(self.ink(), " "),
+            Event::Code(text) => self.push_text(Ink::Code, &text),
+            Event::SoftBreak => self.push_text(self.ink(), " "),
             Event::HardBreak => self.break_line(),
             Event::Rule => {
                 self.blank();
                 self.rows
-                    .push(Row::of(Ink::Border, "─".repeat(self.width.min(24))));
+                    .push(Row::new(Ink::Border, "─".repeat(self.width.min(24))));
             }
             Event::TaskListMarker(done) => {
-                self.put(Ink::Dim, if done { "[x] " } else { "[ ] " });
+                self.push_text(Ink::Dim, if done { "[x] " } else { "[ ] " });
             }
             Event::Html(text) | Event::InlineHtml(text) => {
-                self.put(Ink::Dim, text.trim_end_matches('\n'));
+                self.push_text(Ink::Dim, text.trim_end_matches('\n'));
             }
             Event::Text(text)
             | Event::FootnoteReference(text)
             | Event::InlineMath(text)
-            | Event::DisplayMath(text) => self.put(self.ink(), &text),
+            | Event::DisplayMath(text) => self.push_text(self.ink(), &text),
         }
     }
 
@@ -218,7 +218,7 @@ impl MarkdownRows {
                 self.heading = true;
                 self.emphasis.bold = true;
                 if level == HeadingLevel::H1 {
-                    self.put(Ink::Heading, "▎ ");
+                    self.push_text(Ink::Heading, "▎ ");
                 }
             }
             Tag::BlockQuote(_) => {
@@ -232,7 +232,7 @@ impl MarkdownRows {
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
-                    self.line = Row::of(Ink::Dim, format!("▏ {language}"));
+                    self.line = Row::new(Ink::Dim, format!("▏ {language}"));
                     self.flush();
                     if let Some(known) = SyntaxLanguage::of_fence(&language) {
                         self.cache.begin(self.blocks, &language, known);
@@ -311,7 +311,7 @@ impl MarkdownRows {
                     && !url.is_empty()
                     && !self.line.text().contains(&url)
                 {
-                    self.put(Ink::Dim, &format!(" ({url})"));
+                    self.push_text(Ink::Dim, &format!(" ({url})"));
                 }
             }
             TagEnd::TableCell => {
@@ -331,7 +331,7 @@ impl MarkdownRows {
         }
     }
 
-    fn put(&mut self, ink: Ink, text: &str) {
+    fn push_text(&mut self, ink: Ink, text: &str) {
         let text = text.replace('\t', "    ");
         if let Some(table) = &mut self.table {
             table.cell.push_str(&text.replace('\n', " "));
@@ -348,13 +348,13 @@ impl MarkdownRows {
     fn code_lines(&mut self, text: &str) {
         for line in text.lines() {
             let line = line.replace('\t', "    ");
-            let bar = self.prefix("").with(Ink::Dim, "▏ ");
+            let bar = self.prefix("").add(Ink::Dim, "▏ ");
             let row = match &mut self.reading {
                 Some(read) => {
                     *read += 1;
                     self.cache.row(self.blocks - 1, *read - 1, &line)
                 }
-                None => Row::of(Ink::Code, line),
+                None => Row::new(Ink::Code, line),
             };
             self.rows.extend(wrap(&row, &bar, &bar, self.width));
         }

@@ -11,7 +11,7 @@ use crate::domain::mention_of;
 use crate::protocol::Command;
 use crate::text::one_line;
 
-use super::cells::{clear, put};
+use super::cells::{clear, draw_row};
 use super::ink::{Ink, Row, cut_path, pad};
 use super::keymap::Action;
 use super::layout::Arrangement;
@@ -41,7 +41,7 @@ pub struct MenuEntry {
     is_path: bool,
     /// How the row begins.
     label: String,
-    /// What it is.
+    /// Description of the entry.
     note: String,
     /// Whether the text is complete, so that Enter runs it.
     pub complete: bool,
@@ -273,7 +273,7 @@ fn take(model: &mut Model, is_chosen: bool) {
 
 /// Where the list stands, its upper border included.
 fn area(model: &Model, count: usize) -> Option<Rect> {
-    let prompt = Arrangement::of(model).prompt.filter(|_| count > 0)?;
+    let prompt = Arrangement::new(model).prompt.filter(|_| count > 0)?;
     let border = prompt.y.checked_sub(1)?;
     // The first line of the screen stays.
     let room = border.checked_sub(2).filter(|room| *room > 0)?;
@@ -335,10 +335,10 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
         String::new()
     };
     let rule = "─".repeat(width.saturating_sub(part.chars().count() + 2));
-    let head = Row::of(Ink::Border, rule)
-        .with(Ink::Dim, part)
-        .with(Ink::Border, "──");
-    put(buffer, theme, area, &head);
+    let head = Row::new(Ink::Border, rule)
+        .add(Ink::Dim, part)
+        .add(Ink::Border, "──");
+    draw_row(buffer, theme, area, &head);
     let labels = entries.iter().map(|entry| entry.label.width());
     let most = if are_names {
         width.saturating_sub(14)
@@ -350,10 +350,10 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     for (at, (line, entry)) in lines.zip(entries.iter().skip(top)).enumerate() {
         let is_selected = top + at == model.menu.list.selected;
         let sign = if is_selected { " ▸ " } else { "   " };
-        let row = Row::of(Ink::Focus, sign)
-            .with(Ink::Key, pad(&cut_path(&entry.label, column), column))
-            .with(Ink::Text, format!("  {}", entry.note));
-        put(buffer, theme, line, &row.fit(width));
+        let row = Row::new(Ink::Focus, sign)
+            .add(Ink::Key, pad(&cut_path(&entry.label, column), column))
+            .add(Ink::Text, format!("  {}", entry.note));
+        draw_row(buffer, theme, line, &row.fit(width));
         if is_selected {
             buffer.set_style(line, theme.style(Ink::Selected));
         }

@@ -44,7 +44,7 @@ pub enum Msg {
 pub enum Effect {
     /// Tell the engine.
     Send(Command),
-    /// Leave.
+    /// Leave the program.
     Quit,
     /// Put this on the clipboard, if the terminal lets us.
     Copy(String),
@@ -52,7 +52,7 @@ pub enum Effect {
     Edit {
         /// The file.
         path: PathBuf,
-        /// At which line, from 1.
+        /// The line to open, counted from 1.
         line: usize,
     },
     /// Remember where the borders between panes stand.

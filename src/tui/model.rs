@@ -134,7 +134,7 @@ pub struct Model {
     pub now: Timestamp,
     /// Frames of the animation.
     pub frame: usize,
-    /// Of the terminal.
+    /// Size of the terminal.
     pub size: Size,
     /// Who asks the questions.
     pub asked_by: AskedBy,

@@ -64,7 +64,7 @@ impl ModelList {
 
     /// How many of them match what is typed.
     pub fn count_left(&self) -> usize {
-        let left = self.narrowed.left().iter();
+        let left = self.narrowed.matches().iter();
         left.filter(|place| **place > 0).count()
     }
 
@@ -93,10 +93,10 @@ impl ModelList {
         is_known.then(|| self.row(place))
     }
 
-    /// Those of so many rows from one on, and whether each is the selected one.
+    /// Returns `rows` rows from the row `from` on, each with whether it is selected.
     pub fn rows(&self, from: usize, rows: usize) -> Vec<(ModelRow<'_>, bool)> {
         let selected = self.narrowed.selected();
-        let left = self.narrowed.left().iter().skip(from).take(rows);
+        let left = self.narrowed.matches().iter().skip(from).take(rows);
         left.map(|place| (self.row(*place), Some(*place) == selected))
             .collect()
     }

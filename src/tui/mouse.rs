@@ -57,7 +57,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         view.step(by);
         return reading::more(model);
     }
-    let places = Arrangement::of(model);
+    let places = Arrangement::new(model);
     let Some(pane) = places.pane_at(position) else {
         return Vec::new();
     };

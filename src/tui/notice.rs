@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::protocol::NoticeLevel;
 
-use super::cells::{clear, put};
+use super::cells::{clear, draw_row};
 use super::ink::{Ink, Row};
 use super::model::{Model, Notice};
 use super::theme::Theme;
@@ -14,7 +14,7 @@ use super::wrap::wrap;
 /// The line of a border that a notice may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoticeLine {
-    /// All of it.
+    /// All cells of the border line.
     pub border: Rect,
     /// Cells at its end that a counter takes.
     pub counter: u16,
@@ -34,7 +34,7 @@ pub fn notice(model: &Model, place: NoticeLine, theme: &Theme, buffer: &mut Buff
             y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
             ..border
         };
-        let row = row.clone().with(ink, " ");
+        let row = row.clone().add(ink, " ");
         // The look of what lies below must not shine through, nor its letters between the notice and
         // the frame.
         let cleared = if is_above {
@@ -45,7 +45,7 @@ pub fn notice(model: &Model, place: NoticeLine, theme: &Theme, buffer: &mut Buff
             Rect { width, ..line }
         };
         clear(cleared, buffer);
-        put(buffer, theme, line, &row);
+        draw_row(buffer, theme, line, &row);
     }
 }
 
@@ -68,11 +68,11 @@ fn looks(notice: &Notice) -> (&'static str, Ink) {
 /// room for, since a warning that is cut says nothing, and a border with a hole in it looks broken.
 fn rows(notice: &Notice, place: NoticeLine) -> (Vec<Row>, bool) {
     let (sign, ink) = looks(notice);
-    let indent = Row::of(ink, " ".repeat(sign.chars().count()));
-    let message = Row::of(ink, notice.message.clone());
+    let indent = Row::new(ink, " ".repeat(sign.chars().count()));
+    let message = Row::new(ink, notice.message.clone());
     let within = |width: u16| {
         let width = usize::from(width).saturating_sub(2);
-        wrap(&message, &Row::of(ink, sign), &indent, width)
+        wrap(&message, &Row::new(ink, sign), &indent, width)
     };
     let NoticeLine { border, counter } = place;
     let rows = within(border.width.saturating_sub(counter));

@@ -14,15 +14,15 @@ use super::sliders::Sliders;
 /// What lies above the panes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
-    /// All keys.
+    /// Help with all keys.
     Help(List),
     /// An event as the log holds it.
     Json {
-        /// Which event.
+        /// Key of the event: its time and its number.
         key: (Timestamp, u64),
         /// Its place among the events, and when it was.
         about: String,
-        /// Its lines.
+        /// Lines of its JSON.
         lines: Vec<String>,
         /// How far it is scrolled.
         list: List,
@@ -39,7 +39,7 @@ pub enum Overlay {
     Samples(List),
     /// What to do, of all that can be done.
     Palette(Palette),
-    /// Something to read.
+    /// A page of text.
     Page(Page, List),
     /// What all recorded runs came to.
     Statistics(StatisticsWindow),
@@ -54,7 +54,7 @@ pub enum Overlay {
 /// What went on in a node, or where the calls of the meter come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
-    /// Of what.
+    /// The item that the window is about.
     pub item: PathItem,
     /// The parts that are unfolded.
     pub unfolded: BTreeSet<usize>,

@@ -51,12 +51,12 @@ fn beneath(model: &Model) -> &'static [KeyContext] {
 pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     let keymap = &model.keymap;
     let section = |place: KeyContext| {
-        let mut rows = vec![Row::of(Ink::Heading, place.title())];
+        let mut rows = vec![Row::new(Ink::Heading, place.title())];
         for binding in keymap.bindings_of(place) {
             let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
             rows.push(
-                Row::of(Ink::Key, pad(&keys.join(", "), KEYS))
-                    .with(Ink::Text, format!(" {}", binding.help)),
+                Row::new(Ink::Key, pad(&keys.join(", "), KEYS))
+                    .add(Ink::Text, format!(" {}", binding.help)),
             );
         }
         rows.push(Row::default());
@@ -78,15 +78,15 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     ];
     let left = beneath(model).iter().chain(&here);
     let mut left: Vec<Row> = left.flat_map(|place| section(*place)).collect();
-    let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
+    let mut commands = vec![Row::new(Ink::Heading, "Commands at the prompt")];
     for command in COMMANDS {
         let usage = format!("{} {}", command.name, command.arguments);
         let help = command.help;
         if usage.len() > KEYS {
-            commands.push(Row::of(Ink::Key, usage));
-            commands.push(Row::of(Ink::Text, format!("{} {help}", pad("", KEYS))));
+            commands.push(Row::new(Ink::Key, usage));
+            commands.push(Row::new(Ink::Text, format!("{} {help}", pad("", KEYS))));
         } else {
-            commands.push(Row::of(Ink::Key, pad(&usage, KEYS)).with(Ink::Text, format!(" {help}")));
+            commands.push(Row::new(Ink::Key, pad(&usage, KEYS)).add(Ink::Text, format!(" {help}")));
         }
     }
     commands.push(Row::default());
@@ -111,18 +111,18 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     detail.pop();
     let right = [right, detail, overlay[1..].to_vec()].concat();
     let signs = vec![
-        Row::of(Ink::Waiting, "○ waiting  ")
-            .with(Ink::Running, "◐ at work  ")
-            .with(Ink::Done, "● done  ")
-            .with(Ink::Skipped, "· skipped"),
-        Row::of(Ink::Warning, "◼ stopped  ")
-            .with(Ink::Failed, "× failed, dropped  ")
-            .with(Ink::Running, "↺ 2 ")
-            .with(Ink::Text, "entered twice"),
-        Row::of(Ink::Warning, "⚠ warning  ")
-            .with(Ink::Strong, "▇▇▇")
-            .with(Ink::Text, " graded  ")
-            .with(Ink::Unmeasured, "╌╌╌ not measured"),
+        Row::new(Ink::Waiting, "○ waiting  ")
+            .add(Ink::Running, "◐ at work  ")
+            .add(Ink::Done, "● done  ")
+            .add(Ink::Skipped, "· skipped"),
+        Row::new(Ink::Warning, "◼ stopped  ")
+            .add(Ink::Failed, "× failed, dropped  ")
+            .add(Ink::Running, "↺ 2 ")
+            .add(Ink::Text, "entered twice"),
+        Row::new(Ink::Warning, "⚠ warning  ")
+            .add(Ink::Strong, "▇▇▇")
+            .add(Ink::Text, " graded  ")
+            .add(Ink::Unmeasured, "╌╌╌ not measured"),
     ];
     let mut right = right;
     if width < 104 {
@@ -170,16 +170,16 @@ fn retry_rows() -> Vec<Row> {
                     (route_ink(Complexity::Chitchat), "a reply without documents")
                 }
             };
-            Row::of(Ink::Key, format!(" {} ", at + 1))
-                .with(ink, pad(name, 10))
-                .with(Ink::Dim, why)
+            Row::new(Ink::Key, format!(" {} ", at + 1))
+                .add(ink, pad(name, 10))
+                .add(Ink::Dim, why)
         })
         .collect()
 }
 
 /// What is known of an event's place, and its JSON.
 pub fn event_rows(about: &str, lines: &[String], width: usize) -> Vec<Row> {
-    let mut rows = vec![Row::of(Ink::Dim, about).fit(width)];
+    let mut rows = vec![Row::new(Ink::Dim, about).fit(width)];
     rows.extend(json_rows(lines, width));
     rows
 }
@@ -188,8 +188,8 @@ pub fn event_rows(about: &str, lines: &[String], width: usize) -> Vec<Row> {
 fn json_rows(lines: &[String], width: usize) -> Vec<Row> {
     let broken = |line: &String| {
         let bare = line.trim_start();
-        let indent = Row::of(Ink::Text, &line[..line.len() - bare.len()]);
-        let further = indent.clone().with(Ink::Text, "  ");
+        let indent = Row::new(Ink::Text, &line[..line.len() - bare.len()]);
+        let further = indent.clone().add(Ink::Text, "  ");
         wrap(&json_row(bare), &indent, &further, width)
     };
     lines.iter().flat_map(broken).collect()
@@ -199,8 +199,8 @@ fn json_rows(lines: &[String], width: usize) -> Vec<Row> {
 fn json_row(line: &str) -> Row {
     match line.split_once("\": ") {
         Some((key, value)) if key.starts_with('"') => {
-            Row::of(Ink::Citation, format!("{key}\"")).with(Ink::Text, format!(": {value}"))
+            Row::new(Ink::Citation, format!("{key}\"")).add(Ink::Text, format!(": {value}"))
         }
-        _ => Row::of(Ink::Text, line),
+        _ => Row::new(Ink::Text, line),
     }
 }

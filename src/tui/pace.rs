@@ -57,19 +57,19 @@ pub fn progress(status: &KnowledgeStatus, pace: &Pace, width: usize) -> Row {
             0 => String::new(),
             _ => format!(" · {pending} not embedded"),
         };
-        return Row::of(Ink::Warning, format!(" · indexing stopped{missing}"));
+        return Row::new(Ink::Warning, format!(" · indexing stopped{missing}"));
     }
     match (status.progress, status.indexing) {
-        (Some(progress), true) => Row::of(Ink::Running, words(&progress, pace, width)),
+        (Some(progress), true) => Row::new(Ink::Running, words(&progress, pace, width)),
         (None, true) if status.pending > 0 => {
-            Row::of(Ink::Running, format!(" · embedding {pending}"))
+            Row::new(Ink::Running, format!(" · embedding {pending}"))
         }
-        (None, true) => Row::of(Ink::Running, " · indexing"),
+        (None, true) => Row::new(Ink::Running, " · indexing"),
         (_, false) if status.pending > 0 => {
             // Nothing is at work on them here.
-            Row::of(Ink::Warning, format!(" · {pending} not embedded"))
+            Row::new(Ink::Warning, format!(" · {pending} not embedded"))
         }
-        (_, false) if status.watching && width >= 100 => Row::of(Ink::Dim, " · watching"),
+        (_, false) if status.watching && width >= 100 => Row::new(Ink::Dim, " · watching"),
         (_, false) => Row::default(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::protocol::{Mode, joined};
 use crate::text::one_line;
 
-use super::ink::{Ink, Row, counted, grouped, pad};
+use super::ink::{Ink, Row, grouped, grouped_count, pad};
 use super::model::Model;
 use super::overlay::Page;
 use super::wrap::wrap;
@@ -20,7 +20,7 @@ pub fn title(page: Page) -> &'static str {
     }
 }
 
-/// All rows.
+/// Lays out all rows of the page.
 pub fn rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
     let rows = match page {
         Page::Index => [index(model), left_out(model)].concat(),
@@ -28,18 +28,18 @@ pub fn rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
         Page::Engine => engine(model),
     };
     let broken = |row: &Row| {
-        let indent = Row::of(Ink::Text, " ".repeat(LABEL.min(width / 2)));
+        let indent = Row::new(Ink::Text, " ".repeat(LABEL.min(width / 2)));
         wrap(row, &Row::default(), &indent, width)
     };
     rows.iter().flat_map(broken).collect()
 }
 
 fn line(label: &str, value: impl Into<String> + AsRef<str>) -> Row {
-    Row::of(Ink::Dim, pad(label, LABEL)).with(Ink::Text, value)
+    Row::new(Ink::Dim, pad(label, LABEL)).add(Ink::Text, value)
 }
 
 fn heading(text: &str) -> [Row; 2] {
-    [Row::default(), Row::of(Ink::Heading, text)]
+    [Row::default(), Row::new(Ink::Heading, text)]
 }
 
 fn index(model: &Model) -> Vec<Row> {
@@ -75,8 +75,8 @@ fn left_out(model: &Model) -> Vec<Row> {
     let mut rows = heading("Left out").to_vec();
     rows.push(line("files", grouped(left_out.count as u64)));
     for (path, reason) in &left_out.files {
-        let row = Row::of(Ink::Text, format!("{}: ", one_line(path, 400)));
-        rows.push(row.with(Ink::Dim, one_line(reason, 400)));
+        let row = Row::new(Ink::Text, format!("{}: ", one_line(path, 400)));
+        rows.push(row.add(Ink::Dim, one_line(reason, 400)));
     }
     let more = left_out.count.saturating_sub(left_out.files.len());
     if more > 0 {
@@ -84,7 +84,7 @@ fn left_out(model: &Model) -> Vec<Row> {
             "and {} more; 'kb-agent index' lists all",
             grouped(more as u64)
         );
-        rows.push(Row::of(Ink::Dim, words));
+        rows.push(Row::new(Ink::Dim, words));
     }
     rows
 }
@@ -97,11 +97,11 @@ fn sources(model: &Model) -> Vec<Row> {
         rows.extend(heading("Sources"));
     }
     for source in &contents.sources {
-        rows.push(Row::of(Ink::Text, one_line(&source.path, 400)));
+        rows.push(Row::new(Ink::Text, one_line(&source.path, 400)));
         let held = format!(
             "{} · {}",
-            counted(source.documents as u64, "document", "documents"),
-            counted(source.chunks as u64, "chunk", "chunks")
+            grouped_count(source.documents as u64, "document", "documents"),
+            grouped_count(source.chunks as u64, "chunk", "chunks")
         );
         let mut row = line("", held);
         if source.is_added {
@@ -111,9 +111,9 @@ fn sources(model: &Model) -> Vec<Row> {
     }
     if let Some(setting) = &contents.setting {
         rows.extend(heading("The same at the next start"));
-        rows.push(Row::of(Ink::Text, one_line(setting, 4000)));
+        rows.push(Row::new(Ink::Text, one_line(setting, 4000)));
         let where_to = "in the environment, or as a line of .env";
-        rows.push(Row::of(Ink::Dim, where_to));
+        rows.push(Row::new(Ink::Dim, where_to));
     }
     rows
 }
@@ -153,11 +153,11 @@ fn engine(model: &Model) -> Vec<Row> {
     ));
     rows.push(line(
         "auto-approve up to",
-        counted(limits.auto_approve_max_items as u64, "item", "items"),
+        grouped_count(limits.auto_approve_max_items as u64, "item", "items"),
     ));
     rows.push(Row::default());
     let words = "Engine, model and settings are set by KB_AGENT_… variables; 'kb-agent doctor' \
                  checks them.";
-    rows.push(Row::of(Ink::Dim, words));
+    rows.push(Row::new(Ink::Dim, words));
     rows
 }

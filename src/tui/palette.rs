@@ -170,16 +170,16 @@ pub fn rows(model: &Model, typed: &str, width: usize) -> Vec<Row> {
                 PaletteItem::Key(..) => Ink::Text,
             };
             let label = match listed.label.split_once("  ") {
-                Some((name, help)) => Row::of(ink, name).with(Ink::Text, format!("  {help}")),
-                None => Row::of(ink, listed.label),
+                Some((name, help)) => Row::new(ink, name).add(Ink::Text, format!("  {help}")),
+                None => Row::new(ink, listed.label),
             };
-            Row::of(Ink::Text, " ")
+            Row::new(Ink::Text, " ")
                 .join(label)
-                .and_right(Row::of(Ink::Dim, format!("{} ", listed.keys)), width)
+                .and_right(Row::new(Ink::Dim, format!("{} ", listed.keys)), width)
         })
         .collect();
     if rows.is_empty() {
-        return vec![Row::of(Ink::Dim, " nothing like that")];
+        return vec![Row::new(Ink::Dim, " nothing like that")];
     }
     rows
 }

@@ -14,7 +14,7 @@ pub enum Pane {
 }
 
 impl Pane {
-    /// In the order of the Tab key.
+    /// All panes in the order of the Tab key.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Path, Self::Evidence, Self::Audit];
 
     /// What the title says.

@@ -36,7 +36,7 @@ pub struct PathState {
 pub struct EvidenceState {
     /// Whether the selected passage takes half of the pane.
     pub expanded: bool,
-    /// Selection.
+    /// The selected row.
     pub list: List,
     /// How wide its items are.
     pub widths: Option<ItemWidths>,
@@ -45,13 +45,13 @@ pub struct EvidenceState {
 /// The widest of the items of a run, in cells.
 #[derive(Debug, Clone)]
 pub struct ItemWidths {
-    /// Which run.
+    /// Id of the run.
     pub run: RunId,
-    /// Which revision of its evidence.
+    /// Revision of the evidence that was measured.
     pub revision: u64,
-    /// File and lines.
+    /// Width of file and lines.
     pub place: usize,
-    /// How it was judged, in each detail, in the order of `ScoreDetail::ALL`.
+    /// Width of the score at each level of detail, in the order of `ScoreDetail::ALL`.
     pub judged: [usize; 3],
 }
 
@@ -111,19 +111,19 @@ impl ChatScroll {
         self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
     }
 
-    /// To the beginning.
+    /// Scrolls to the beginning.
     pub fn first(&mut self) {
         self.anchor = Some((0, 0));
         self.moving = 0;
     }
 
-    /// To the end, and stays there.
+    /// Scrolls to the end and stays there.
     pub fn last(&mut self) {
         self.follow();
         self.at_end = true;
     }
 
-    /// To what comes next, and to the beginning of it where it is long.
+    /// Follows what is added, showing the beginning of it where it is long.
     pub fn follow(&mut self) {
         self.anchor = None;
         self.moving = 0;

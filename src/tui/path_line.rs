@@ -14,7 +14,7 @@ pub enum PathItem {
 }
 
 impl PathItem {
-    /// From top to bottom.
+    /// All variants from top to bottom.
     pub const ALL: [Self; 6] = [
         Self::Node(NodeName::AnalyzeAndRoute),
         Self::Node(NodeName::Plan),
@@ -84,7 +84,7 @@ pub enum Rank {
 }
 
 impl Rank {
-    /// From what needs all the room to what needs least.
+    /// All variants, from the one that needs most room to the one that needs least.
     pub const FROM_ALL: [Self; 7] = [
         Self::Extra,
         Self::ShortCut,

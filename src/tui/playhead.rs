@@ -45,7 +45,7 @@ impl Playhead {
     /// The line.
     pub fn row(&self, width: usize) -> Row {
         let position = self.position();
-        let with_bar = position.clone().with(Ink::Dim, "  ").join(self.bar());
+        let with_bar = position.clone().add(Ink::Dim, "  ").join(self.bar());
         let fitting = [with_bar, position.clone()];
         let fitting = fitting.into_iter().find(|row| row.width() <= width);
         fitting.unwrap_or_else(|| position.fit(width))
@@ -58,22 +58,22 @@ impl Playhead {
             (false, true) => ("■", Ink::Done),
             (false, false) => ("‖", Ink::Info),
         };
-        Row::of(ink, format!(" {sign} replay "))
-            .with(Ink::Text, format!("{} of {}", self.at, self.of))
-            .with(Ink::Dim, " · ")
-            .with(Ink::Text, format!("+{}", duration(self.elapsed)))
-            .with(Ink::Dim, format!(" of {} · ", duration(self.whole)))
-            .with(Ink::Text, format!("{}×", self.speed))
-            .with(Ink::Weak, if self.is_slow { " slow" } else { "" })
+        Row::new(ink, format!(" {sign} replay "))
+            .add(Ink::Text, format!("{} of {}", self.at, self.of))
+            .add(Ink::Dim, " · ")
+            .add(Ink::Text, format!("+{}", duration(self.elapsed)))
+            .add(Ink::Dim, format!(" of {} · ", duration(self.whole)))
+            .add(Ink::Text, format!("{}×", self.speed))
+            .add(Ink::Weak, if self.is_slow { " slow" } else { "" })
     }
 
     fn bar(&self) -> Row {
         let steps = self.of.saturating_sub(1).max(1);
         let done = (self.at.saturating_sub(1) * (BAR - 1) + steps / 2) / steps;
         let done = done.min(BAR - 1);
-        Row::of(Ink::Done, "━".repeat(done))
-            .with(Ink::Focus, "●")
-            .with(Ink::Border, "─".repeat(BAR - 1 - done))
+        Row::new(Ink::Done, "━".repeat(done))
+            .add(Ink::Focus, "●")
+            .add(Ink::Border, "─".repeat(BAR - 1 - done))
     }
 
     /// What is to be known besides.
@@ -81,12 +81,12 @@ impl Playhead {
         if let Some(pause) = self.pause {
             let (took, played) = (duration(pause.took), duration(pause.played));
             let words = format!("pause of {took} shortened to {played}");
-            return Some(Row::of(Ink::Weak, words));
+            return Some(Row::new(Ink::Weak, words));
         }
         match self.missing? {
             MissingPart::End if self.at < self.of => None,
-            MissingPart::End => Some(Row::of(Ink::Warning, "no end was recorded")),
-            MissingPart::Pieces => Some(Row::of(Ink::Dim, "recorded without the answer's pieces")),
+            MissingPart::End => Some(Row::new(Ink::Warning, "no end was recorded")),
+            MissingPart::Pieces => Some(Row::new(Ink::Dim, "recorded without the answer's pieces")),
         }
     }
 }

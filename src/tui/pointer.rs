@@ -81,9 +81,9 @@ mod tests {
 /// What clicks in quick succession select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClickUnit {
-    /// Two: the word.
+    /// Two clicks select the word.
     Word,
-    /// Three: the line.
+    /// Three clicks select the line.
     Line,
 }
 

@@ -132,7 +132,7 @@ impl Prompt {
         }
     }
 
-    /// A line break.
+    /// Inserts a line break.
     pub fn newline(&mut self) {
         self.recalled = None;
         self.area.insert_newline();
@@ -181,7 +181,7 @@ impl Prompt {
         once.cloned().collect()
     }
 
-    /// To the question before, if the caret is in the first row.
+    /// Recalls the previous question if the caret is in the first row.
     pub fn history_previous(&mut self, key: KeyEvent) {
         if self.area.screen_cursor().row > 0 {
             self.area.input(key);
@@ -199,7 +199,7 @@ impl Prompt {
         self.recalled = Some((before, typed));
     }
 
-    /// To the question after, if the caret is in the last row.
+    /// Recalls the next question if the caret is in the last row.
     pub fn history_next(&mut self, key: KeyEvent) {
         if self.area.cursor().0 + 1 < self.area.lines().len() {
             self.area.input(key);

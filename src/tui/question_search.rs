@@ -5,15 +5,15 @@ use super::filtered_list::{FilteredList, MatchMode};
 /// The questions and what is looked for among them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QuestionSearch {
-    /// The newest first.
+    /// Earlier questions, the newest first.
     questions: Vec<String>,
     /// What is typed and selected.
     pub narrowed: FilteredList,
 }
 
 impl QuestionSearch {
-    /// All of these, the newest first; `typed` is looked for.
-    pub fn of(questions: Vec<String>, typed: &str) -> Self {
+    /// Searches these questions, the newest first, for `typed`.
+    pub fn new(questions: Vec<String>, typed: &str) -> Self {
         let mut recalled = Self {
             questions,
             narrowed: FilteredList::default(),
@@ -23,7 +23,7 @@ impl QuestionSearch {
         recalled
     }
 
-    /// The selected one.
+    /// The selected question.
     pub fn selected(&self) -> Option<&str> {
         let question = self.questions.get(self.narrowed.selected()?)?;
         Some(question.as_str())
@@ -34,10 +34,10 @@ impl QuestionSearch {
         self.questions.len()
     }
 
-    /// Those of so many rows from one on, and whether each is the selected one.
+    /// Returns `rows` rows from the row `from` on, each with whether it is selected.
     pub fn rows(&self, from: usize, rows: usize) -> Vec<(&str, bool)> {
         let selected = self.narrowed.selected();
-        let left = self.narrowed.left().iter().skip(from).take(rows);
+        let left = self.narrowed.matches().iter().skip(from).take(rows);
         left.filter_map(|at| Some((self.questions.get(*at)?.as_str(), Some(*at) == selected)))
             .collect()
     }

@@ -23,7 +23,7 @@ pub fn open_selected(model: &mut Model) -> Vec<Effect> {
     let Some(item) = run.evidence.rows().nth(selected.min(last)) else {
         return Vec::new();
     };
-    let view = SourceView::of(run.id.clone(), run.started, item);
+    let view = SourceView::new(run.id.clone(), run.started, item);
     open(model, view)
 }
 
@@ -41,7 +41,7 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
         model.notify(NoticeLevel::Info, &words);
         return Vec::new();
     };
-    let view = SourceView::of(run.id.clone(), run.started, item);
+    let view = SourceView::new(run.id.clone(), run.started, item);
     open(model, view)
 }
 
@@ -87,7 +87,7 @@ pub fn more(model: &mut Model) -> Vec<Effect> {
     let Some(view) = &mut model.reading else {
         return Vec::new();
     };
-    let wanted = view.wanted().map(|line| Command::ReadDocument {
+    let wanted = view.line_to_request().map(|line| Command::ReadDocument {
         source: view.file.clone(),
         line,
     });
@@ -129,13 +129,13 @@ pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
         return Vec::new();
     };
     let command = Command::ReadDocument {
-        line: view.again(),
+        line: view.request_again(),
         source: view.file.clone(),
     };
     vec![Effect::Send(command)]
 }
 
-/// To the evidence that many rows further in its pane; the pane's selection goes with it.
+/// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.
 fn next(model: &mut Model, by: isize) -> Vec<Effect> {
     let Some(view) = &model.reading else {
         return Vec::new();
@@ -156,7 +156,7 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
         model.notify(NoticeLevel::Info, words);
         return Vec::new();
     };
-    let view = SourceView::of(run.id.clone(), run.started, rows[there]);
+    let view = SourceView::new(run.id.clone(), run.started, rows[there]);
     if model.shown_run().is_some_and(|shown| shown.id == view.run) {
         model.evidence.list.selected = there;
     }

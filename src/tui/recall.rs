@@ -13,7 +13,7 @@ pub fn open(model: &mut Model) {
     let typed = model.prompt.text();
     let is_looked_for = model.prompt.slash().is_none() && !typed.contains('\n');
     let typed = if is_looked_for { typed.as_str() } else { "" };
-    let recalled = QuestionSearch::of(model.prompt.earlier(), typed);
+    let recalled = QuestionSearch::new(model.prompt.earlier(), typed);
     model.overlay = Some(Overlay::Recall(Box::new(recalled)));
 }
 

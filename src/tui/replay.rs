@@ -24,7 +24,7 @@ use super::update::update;
 
 /// How fast it can play.
 const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
-/// As fast as it was.
+/// Index of the speed at which the run was recorded.
 const AS_RECORDED: usize = 3;
 /// A run with less time for an event is too fast to be followed, milliseconds.
 const TOO_FAST: f64 = 100.0;
@@ -59,9 +59,9 @@ enum PlayClock {
 /// What a message to a replay leads to.
 #[derive(Debug)]
 pub enum ReplayOutcome {
-    /// It goes on.
+    /// The replay goes on, with these effects.
     GoesOn(Vec<Effect>),
-    /// It is left.
+    /// The replay is closed.
     Left,
 }
 
@@ -109,10 +109,10 @@ impl Replay {
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
         let counted = events.len() - events.iter().filter(is_piece).count();
-        let recorded = Timeline::of(&events, false).recorded();
+        let recorded = Timeline::from_events(&events, false).recorded();
         let is_slow = recorded < TOO_FAST * counted as f64;
         let models = match &events.first()?.body {
-            EventBody::RunStarted { model, .. } => JobModels::of(model),
+            EventBody::RunStarted { model, .. } => JobModels::same_for_all(model),
             _ => screen.models.clone(),
         };
         let model = Model {
@@ -137,7 +137,7 @@ impl Replay {
             ..screen.clone()
         };
         let mut replay = Self {
-            timeline: Timeline::of(&events, is_slow),
+            timeline: Timeline::from_events(&events, is_slow),
             missing: missing(&events),
             events,
             at: 1,
@@ -325,7 +325,7 @@ impl Replay {
             self.events[self.at..at]
                 .iter()
                 .for_each(|event| turn.take(event));
-        } else if let Some(mut earlier) = TurnView::after(&self.events[..at]) {
+        } else if let Some(mut earlier) = TurnView::from_events(&self.events[..at]) {
             if turn.exchange().is_recorded {
                 earlier.record();
             }
@@ -362,7 +362,7 @@ impl Replay {
 
     fn set_slow(&mut self, is_slow: bool) {
         self.is_slow = is_slow;
-        self.timeline = Timeline::of(&self.events, is_slow);
+        self.timeline = Timeline::from_events(&self.events, is_slow);
         self.played = self.timeline.played_at(self.at);
     }
 

@@ -39,16 +39,16 @@ pub struct Screen {
 impl Screen {
     /// The screen at the start, with all colours.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
-        Self::on(setup, TerminalLooks::of_all())
+        Self::on_terminal(setup, TerminalLooks::of_all())
     }
 
     /// The screen at the start, on such a terminal.
-    pub fn on(mut setup: Setup, terminal: TerminalLooks) -> Result<Self, TuiError> {
+    pub fn on_terminal(mut setup: Setup, terminal: TerminalLooks) -> Result<Self, TuiError> {
         let (looks, problem) = ThemeChoice::new(&setup, terminal)?;
         let own = std::mem::take(&mut setup.own);
         let split = setup.split.clone();
         let resumed = setup.resumed.take();
-        let walk = Walk::of(std::mem::take(&mut setup.walk));
+        let walk = Walk::new(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
         model.themes = looks.names();
         if walk.is_some() {
@@ -206,7 +206,7 @@ impl Screen {
 
     /// What the terminal is to show beside the cells.
     pub fn announced(&self) -> TerminalStatus {
-        TerminalStatus::of(&self.model)
+        TerminalStatus::from_model(&self.model)
     }
 
     /// Draws on a terminal.

@@ -102,7 +102,7 @@ pub fn mark(model: &Model, buffer: &mut Buffer) {
 
 /// The area in which that cell is text, and its rows as drawn.
 fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
-    let places = Arrangement::of(model);
+    let places = Arrangement::new(model);
     if let Some(overlay) = &model.overlay {
         if !matches!(
             overlay,

@@ -56,7 +56,7 @@ impl SessionList {
         let place = sessions.iter().position(is_selected);
         self.sessions = Some(sessions);
         self.narrow();
-        self.narrowed.list.selected = row.min(self.narrowed.left().len().saturating_sub(1));
+        self.narrowed.list.selected = row.min(self.narrowed.matches().len().saturating_sub(1));
         if let Some(place) = place {
             self.narrowed.select(place);
         }
@@ -68,15 +68,15 @@ impl SessionList {
         self.narrowed.narrow(texts, MatchMode::Letters);
     }
 
-    /// The selected one.
+    /// The selected session.
     pub fn selected(&self) -> Option<&SessionSummary> {
         self.sessions.as_ref()?.get(self.narrowed.selected()?)
     }
 
-    /// Those of so many rows from one on, and whether each is the selected one.
+    /// Returns `rows` rows from the row `from` on, each with whether it is selected.
     pub fn rows(&self, from: usize, rows: usize) -> Vec<(&SessionSummary, bool)> {
         let selected = self.narrowed.selected();
-        let left = self.narrowed.left().iter().skip(from).take(rows);
+        let left = self.narrowed.matches().iter().skip(from).take(rows);
         let sessions = self.sessions.as_deref().unwrap_or_default();
         left.filter_map(|place| Some((sessions.get(*place)?, Some(*place) == selected)))
             .collect()

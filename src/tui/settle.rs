@@ -13,7 +13,7 @@ use super::{menu, overlays, sheet};
 
 /// Settles the panes, the list above the prompt and the window that lies above them.
 pub fn settle(model: &mut Model) {
-    let places = Arrangement::of(model);
+    let places = Arrangement::new(model);
     if let (Some(view), Some(area)) = (&mut model.reading, places.reading) {
         view.settle(area.as_size());
     }
@@ -67,7 +67,7 @@ fn settle_window(model: &mut Model, places: &Arrangement) {
 
 /// Lays out what may be seen next, once a frame is out.
 pub fn lay_out_ahead(model: &mut Model) {
-    if let Some(area) = Arrangement::of(model).pane(Pane::Chat) {
+    if let Some(area) = Arrangement::new(model).pane(Pane::Chat) {
         chat::lay_out_neighbours(model, area.as_size());
     }
 }

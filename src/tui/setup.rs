@@ -11,7 +11,7 @@ use super::theme::ThemeName;
 /// What the screen needs to know before the first event.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// How it looks.
+    /// The theme.
     pub theme: ThemeName,
     /// The user's own themes and keys.
     pub own: OwnFiles,
@@ -82,7 +82,7 @@ pub struct OwnFiles {
     pub theme: Option<String>,
     /// Themes by name; one with the name of ours takes its place.
     pub themes: Vec<(String, String)>,
-    /// Keys.
+    /// The user's keymap file.
     pub keymap: Option<String>,
     /// What could not be read, one line each.
     pub unreadable: Vec<String>,

@@ -8,15 +8,15 @@ use ratatui::widgets::{Block, Widget};
 use crate::protocol::{JobModels, JobName, NoticeLevel, SessionSummary, joined};
 use crate::text::one_line;
 
-use super::cells::{clear, put};
-use super::ink::{Ink, Row, counted, grouped};
+use super::cells::{clear, draw_row};
+use super::ink::{Ink, Row, grouped, grouped_count};
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
 use super::model_list::{ModelList, ModelRow};
 use super::panes::wording::outcome_word;
 use super::session_list::{SessionList, SessionTask};
 use super::theme::Theme;
-use super::window::beside;
+use super::window::clear_side_strips;
 use super::wrap::wrap;
 
 /// Rows above the list: what is typed, and what is to be said.
@@ -55,7 +55,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
         Some(Overlay::Sessions(list)) => (
             " Sessions · local times ",
             &list.narrowed,
-            Some((list.narrowed.left().len(), list.count())),
+            Some((list.narrowed.matches().len(), list.count())),
             sessions_note(list),
             session_rows(list, height, width),
         ),
@@ -73,10 +73,10 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
             (
                 " Earlier questions ",
                 &recalled.narrowed,
-                Some((recalled.narrowed.left().len(), recalled.count())),
-                (recalled.count() == 0).then(|| Row::of(Ink::Dim, none)),
+                Some((recalled.narrowed.matches().len(), recalled.count())),
+                (recalled.count() == 0).then(|| Row::new(Ink::Dim, none)),
                 rows.map(|(question, is_selected)| {
-                    let row = Row::of(Ink::Text, format!(" {}", one_line(question, 400)));
+                    let row = Row::new(Ink::Text, format!(" {}", one_line(question, 400)));
                     (row, is_selected)
                 })
                 .collect(),
@@ -86,7 +86,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
     };
     let around = room.outer(Margin::new(2, 1)).intersection(places.screen);
     clear(around, buffer);
-    beside(around, places.screen, buffer);
+    clear_side_strips(around, places.screen, buffer);
     let frame = Block::bordered()
         .border_style(theme.style(Ink::Focus))
         .title(Span::styled(title, theme.style(Ink::Focus)));
@@ -96,7 +96,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
         height: 1,
         ..room
     };
-    put(
+    draw_row(
         buffer,
         theme,
         line(0),
@@ -107,13 +107,13 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
             NoticeLevel::Info => (Ink::Info, ""),
             NoticeLevel::Warning => (Ink::Warning, "⚠ "),
         };
-        Row::of(ink, format!(" {sign}{}", notice.message))
+        Row::new(ink, format!(" {sign}{}", notice.message))
     });
     if let Some(row) = said.or(says) {
-        put(buffer, theme, line(1), &row.fit(width));
+        draw_row(buffer, theme, line(1), &row.fit(width));
     }
     for (at, (row, is_selected)) in (HEAD..room.height).zip(rows) {
-        put(buffer, theme, line(at), &row.fit(width));
+        draw_row(buffer, theme, line(at), &row.fit(width));
         if is_selected {
             buffer.set_style(line(at), theme.style(Ink::Selected));
         }
@@ -123,15 +123,15 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
 
 /// What is typed, and how many of how many are left, where that is known.
 fn typed_row(typed: &str, counts: Option<(usize, usize)>, width: usize) -> Row {
-    let row = Row::of(Ink::Focus, " > ")
-        .with(Ink::Text, typed)
-        .with(Ink::Focus, "▏");
+    let row = Row::new(Ink::Focus, " > ")
+        .add(Ink::Text, typed)
+        .add(Ink::Focus, "▏");
     let part = match counts {
         None => String::new(),
         Some((left, count)) if left == count => format!("{count} "),
         Some((left, count)) => format!("{left} of {count} "),
     };
-    row.and_right(Row::of(Ink::Dim, part), width)
+    row.and_right(Row::new(Ink::Dim, part), width)
 }
 
 fn sessions_note(list: &SessionList) -> Option<Row> {
@@ -141,19 +141,19 @@ fn sessions_note(list: &SessionList) -> Option<Row> {
         _ if list.count() == 0 => "Nothing is recorded yet: the first question begins a session.",
         _ => return None,
     };
-    Some(Row::of(Ink::Dim, format!(" {words}")))
+    Some(Row::new(Ink::Dim, format!(" {words}")))
 }
 
 fn session_rows(list: &SessionList, height: usize, width: usize) -> Vec<(Row, bool)> {
     let rows = list.rows(list.narrowed.list.top, height).into_iter();
     rows.map(|(session, is_selected)| {
         let row = match &list.doing {
-            SessionTask::Renaming(name) if is_selected => Row::of(Ink::Focus, " name: ")
-                .with(Ink::Text, name.as_str())
-                .with(Ink::Focus, "▏"),
+            SessionTask::Renaming(name) if is_selected => Row::new(Ink::Focus, " name: ")
+                .add(Ink::Text, name.as_str())
+                .add(Ink::Focus, "▏"),
             SessionTask::Deleting if is_selected => {
                 let words = " Delete from the list? The audit log keeps it. y/n";
-                Row::of(Ink::Warning, words)
+                Row::new(Ink::Warning, words)
             }
             _ => session_row(session, width),
         };
@@ -165,7 +165,7 @@ fn session_rows(list: &SessionList, height: usize, width: usize) -> Vec<(Row, bo
 /// Its name or first question, then runs, outcome, calls saved and time, as far as there is room.
 fn session_row(session: &SessionSummary, width: usize) -> Row {
     let sign = if session.is_current { " ● " } else { "   " };
-    let mut left = Row::of(Ink::Done, sign);
+    let mut left = Row::new(Ink::Done, sign);
     match &session.name {
         Some(name) => {
             left.push(Ink::Heading, one_line(name, 80));
@@ -173,7 +173,7 @@ fn session_row(session: &SessionSummary, width: usize) -> Row {
         }
         None => left.push(Ink::Text, one_line(&session.question, 400)),
     }
-    let runs = counted(session.runs as u64, "run", "runs");
+    let runs = grouped_count(session.runs as u64, "run", "runs");
     let outcome = session.outcome.map_or("no end", outcome_word);
     let saved = session
         .saved
@@ -184,7 +184,7 @@ fn session_row(session: &SessionSummary, width: usize) -> Row {
         64.. => format!(" {runs:>7}  {outcome:<9}  {time} "),
         _ => format!("  {} ", time.get(5..).unwrap_or(&time)),
     };
-    left.and_right(Row::of(Ink::Dim, right), width)
+    left.and_right(Row::new(Ink::Dim, right), width)
 }
 
 /// For which job one is chosen, and how many are left out.
@@ -192,9 +192,9 @@ fn models_note(list: &ModelList, width: usize) -> Option<Row> {
     let listing = match list.listing() {
         Some(Ok(listing)) => listing,
         Some(Err(_)) => return None,
-        None => return Some(Row::of(Ink::Dim, " asking the server for its models …")),
+        None => return Some(Row::new(Ink::Dim, " asking the server for its models …")),
     };
-    let mut jobs = Row::of(Ink::Dim, " for ");
+    let mut jobs = Row::new(Ink::Dim, " for ");
     for job in [None].into_iter().chain(JobName::ALL.map(Some)) {
         let name = job.map_or("all", JobName::as_str);
         if job == list.job {
@@ -205,7 +205,7 @@ fn models_note(list: &ModelList, width: usize) -> Option<Row> {
     }
     let left_out = match listing.left_out {
         0 => Row::default(),
-        count => Row::of(Ink::Dim, format!("{count} cannot chat ")),
+        count => Row::new(Ink::Dim, format!("{count} cannot chat ")),
     };
     if jobs.width() + left_out.width() >= width {
         return Some(jobs);
@@ -229,14 +229,14 @@ fn model_rows(
                 one_line(&listing.host, 80)
             ),
         )),
-        Some(Ok(_)) if list.narrowed.left().is_empty() => {
+        Some(Ok(_)) if list.narrowed.matches().is_empty() => {
             Some((Ink::Dim, "nothing like that".to_owned()))
         }
         Some(Ok(_)) => None,
     };
     if let Some((ink, words)) = none {
-        let indent = Row::of(Ink::Text, " ");
-        let rows = wrap(&Row::of(ink, words), &indent, &indent, width);
+        let indent = Row::new(Ink::Text, " ");
+        let rows = wrap(&Row::new(ink, words), &indent, &indent, width);
         return rows.into_iter().map(|row| (row, false)).collect();
     }
     let rows = list.rows(list.narrowed.list.top, height).into_iter();
@@ -247,11 +247,11 @@ fn model_rows(
 /// Its name, the jobs that it does now, and how much it reads; the first row goes back to the settings.
 fn model_row(row: ModelRow<'_>, in_use: &JobModels, width: usize) -> Row {
     let ModelRow::Offer(offer) = row else {
-        return Row::of(Ink::Text, "   default").with(Ink::Dim, "  as the settings say");
+        return Row::new(Ink::Text, "   default").add(Ink::Dim, "  as the settings say");
     };
     let jobs = in_use.jobs_of(&offer.name);
     let sign = if jobs.is_empty() { "   " } else { " ● " };
-    let name = Row::of(Ink::Done, sign).with(Ink::Text, one_line(&offer.name, 200));
+    let name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
     let mut right = Row::default();
     if jobs.len() == JobName::ALL.len() {
         right.push(Ink::Done, " every job ");

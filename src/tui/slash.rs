@@ -10,14 +10,14 @@ use super::keymap::Action;
 /// A command.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SlashCommand {
-    /// With its slash.
+    /// Name of the command, with its slash.
     pub name: &'static str,
     /// What may follow: words to choose from, parted by `|`, or in capitals what stands for any text;
     /// in brackets what may be left out.
     pub arguments: &'static str,
     /// Its purpose.
     pub help: &'static str,
-    /// What it does.
+    /// The action of the command.
     pub does: SlashAction,
 }
 

@@ -7,11 +7,11 @@ use super::list::List;
 /// A limit that can be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slider {
-    /// From which grade an item stays.
+    /// The lowest grade with which an item is kept.
     KeepFrom,
-    /// From which average the evidence is enough.
+    /// The lowest average grade with which the evidence is enough.
     SufficientFrom,
-    /// From which score results of `vector_search` need no grading.
+    /// The lowest score with which results of `vector_search` need no grading.
     VectorScore,
     /// Up to how many items need no grading.
     AutoApprove,
@@ -22,7 +22,8 @@ pub enum Slider {
 /// Where the sliders stand, and which of them the keys move.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sliders {
-    /// In hundredths or in whole numbers; `None` where the run's own limit stands.
+    /// Values of the sliders in hundredths or whole numbers; `None` where the run's own limit
+    /// holds.
     moved: [Option<u32>; Slider::ALL.len()],
     selected: usize,
     /// How far the window is scrolled.
@@ -30,7 +31,7 @@ pub struct Sliders {
 }
 
 impl Slider {
-    /// From top to bottom.
+    /// All sliders from top to bottom.
     pub const ALL: [Self; 5] = [
         Self::KeepFrom,
         Self::SufficientFrom,
@@ -51,7 +52,7 @@ impl Slider {
     }
 
     /// Its value as a person reads it.
-    pub fn shown(self, limits: &RoutingLimits) -> String {
+    pub fn value_text(self, limits: &RoutingLimits) -> String {
         match self {
             Self::KeepFrom => format!("{:.2}", limits.thresholds.keep_from),
             Self::SufficientFrom => format!("{:.2}", limits.thresholds.sufficient_from),

@@ -73,7 +73,7 @@ enum SourceMove {
 
 impl SourceView {
     /// The view of an item that a run found; the document is still to be asked for.
-    pub fn of(run: RunId, asked_at: Timestamp, item: &EvidenceRow) -> Self {
+    pub fn new(run: RunId, asked_at: Timestamp, item: &EvidenceRow) -> Self {
         Self {
             run,
             item: item.id.clone(),
@@ -114,7 +114,7 @@ impl SourceView {
                     self.lines = moved.unwrap_or(self.lines);
                 }
                 self.awaited = None;
-                self.colours = CodeColours::of(&part);
+                self.colours = CodeColours::new(&part);
                 self.content = Content::Here(part);
             }
             Err(reason) => self.fail(&reason),
@@ -168,19 +168,19 @@ impl SourceView {
         self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
     }
 
-    /// To the first line of the document.
+    /// Scrolls to the first line of the document.
     pub fn first(&mut self) {
         self.moving = SourceMove::ToFirst;
     }
 
-    /// To the last line of the document.
+    /// Scrolls to the last line of the document.
     pub fn last(&mut self) {
         self.moving = SourceMove::ToLast;
     }
 
     /// Around which line the document must be asked for, because what is to be seen lies beyond
     /// what is here; from now on that is awaited.
-    pub fn wanted(&mut self) -> Option<usize> {
+    pub fn line_to_request(&mut self) -> Option<usize> {
         let Content::Here(part) = &self.content else {
             return None;
         };
@@ -203,7 +203,7 @@ impl SourceView {
     }
 
     /// Around which line to ask for the document once more, because it may have changed.
-    pub fn again(&mut self) -> usize {
+    pub fn request_again(&mut self) -> usize {
         let line = self.top.line;
         self.awaited = Some(line);
         line
@@ -242,7 +242,7 @@ impl SourceView {
         let width = usize::from(size.width);
         let page = match &self.content {
             Content::Here(part) if !part.lines.is_empty() => {
-                SourceRows::of(part, self.lines, width)
+                SourceRows::new(part, self.lines, width)
             }
             Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
             Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
@@ -256,14 +256,14 @@ impl SourceView {
             // The end of a longer document is not here yet.
             SourceMove::ToFirst if page.part.first > 1 => top,
             SourceMove::ToLast if page.part.last() < page.part.total => top,
-            SourceMove::ToFirst => page.at(1),
-            SourceMove::ToLast => page.at(page.part.last()),
+            SourceMove::ToFirst => page.line_position(1),
+            SourceMove::ToLast => page.line_position(page.part.last()),
             // Some lines before it say where the passage stands.
-            SourceMove::ToPassage => page.moved(
-                page.at(self.lines.start),
+            SourceMove::ToPassage => page.move_by(
+                page.line_position(self.lines.start),
                 -(self.height / 5).min(6).cast_signed(),
             ),
-            SourceMove::By(by) => page.moved(page.at_position(top), by),
+            SourceMove::By(by) => page.move_by(page.at_position(top), by),
         };
         let arrived = match self.moving {
             SourceMove::ToFirst => page.part.first == 1,
@@ -283,8 +283,8 @@ impl SourceView {
     }
 
     fn show_message(&mut self, ink: Ink, words: &str, width: usize) {
-        let indent = Row::of(ink, "  ");
-        self.visible = wrap(&Row::of(ink, words), &indent, &indent, width);
+        let indent = Row::new(ink, "  ");
+        self.visible = wrap(&Row::new(ink, words), &indent, &indent, width);
     }
 
     fn part(&self) -> Option<&DocumentPart> {
@@ -304,7 +304,7 @@ struct SourceRows<'a> {
 }
 
 impl<'a> SourceRows<'a> {
-    fn of(part: &'a DocumentPart, passage: LineRange, width: usize) -> Self {
+    fn new(part: &'a DocumentPart, passage: LineRange, width: usize) -> Self {
         Self {
             part,
             passage,
@@ -313,7 +313,7 @@ impl<'a> SourceRows<'a> {
         }
     }
 
-    fn at(&self, line: usize) -> Position {
+    fn line_position(&self, line: usize) -> Position {
         self.at_position(Position { line, row: 0 })
     }
 
@@ -324,7 +324,7 @@ impl<'a> SourceRows<'a> {
         Position { line, row }
     }
 
-    fn moved(&self, from: Position, by: isize) -> Position {
+    fn move_by(&self, from: Position, by: isize) -> Position {
         let Position { mut line, row } = from;
         let mut row = row.cast_signed().saturating_add(by);
         while row < 0 && line > self.part.first {
@@ -350,7 +350,7 @@ impl<'a> SourceRows<'a> {
             line: self.part.last(),
             row: self.line_rows(self.part.last()).len(),
         };
-        self.moved(last, -height.cast_signed())
+        self.move_by(last, -height.cast_signed())
     }
 
     /// Rows from a position on, and the last line among them.
@@ -386,9 +386,9 @@ impl<'a> SourceRows<'a> {
         let gutter = " ".repeat(self.digits);
         let mut rows: Vec<Row> = named
             .map(|(_, name)| {
-                Row::of(Ink::Border, format!("{gutter}   ── "))
-                    .with(Ink::Heading, name.clone())
-                    .with(Ink::Border, " ──")
+                Row::new(Ink::Border, format!("{gutter}   ── "))
+                    .add(Ink::Heading, name.clone())
+                    .add(Ink::Border, " ──")
                     .fit(self.width)
             })
             .collect();
@@ -398,11 +398,11 @@ impl<'a> SourceRows<'a> {
         } else {
             (Ink::Dim, "   ")
         };
-        let first = Row::of(ink, format!("{number:>width$}{mark}", width = self.digits));
-        let further = Row::of(ink, format!("{gutter}{mark}"));
+        let first = Row::new(ink, format!("{number:>width$}{mark}", width = self.digits));
+        let further = Row::new(ink, format!("{gutter}{mark}"));
         let plain = || {
             let text = self.part.line(number).unwrap_or_default();
-            Row::of(Ink::Text, text.replace('\t', "    "))
+            Row::new(Ink::Text, text.replace('\t', "    "))
         };
         let text = coloured.cloned().unwrap_or_else(plain);
         rows.extend(wrap(&text, &first, &further, self.width));

@@ -60,12 +60,12 @@ impl Split {
 /// A border as it stands on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Border {
-    /// Which.
+    /// The divider that is drawn there.
     pub divider: Divider,
-    /// Its cells.
+    /// Cells of the border.
     pub line: Rect,
     /// Where the part that it ends begins.
     pub from: u16,
-    /// Of how much that is a part.
+    /// The total of which the part is taken.
     pub whole: u16,
 }

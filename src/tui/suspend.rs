@@ -5,7 +5,7 @@ use std::io;
 /// What the shell, or a user with `kill`, asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobSignal {
-    /// To give the terminal back and stop.
+    /// Give the terminal back and stop the process.
     Stop,
     /// The program has been stopped, whether it was asked or not, and goes on.
     Continue,
@@ -28,7 +28,7 @@ mod unix {
     }
 
     impl JobSignals {
-        /// Starts to listen.
+        /// Subscribes to the signals.
         pub fn listen() -> io::Result<Self> {
             let listen = |name: Name| signal(SignalKind::from_raw(name.as_raw()));
             Ok(Self {
@@ -37,7 +37,7 @@ mod unix {
             })
         }
 
-        /// The next one.
+        /// Waits for the next signal.
         pub async fn next(&mut self) -> JobSignal {
             tokio::select! {
                 _ = self.stop.recv() => JobSignal::Stop,
@@ -66,27 +66,27 @@ pub use elsewhere::{JobSignals, is_job, stop_job};
 mod elsewhere {
     use super::{JobSignal, io};
 
-    /// There are none.
+    /// Job signals, which this platform does not have.
     pub struct JobSignals;
 
     impl JobSignals {
-        /// Starts to listen.
+        /// Subscribes to the signals.
         pub fn listen() -> io::Result<Self> {
             Ok(Self)
         }
 
-        /// Waits for ever.
+        /// Never returns, as there are no such signals.
         pub async fn next(&mut self) -> JobSignal {
             std::future::pending().await
         }
     }
 
-    /// There is no such thing here.
+    /// Returns false: this platform has no job control.
     pub fn is_job() -> bool {
         false
     }
 
-    /// Cannot be done.
+    /// Returns an error: this platform has no job control.
     pub fn stop_job() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -65,14 +65,14 @@ const BY_NAME: [(&str, Ink); 34] = [
 pub struct SyntaxLanguage(&'static SyntaxReference);
 
 impl SyntaxLanguage {
-    /// By the word behind the fence of a code block.
+    /// Finds the language by the word behind the fence of a code block.
     pub fn of_fence(word: &str) -> Option<Self> {
         let word = word.split([' ', ',', '{']).next().unwrap_or_default();
         (!word.is_empty()).then_some(())?;
-        Self::known(GRAMMARS.find_syntax_by_token(word))
+        Self::unless_plain(GRAMMARS.find_syntax_by_token(word))
     }
 
-    /// By the name of a file, or by its first line.
+    /// Finds the language by the name of a file, or by its first line.
     pub fn of_file(path: &str, first_line: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
         let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -82,10 +82,10 @@ impl SyntaxLanguage {
             let is_short = first_line.len() <= LONGEST_LINE;
             is_short.then(|| GRAMMARS.find_syntax_by_first_line(first_line))?
         };
-        Self::known(by_name.or_else(by_extension).or_else(by_line))
+        Self::unless_plain(by_name.or_else(by_extension).or_else(by_line))
     }
 
-    fn known(found: Option<&'static SyntaxReference>) -> Option<Self> {
+    fn unless_plain(found: Option<&'static SyntaxReference>) -> Option<Self> {
         found
             .filter(|found| found.scope != GRAMMARS.find_syntax_plain_text().scope)
             .map(Self)
@@ -120,11 +120,11 @@ impl CodeLines {
     pub fn next_row(&mut self, line: &str, plain: Ink) -> Row {
         self.read += 1;
         if line.len() > LONGEST_LINE || self.read > MOST_LINES {
-            return Row::of(plain, line);
+            return Row::new(plain, line);
         }
         let whole = format!("{line}\n");
         let Ok(changes) = self.state.parse_line(&whole, &GRAMMARS) else {
-            return Row::of(plain, line);
+            return Row::new(plain, line);
         };
         let mut row = Row::default();
         let mut at = 0;

@@ -3,16 +3,16 @@
 use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;
 
-use super::citation_ink::with_citations;
+use super::ink::with_citations;
 use super::ink::{Ink, Row, pad};
 use super::wrap::wrap;
 
 /// A table as it is read.
 #[derive(Default)]
 pub struct Table {
-    /// Of each column.
+    /// Alignment of each column.
     pub alignments: Vec<Alignment>,
-    /// The head first.
+    /// Rows of the table, its head first.
     pub rows: Vec<Vec<String>>,
     /// The cell being read.
     pub cell: String,
@@ -21,7 +21,8 @@ pub struct Table {
 impl Table {
     const GAP: usize = 2;
 
-    /// In lines of at most `width` cells: the widest columns give way, and their cells take more lines.
+    /// Lays the table out in lines of at most `width` cells: the widest columns are narrowed, and
+    /// their cells take more lines.
     pub fn layout(self, width: usize) -> Vec<Row> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths = vec![1_usize; columns];
@@ -42,7 +43,7 @@ impl Table {
             let none = Row::default();
             let cells = row.iter().zip(&widths);
             let cells: Vec<Vec<Row>> = cells
-                .map(|(cell, width)| wrap(&Row::of(ink, cell.as_str()), &none, &none, *width))
+                .map(|(cell, width)| wrap(&Row::new(ink, cell.as_str()), &none, &none, *width))
                 .collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or(0);
             for below in 0..height {
@@ -69,7 +70,7 @@ impl Table {
                     .map(|&width| "─".repeat(width))
                     .collect::<Vec<_>>()
                     .join(&" ".repeat(Self::GAP));
-                lines.push(Row::of(Ink::Border, rule).fit(width));
+                lines.push(Row::new(Ink::Border, rule).fit(width));
             }
         }
         lines

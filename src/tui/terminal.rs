@@ -44,8 +44,8 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// By what the terminal says of itself.
-    pub fn of(variable: impl Fn(&str) -> String) -> Self {
+    /// Detects what the terminal can do from its environment variables.
+    pub fn from_variables(variable: impl Fn(&str) -> String) -> Self {
         let term = variable("TERM");
         // A console has no window.
         let title = !matches!(term.as_str(), "" | "dumb" | "linux");
@@ -60,8 +60,8 @@ impl Abilities {
         }
     }
 
-    fn here() -> Self {
-        Self::of(|name| std::env::var(name).unwrap_or_default())
+    fn detect() -> Self {
+        Self::from_variables(|name| std::env::var(name).unwrap_or_default())
     }
 }
 
@@ -80,7 +80,7 @@ impl TerminalGuard {
     pub fn take() -> io::Result<Self> {
         let guard = Self {
             failure: WriteFailure::default(),
-            abilities: Abilities::here(),
+            abilities: Abilities::detect(),
         };
         TAKEN.store(true, Ordering::SeqCst);
         enter()?;
@@ -151,7 +151,7 @@ pub fn take_again() -> io::Result<()> {
         if ENHANCED.load(Ordering::SeqCst) {
             execute!(stdout(), PopKeyboardEnhancementFlags)?;
         }
-        if Abilities::here().title {
+        if Abilities::detect().title {
             execute!(stdout(), Print(POP_TITLE))?;
         }
     }
@@ -177,7 +177,7 @@ pub fn give_back_terminal() {
     if ENHANCED.load(Ordering::SeqCst) {
         add(&mut sequences, PopKeyboardEnhancementFlags);
     }
-    let abilities = Abilities::here();
+    let abilities = Abilities::detect();
     if abilities.progress {
         sequences.push_str(NO_PROGRESS);
     }
@@ -202,7 +202,7 @@ pub fn give_back_terminal() {
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    if Abilities::here().title {
+    if Abilities::detect().title {
         execute!(stdout(), Print(PUSH_TITLE))?;
     }
     execute!(
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn only_what_shows_progress_is_sent_any() {
         let of = |set: &[(&str, &str)]| {
-            Abilities::of(|name| {
+            Abilities::from_variables(|name| {
                 let found = set.iter().find(|(variable, _)| *variable == name);
                 found.map_or_else(String::new, |(_, value)| (*value).to_owned())
             })

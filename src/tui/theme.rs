@@ -48,7 +48,7 @@ impl Theme {
             base: name,
         };
         plain
-            .with(name.source(), depth)
+            .apply_file(name.source(), depth)
             .map_err(|reason| TuiError::Asset {
                 name: format!("themes/{name}.toml"),
                 reason,
@@ -59,10 +59,10 @@ impl Theme {
     pub fn own(source: &str, base: ThemeName, depth: ColorDepth) -> Result<Self, String> {
         let base = theme_file::base(source)?.unwrap_or(base);
         let base = Self::load(base, depth).map_err(|error| error.to_string())?;
-        base.with(source, depth)
+        base.apply_file(source, depth)
     }
 
-    fn with(mut self, source: &str, depth: ColorDepth) -> Result<Self, String> {
+    fn apply_file(mut self, source: &str, depth: ColorDepth) -> Result<Self, String> {
         let sheet = theme_file::read(source, depth)?;
         for (ink, style) in sheet.inks {
             self.styles[ink as usize] = style;
@@ -102,7 +102,7 @@ impl Theme {
         self.ground.is_some()
     }
 
-    /// From now on it is shown on a ground that is not for its inks, or on one that is.
+    /// Sets whether the theme is shown on a background that its inks are not made for.
     pub fn set_elsewhere(&mut self, is_elsewhere: bool) {
         self.is_elsewhere = is_elsewhere;
     }

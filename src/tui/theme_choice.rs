@@ -22,14 +22,14 @@ pub struct TerminalLooks {
 }
 
 impl TerminalLooks {
-    /// By the environment.
+    /// Reads the terminal's looks from the environment.
     pub fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
         let term = variable("TERM");
-        let depth = ColorDepth::of(&variable("COLORTERM"), &term);
+        let depth = ColorDepth::from_variables(&variable("COLORTERM"), &term);
         Self {
             depth,
-            glyphs: Glyphs::of(
+            glyphs: Glyphs::from_locale(
                 &variable("LC_ALL"),
                 &variable("LC_CTYPE"),
                 &variable("LANG"),

@@ -40,7 +40,7 @@ pub struct ShortenedPause {
 
 impl Timeline {
     /// The moments of these events.
-    pub fn of(events: &[Arc<Event>], is_slow: bool) -> Self {
+    pub fn from_events(events: &[Arc<Event>], is_slow: bool) -> Self {
         let mut moments: Vec<TimelineEvent> = Vec::with_capacity(events.len());
         for event in events {
             let moment = match moments.last() {
@@ -76,7 +76,7 @@ impl Timeline {
 
     /// The moment of playing at which so many events have happened.
     pub fn played_at(&self, events: usize) -> f64 {
-        self.before(events).map_or(0.0, |moment| moment.played)
+        self.last_of(events).map_or(0.0, |moment| moment.played)
     }
 
     /// How many events have happened at this moment of playing; the first always has.
@@ -87,7 +87,7 @@ impl Timeline {
 
     /// The recorded moment at which it is after so many events, at this moment of playing.
     pub fn stamp_at(&self, events: usize, played: f64) -> Timestamp {
-        let Some(last) = self.before(events) else {
+        let Some(last) = self.last_of(events) else {
             return Timestamp(0);
         };
         let Some(next) = self.moments.get(events) else {
@@ -111,13 +111,13 @@ impl Timeline {
 
     /// The pause after so many events, where less of it is played than it took.
     pub fn shortened_after(&self, events: usize) -> Option<ShortenedPause> {
-        let (last, next) = (self.before(events)?, self.moments.get(events)?);
+        let (last, next) = (self.last_of(events)?, self.moments.get(events)?);
         let took = between(last.stamp, next.stamp);
         let played = next.played - last.played;
         (played < took).then_some(ShortenedPause { took, played })
     }
 
-    fn before(&self, events: usize) -> Option<&TimelineEvent> {
+    fn last_of(&self, events: usize) -> Option<&TimelineEvent> {
         self.moments.get(events.checked_sub(1)?)
     }
 }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn events_come_when_they_came_and_long_pauses_are_shortened() {
-        let timeline = Timeline::of(&events(&[1_000, 1_400, 1_400, 61_400]), false);
+        let timeline = Timeline::from_events(&events(&[1_000, 1_400, 1_400, 61_400]), false);
         assert_eq!(whole(timeline.recorded()), 60_400);
         let at: Vec<usize> = [0.0, 399.0, 400.0, 2_399.0, 2_400.0]
             .into_iter()
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn slow_gives_each_event_time_and_keeps_what_the_stamps_say() {
-        let timeline = Timeline::of(&events(&[1_000, 1_001, 1_002]), true);
+        let timeline = Timeline::from_events(&events(&[1_000, 1_001, 1_002]), true);
         assert_eq!(whole(timeline.played_at(3)), 2 * whole(SHORTEST_PAUSE));
         assert_eq!(whole(timeline.recorded()), 2);
         assert_eq!(
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_makes_no_pause() {
-        let timeline = Timeline::of(&events(&[5_000, 1_000, 5_100]), false);
+        let timeline = Timeline::from_events(&events(&[5_000, 1_000, 5_100]), false);
         assert_eq!(whole(timeline.played_at(2)), 0);
         assert_eq!(whole(timeline.played_at(3)), 100);
         assert_eq!(timeline.stamp_at(2, 0.0), Timestamp(5_000));

@@ -40,7 +40,7 @@ pub struct OpenRun {
     pub trail: AuditTrail,
     /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
     pub events: Vec<Arc<Event>>,
-    /// As it was packed before it was opened again.
+    /// The packed form from which the run was opened.
     packed: Option<Arc<PackedRun>>,
 }
 
@@ -56,10 +56,10 @@ struct PackedRun {
 impl TurnView {
     /// The turn that this event begins; `None` when it begins none.
     pub fn begin(event: &Arc<Event>) -> Option<Self> {
-        OpenRun::begin(event).map(Self::of)
+        OpenRun::begin(event).map(Self::from_open)
     }
 
-    fn of(open: OpenRun) -> Self {
+    fn from_open(open: OpenRun) -> Self {
         Self {
             kept: CachedRows::Open(Box::new(open)),
             retry: None,
@@ -86,7 +86,7 @@ impl TurnView {
     /// Opens it; false where it stays packed, because what was packed cannot be read.
     pub fn open(&mut self, packer: &mut EventPacker) -> bool {
         if let CachedRows::Packed(packed) = &self.kept {
-            let Some(open) = OpenRun::of(packed, packer) else {
+            let Some(open) = OpenRun::unpack(packed, packer) else {
                 return false;
             };
             self.kept = CachedRows::Open(Box::new(open));
@@ -104,7 +104,7 @@ impl TurnView {
         let (known, added) = if let Some(earlier) = open.packed.take() {
             (earlier, 0)
         } else {
-            let known = PackedRun::of(open, packer)?;
+            let known = PackedRun::pack(open, packer)?;
             let added = known.events.prompts_len();
             (known, added)
         };
@@ -158,12 +158,12 @@ impl TurnView {
     /// Finds out where it stands after these.
     pub fn place_after(&mut self, earlier: &[Self]) {
         let first = self.exchange().retry_of.as_ref();
-        self.retry = first.map(|first| Retry::after(earlier, first));
+        self.retry = first.map(|first| Retry::placement(earlier, first));
     }
 
     /// The turn as it was after these events.
-    pub fn after(events: &[Arc<Event>]) -> Option<Self> {
-        OpenRun::after(events).map(Self::of)
+    pub fn from_events(events: &[Arc<Event>]) -> Option<Self> {
+        OpenRun::from_events(events).map(Self::from_open)
     }
 
     /// Tokens both ways so far.
@@ -189,7 +189,7 @@ impl OpenRun {
     fn begin(event: &Arc<Event>) -> Option<Self> {
         let run = RunView::begin(event)?;
         let mut trail = AuditTrail::default();
-        if let Some(row) = AuditRow::of(event, &run) {
+        if let Some(row) = AuditRow::from_event(event, &run) {
             trail.push(row);
         }
         Some(Self {
@@ -200,15 +200,15 @@ impl OpenRun {
         })
     }
 
-    fn of(known: &Arc<PackedRun>, packer: &mut EventPacker) -> Option<Self> {
+    fn unpack(known: &Arc<PackedRun>, packer: &mut EventPacker) -> Option<Self> {
         let events = packer.unpack(&known.events)?.into_iter().map(Arc::new);
-        let mut open = Self::after(&events.collect::<Vec<_>>())?;
+        let mut open = Self::from_events(&events.collect::<Vec<_>>())?;
         open.run.end_as(&known.exchange);
         open.packed = Some(known.clone());
         Some(open)
     }
 
-    fn after(events: &[Arc<Event>]) -> Option<Self> {
+    fn from_events(events: &[Arc<Event>]) -> Option<Self> {
         let (first, rest) = events.split_first()?;
         let mut open = Self::begin(first)?;
         for event in rest {
@@ -219,7 +219,7 @@ impl OpenRun {
 
     fn take(&mut self, event: &Arc<Event>) {
         self.packed = None;
-        if let Some(row) = AuditRow::of(event, &self.run) {
+        if let Some(row) = AuditRow::from_event(event, &self.run) {
             self.trail.push(row);
         }
         self.run.apply(event);
@@ -230,12 +230,12 @@ impl OpenRun {
 
     /// What decided its gradings.
     pub fn gradings(&self) -> RecordedGradings {
-        RecordedGradings::of(self.events.iter().map(AsRef::as_ref))
+        RecordedGradings::from_events(self.events.iter().map(AsRef::as_ref))
     }
 }
 
 impl PackedRun {
-    fn of(open: &OpenRun, packer: &mut EventPacker) -> Option<Arc<Self>> {
+    fn pack(open: &OpenRun, packer: &mut EventPacker) -> Option<Arc<Self>> {
         let gradings = Some(open.gradings()).filter(|found| !found.rounds.is_empty());
         let mut exchange = open.run.exchange.clone();
         exchange.shrink();
@@ -268,8 +268,8 @@ pub enum Retry {
 }
 
 impl Retry {
-    /// Of that run, after these.
-    pub fn after(turns: &[TurnView], first: &RunId) -> Self {
+    /// Tells how a retry is placed: directly below the run it repeats, or apart from it.
+    pub fn placement(turns: &[TurnView], first: &RunId) -> Self {
         let at = turns.iter().position(|turn| turn.exchange().id == *first);
         let is_retry = |turn: &TurnView| turn.exchange().retry_of.as_ref() == Some(first);
         match at {

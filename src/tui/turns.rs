@@ -16,11 +16,11 @@ const MOST_PROMPTS: usize = 4 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     all: Vec<TurnView>,
-    /// Those that are open.
+    /// Indices of the turns that are open.
     open: Vec<usize>,
     /// Tokens both ways of those that are packed.
     tokens: u64,
-    /// Those whose prompts are kept packed, from the one that was looked at the longest time ago.
+    /// Indices of the turns whose prompts are kept packed, the least recently viewed first.
     with_prompts: VecDeque<usize>,
     /// What these take, bytes.
     prompts: usize,
@@ -28,7 +28,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// One more.
+    /// Appends a turn.
     pub fn push(&mut self, turn: TurnView) {
         if turn.opened().is_some() {
             self.open.push(self.all.len());
@@ -54,12 +54,12 @@ impl Turns {
             .fold(self.tokens, u64::saturating_add)
     }
 
-    /// None any more.
+    /// Removes all turns.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Opens that one.
+    /// Opens the turn at this index.
     pub fn open(&mut self, at: usize) {
         if let Some(turn) = self.all.get_mut(at)
             && turn.opened().is_none()
@@ -122,7 +122,7 @@ impl Turns {
         self.open.iter().copied().find(is_it)
     }
 
-    /// That run, if it is open.
+    /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
         self.all.get(self.place_of_open(run)?)?.opened()
     }
@@ -177,7 +177,7 @@ mod tests {
     fn conversation(count: usize) -> Turns {
         let mut turns = Turns::default();
         for at in 0..count {
-            turns.push(TurnView::after(&recorded(at)).unwrap());
+            turns.push(TurnView::from_events(&recorded(at)).unwrap());
             turns.keep_open(&[Some(at)]);
         }
         turns
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn ui_a_run_that_is_looked_at_again_is_what_it_was() {
         let mut turns = conversation(3);
-        let whole = TurnView::after(&recorded(1)).unwrap();
+        let whole = TurnView::from_events(&recorded(1)).unwrap();
         let whole = whole.opened().unwrap();
         for _ in 0..2 {
             assert_eq!(turns[1].exchange(), &whole.run.exchange);
@@ -251,7 +251,7 @@ mod tests {
         let mut turns = Turns::default();
         let count = 80;
         for at in 0..count {
-            turns.push(TurnView::after(&endpoint(at, 200_000)).unwrap());
+            turns.push(TurnView::from_events(&endpoint(at, 200_000)).unwrap());
             // The first is looked at now and then.
             turns.keep_open(&[at, if at % 8 == 0 { 0 } else { at }].map(Some));
         }
@@ -276,7 +276,7 @@ mod tests {
     fn ui_prompts_of_a_resumed_conversation_are_bounded_too() {
         let mut packer = EventPacker::default();
         let closed = (0..80).map(|at| {
-            let mut turn = TurnView::after(&endpoint(at, 200_000)).unwrap();
+            let mut turn = TurnView::from_events(&endpoint(at, 200_000)).unwrap();
             assert!(turn.close(&mut packer).unwrap() > 50_000);
             turn
         });
@@ -291,7 +291,7 @@ mod tests {
     fn ui_a_run_without_an_end_keeps_the_end_that_it_was_given() {
         let mut events = recorded(0);
         events.pop();
-        let mut turn = TurnView::after(&events).unwrap();
+        let mut turn = TurnView::from_events(&events).unwrap();
         turn.record();
         turn.abandon("no end is recorded", events.last().unwrap().ts);
         let before = turn.exchange().clone();
@@ -309,7 +309,7 @@ mod tests {
     fn ui_a_run_that_goes_on_is_not_packed() {
         let mut events = recorded(0);
         let end = events.pop().unwrap();
-        let mut turns = Turns::from(vec![TurnView::after(&events).unwrap()]);
+        let mut turns = Turns::from(vec![TurnView::from_events(&events).unwrap()]);
         turns.keep_open(&[]);
         turns[0].take(&end);
         assert!(turns[0].exchange().finish.is_some());

@@ -119,7 +119,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         model.audit.left_end = false;
         turn.place_after(&model.turns);
         model.turns.push(turn);
-        compare::begun(model, &event.run);
+        compare::note_run_start(model, &event.run);
         return Vec::new();
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.

@@ -12,8 +12,8 @@ use crate::text::one_line;
 use crate::tui::panes::wording::route_ink;
 
 use super::borders::borders;
-use super::cells::put;
-use super::ink::{Ink, Row, counted, cut, grouped};
+use super::cells::draw_row;
+use super::ink::{Ink, Row, cut, grouped, grouped_count};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
 use super::linked_rows::LinkedRows;
@@ -28,7 +28,7 @@ use super::{menu, pace, selection, sheet};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
-    let places = Arrangement::of(model);
+    let places = Arrangement::new(model);
     // A resize can overtake the model; what is drawn must fit the buffer at hand.
     if places.screen != frame.area() {
         return;
@@ -36,18 +36,18 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     if places.breadth == LayoutWidth::Tiny {
         let words = format!("kb-agent needs {}×{} cells", LEAST.0, LEAST.1);
-        put(buffer, theme, places.screen, &Row::of(Ink::Warning, words));
+        draw_row(buffer, theme, places.screen, &Row::new(Ink::Warning, words));
         return;
     }
     borders(model, &places, theme, buffer);
     header(model, &places, theme, buffer);
     footer(model, &places, theme, buffer);
     titles(model, &places, theme, buffer);
-    let followed = LinkedRows::of(model);
+    let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
         let rows = pane_rows(model, pane, area.as_size());
         for (line, row) in area.rows().zip(&*rows) {
-            put(buffer, theme, line, row);
+            draw_row(buffer, theme, line, row);
         }
         let selected = match pane {
             Pane::Evidence => evidence::selected_row(model, area.as_size()),
@@ -60,7 +60,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         }
         for at in followed.marked_rows(pane, area.as_size()) {
             if let Some(line) = area.rows().nth(at) {
-                put(buffer, theme, line, &Row::of(Ink::Focus, "▌"));
+                draw_row(buffer, theme, line, &Row::new(Ink::Focus, "▌"));
             }
         }
     }
@@ -95,16 +95,16 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let knowledge = &model.knowledge;
     // Progress says more than the counts that it will change, and takes their room.
     let working = knowledge.indexing || knowledge.stopped || knowledge.pending > 0;
-    let mut left = Row::of(Ink::Brand, " kb-agent ");
+    let mut left = Row::new(Ink::Brand, " kb-agent ");
     if !knowledge.name.is_empty() {
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, one_line(&knowledge.name, 40));
         if width >= if working { 110 } else { 60 } {
-            let documents = counted(knowledge.documents as u64, "doc", "docs");
+            let documents = grouped_count(knowledge.documents as u64, "doc", "docs");
             left.push(Ink::Dim, format!(" · {documents}"));
         }
         if width >= if working { 140 } else { 80 } {
-            let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
+            let chunks = grouped_count(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
         if knowledge.languages == Some(Languages::All) && width >= if working { 150 } else { 100 } {
@@ -123,7 +123,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             run.push(Ink::Dim, format!(" · {words}"));
         }
     }
-    let mut right = Row::of(Ink::Text, " ");
+    let mut right = Row::new(Ink::Text, " ");
     match model.mode {
         Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
@@ -134,7 +134,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             right.push(Ink::Text, models_in(&model.models, room));
         }
     }
-    let right = right.join(run).with(Ink::Text, " ");
+    let right = right.join(run).add(Ink::Text, " ");
     line_with_ends(places.screen, 0, left, right, theme, buffer);
 }
 
@@ -161,17 +161,17 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if let Some(playhead) = model.replay.as_ref().filter(|_| places.prompt.is_none()) {
         right = playhead
             .row(usize::from(places.screen.width) / 2)
-            .with(Ink::Text, " ");
+            .add(Ink::Text, " ");
     }
     let room = usize::from(places.screen.width).saturating_sub(right.width() + 6);
-    let mut left = Row::of(Ink::Text, " ");
+    let mut left = Row::new(Ink::Text, " ");
     let is_stopped_by_key = model.is_busy() && !model.is_acting();
     if is_stopped_by_key && model.overlay.is_none() && model.replay.is_none() {
-        left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
+        left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(model.places());
     if model.asked_by == AskedBy::Demo {
-        left = Row::of(Ink::Key, " any key").with(Ink::Dim, " ends the demo");
+        left = Row::new(Ink::Key, " any key").add(Ink::Dim, " ends the demo");
         hints.clear();
     }
     let last = places.screen.height - 1;
@@ -180,12 +180,12 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         hints.clear();
         left = Row::default();
     }
-    let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
+    let help = Row::new(Ink::Key, "?").add(Ink::Dim, " help ");
     let opening = menu::word_for_opening(model);
     for hint in &hints {
         let word = opening.filter(|_| hint.action == Action::Open);
         let word = word.unwrap_or(hint.word);
-        let hint = Row::of(Ink::Key, hint.key.as_str()).with(Ink::Dim, format!(" {word}  "));
+        let hint = Row::new(Ink::Key, hint.key.as_str()).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
         }
@@ -203,10 +203,10 @@ fn line_with_ends(screen: Rect, y: u16, left: Row, right: Row, theme: &Theme, bu
     let right = right.fit(width);
     let left = left.fit(width.saturating_sub(right.width() + 1));
     let inside = Rect::new(2, y, width as u16, 1);
-    put(buffer, theme, inside, &left);
+    draw_row(buffer, theme, inside, &left);
     let start = inside.right().saturating_sub(right.width() as u16);
     let end = Rect::new(start, y, right.width() as u16, 1);
-    put(buffer, theme, end, &right);
+    draw_row(buffer, theme, end, &right);
 }
 
 fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
@@ -221,9 +221,9 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             (false, _) => format!(" {} ", pane.title()),
         };
         let ink = if drawn { ink } else { Ink::Dim };
-        let label = Row::of(ink, label);
+        let label = Row::new(ink, label);
         let used = label.width();
-        put(buffer, theme, area, &label);
+        draw_row(buffer, theme, area, &label);
         let room = usize::from(area.width).saturating_sub(used + 3);
         // Names side by side share one state.
         let is_tab = places.status.is_some_and(|(_, at)| at.y == area.y);
@@ -235,8 +235,8 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
                 ..area
             };
             if !status.pieces.is_empty() {
-                let status = Row::of(Ink::Text, "  ").join(status).with(Ink::Text, " ");
-                put(buffer, theme, place, &status);
+                let status = Row::new(Ink::Text, "  ").join(status).add(Ink::Text, " ");
+                draw_row(buffer, theme, place, &status);
             }
         }
     }
@@ -249,16 +249,18 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
                 width,
                 ..area
             };
-            let row = Row::of(Ink::Text, " ").join(row).with(Ink::Text, " ");
-            put(buffer, theme, place, &row);
+            let row = Row::new(Ink::Text, " ").join(row).add(Ink::Text, " ");
+            draw_row(buffer, theme, place, &row);
         }
     }
 }
 
 fn status(model: &Model, pane: Pane) -> Row {
     match pane {
-        Pane::Chat if !model.chat.is_following() => Row::of(Ink::Dim, "scrolled: Ctrl+End follows"),
-        Pane::Chat if model.chat.goes_on => Row::of(Ink::Dim, "goes on below: Ctrl+End"),
+        Pane::Chat if !model.chat.is_following() => {
+            Row::new(Ink::Dim, "scrolled: Ctrl+End follows")
+        }
+        Pane::Chat if model.chat.goes_on => Row::new(Ink::Dim, "goes on below: Ctrl+End"),
         Pane::Chat => Row::default(),
         Pane::Path => path::status(model),
         Pane::Evidence => evidence::status(model),
@@ -279,18 +281,18 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     };
     let head = head.rows().zip(&rows);
     for (line, row) in head.chain(area.rows().zip(&view.visible)) {
-        put(buffer, theme, line, row);
+        draw_row(buffer, theme, line, row);
     }
 }
 
 /// Draws the prompt and tells where the caret stands.
 fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     if let Some(playhead) = &model.replay {
-        put(buffer, theme, area, &playhead.row(area.width.into()));
+        draw_row(buffer, theme, area, &playhead.row(area.width.into()));
         if let Some(remark) = playhead.remark().filter(|_| model.notice.is_none()) {
             let border = Rect::new(area.x + 1, area.y - 1, area.width.saturating_sub(2), 1);
-            let remark = Row::of(Ink::Text, " ").join(remark).with(Ink::Text, " ");
-            put(buffer, theme, border, &remark);
+            let remark = Row::new(Ink::Text, " ").join(remark).add(Ink::Text, " ");
+            draw_row(buffer, theme, border, &remark);
         }
         return None;
     }
@@ -299,15 +301,15 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     } else {
         Ink::Dim
     };
-    let mut sign = Row::of(ink, " > ");
+    let mut sign = Row::new(ink, " > ");
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
     }
     if let Some(find) = &model.find {
-        let caret = Row::of(Ink::Focus, " find ").with(Ink::Text, find.typed.clone());
-        let count = Row::of(Ink::Dim, format!("{} ", find.count()));
+        let caret = Row::new(Ink::Focus, " find ").add(Ink::Text, find.typed.clone());
+        let count = Row::new(Ink::Dim, format!("{} ", find.count()));
         let at = (caret.width() as u16).min(area.width.saturating_sub(1));
-        put(
+        draw_row(
             buffer,
             theme,
             area,
@@ -316,7 +318,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         return Some(Position::new(area.x + at, area.y));
     }
     let used = (sign.width() as u16).min(area.width);
-    put(buffer, theme, area, &sign);
+    draw_row(buffer, theme, area, &sign);
     let text = Rect {
         x: area.x + used,
         width: (area.width - used).saturating_sub(1),
@@ -329,8 +331,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         let key = model.keymap.name_in(Action::FocusChat, KeyContext::Acting);
         let key = key.unwrap_or_else(|| "any other letter".to_owned());
         let words = format!("letters act on the answer · {key} types");
-        let words = Row::of(Ink::Warning, words).fit(text.width.into());
-        put(buffer, theme, text, &words);
+        let words = Row::new(Ink::Warning, words).fit(text.width.into());
+        draw_row(buffer, theme, text, &words);
         return None;
     }
     if model.prompt.is_empty() {
@@ -339,17 +341,17 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         } else {
             "ask, / for commands"
         };
-        let words = Row::of(Ink::Dim, words).fit(text.width.into());
-        put(buffer, theme, text, &words);
+        let words = Row::new(Ink::Dim, words).fit(text.width.into());
+        draw_row(buffer, theme, text, &words);
         return Some(text.as_position());
     }
     let area = model.prompt.area();
     Widget::render(area, text, buffer);
     if let Some(place) = model.prompt.counter(text.height) {
-        let place = Row::of(Ink::Dim, place);
+        let place = Row::new(Ink::Dim, place);
         let width = (place.width() as u16).min(text.width);
         let border = Rect::new(text.right() - width, text.y - 1, width, 1);
-        put(buffer, theme, border, &place);
+        draw_row(buffer, theme, border, &place);
     }
     let caret = area.screen_cursor();
     let (top, left) = area.scroll_offset();

@@ -43,7 +43,7 @@ pub struct Walk {
 
 impl Walk {
     /// A walk over these steps; `None` where there are none.
-    pub fn of(steps: Vec<WalkStep>) -> Option<Self> {
+    pub fn new(steps: Vec<WalkStep>) -> Option<Self> {
         (!steps.is_empty()).then(|| Self {
             steps: steps.into(),
             about: None,
@@ -124,7 +124,7 @@ fn end(model: &mut Model) {
 
 /// Where not all panes have room, the one in which something happens is shown.
 fn show(model: &mut Model, pane: Pane) {
-    match Arrangement::of(model).breadth {
+    match Arrangement::new(model).breadth {
         LayoutWidth::Narrow => focus(model, pane),
         LayoutWidth::Medium if pane != Pane::Chat => model.side = pane,
         LayoutWidth::Medium | LayoutWidth::Wide | LayoutWidth::Tiny => {}

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 
-use super::cells::{clear, put};
+use super::cells::{clear, draw_row};
 use super::ink::{Ink, Row};
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
@@ -30,49 +30,49 @@ pub fn window(
     let height = inside.height;
     let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
     clear(around, buffer);
-    beside(around, places.screen, buffer);
+    clear_side_strips(around, places.screen, buffer);
     let horizontal = "─".repeat(usize::from(around.width.saturating_sub(2)));
     let line = |y: u16| Rect {
         y,
         height: 1,
         ..around
     };
-    put(
+    draw_row(
         buffer,
         theme,
         line(around.y),
-        &Row::of(Ink::Focus, format!("┌{horizontal}┐")),
+        &Row::new(Ink::Focus, format!("┌{horizontal}┐")),
     );
     for y in around.y + 1..around.bottom() - 1 {
-        put(buffer, theme, line(y), &Row::of(Ink::Focus, "│"));
+        draw_row(buffer, theme, line(y), &Row::new(Ink::Focus, "│"));
         let right = Rect {
             x: around.right() - 1,
             width: 1,
             ..line(y)
         };
-        put(buffer, theme, right, &Row::of(Ink::Focus, "│"));
+        draw_row(buffer, theme, right, &Row::new(Ink::Focus, "│"));
     }
     let bottom = around.bottom() - 1;
-    put(
+    draw_row(
         buffer,
         theme,
         line(bottom),
-        &Row::of(Ink::Focus, format!("└{horizontal}┘")),
+        &Row::new(Ink::Focus, format!("└{horizontal}┘")),
     );
     let head = Rect {
         x: around.x + 2,
         width: around.width.saturating_sub(4),
         ..line(around.y)
     };
-    put(
+    draw_row(
         buffer,
         theme,
         head,
         &match shown {
-            Overlay::Palette(palette) => Row::of(Ink::Focus, format!(" {title} > "))
-                .with(Ink::Text, palette.typed.clone())
-                .with(Ink::Focus, "▏ "),
-            _ => Row::of(Ink::Focus, format!(" {title} ")),
+            Overlay::Palette(palette) => Row::new(Ink::Focus, format!(" {title} > "))
+                .add(Ink::Text, palette.typed.clone())
+                .add(Ink::Focus, "▏ "),
+            _ => Row::new(Ink::Focus, format!(" {title} ")),
         },
     );
     let (top, seen) = (shown.list().top, usize::from(height));
@@ -85,10 +85,10 @@ pub fn window(
             width,
             ..line(bottom)
         };
-        put(buffer, theme, foot, &Row::of(Ink::Dim, part));
+        draw_row(buffer, theme, foot, &Row::new(Ink::Dim, part));
     }
     for (at, (line, row)) in inside.rows().zip(rows.iter().skip(top)).enumerate() {
-        put(buffer, theme, line, row);
+        draw_row(buffer, theme, line, row);
         if shown.is_choice() && shown.list().selected == top + at {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
@@ -111,7 +111,7 @@ pub fn inside(shown: &Overlay, rows: usize, room: Rect) -> Rect {
 
 /// Which row of the window is at this cell.
 pub fn row_at(model: &Model, shown: &Overlay, position: Position) -> Option<usize> {
-    let room = Arrangement::of(model).overlay_room();
+    let room = Arrangement::new(model).overlay_room();
     let (_, rows) = overlays::rows(model, shown, room.width.into());
     let inside = inside(shown, rows.len(), room);
     let row = usize::from(position.y.checked_sub(inside.y)?);
@@ -121,7 +121,7 @@ pub fn row_at(model: &Model, shown: &Overlay, position: Position) -> Option<usiz
 
 /// Empties the strips between a window and the frame where they are too narrow for anything but
 /// torn lines; the frame goes on straight there.
-pub fn beside(window: Rect, screen: Rect, buffer: &mut Buffer) {
+pub fn clear_side_strips(window: Rect, screen: Rect, buffer: &mut Buffer) {
     let (first, last) = (screen.x, screen.right() - 1);
     for (frame, from, to) in [(first, first + 1, window.x), (last, window.right(), last)] {
         let strip = Rect {

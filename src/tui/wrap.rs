@@ -154,7 +154,7 @@ mod tests {
 
     fn lines(text: &str, width: usize) -> Vec<String> {
         wrap(
-            &Row::of(Ink::Text, text),
+            &Row::new(Ink::Text, text),
             &Row::default(),
             &Row::default(),
             width,
@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn continued_lines_hang() {
         let rows = wrap(
-            &Row::of(Ink::Text, "one two three"),
-            &Row::of(Ink::Dim, "- "),
-            &Row::of(Ink::Dim, "  "),
+            &Row::new(Ink::Text, "one two three"),
+            &Row::new(Ink::Dim, "- "),
+            &Row::new(Ink::Dim, "  "),
             9,
         );
         let rows: Vec<_> = rows.iter().map(Row::text).collect();

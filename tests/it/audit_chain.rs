@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use kb_agent::audit::{AuditLog, Destination, How, Mask, Session, Unwitnessed, Verified, verify};
+use kb_agent::audit::{
+    AuditLog, Destination, How, LogVerification, Mask, Session, UnwitnessedEnd, verify,
+};
 use kb_agent::protocol::{Event, RunId, Update};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -63,7 +65,7 @@ impl Log {
         fs::write(self.path(), lines.join("\n") + "\n").unwrap();
     }
 
-    fn verify(&self) -> Verified {
+    fn verify(&self) -> LogVerification {
         verify(self.path()).unwrap()
     }
 
@@ -343,9 +345,9 @@ fn trust_no_cut_is_healed_by_removing_the_head_as_well() {
         log.write(&whole[..kept]);
         fs::remove_file(log.head()).unwrap();
         let head = log.head();
-        assert_eq!(unwitnessed(&log), Some(Unwitnessed::End { head }));
+        assert_eq!(unwitnessed(&log), Some(UnwitnessedEnd::End { head }));
         let (part, line) = (log.path().to_owned(), kept as u64 + 1);
-        let expected = Some(Unwitnessed::Line { part, line });
+        let expected = Some(UnwitnessedEnd::Line { part, line });
         for _ in 0..2 {
             log.session(1);
             assert_eq!(unwitnessed(&log), expected, "of {kept} lines");
@@ -361,11 +363,11 @@ fn trust_no_cut_is_healed_by_removing_the_head_as_well() {
     log.write(&whole);
     fs::write(log.head(), "{").unwrap();
     let head = log.head();
-    assert_eq!(unwitnessed(&log), Some(Unwitnessed::End { head }));
+    assert_eq!(unwitnessed(&log), Some(UnwitnessedEnd::End { head }));
 }
 
 /// What is reported of a log whose chain holds.
-fn unwitnessed(log: &Log) -> Option<Unwitnessed> {
+fn unwitnessed(log: &Log) -> Option<UnwitnessedEnd> {
     let found = log.verify();
     assert_eq!(found.broken, None);
     found.unwitnessed
@@ -382,7 +384,7 @@ fn trust_a_head_that_vanishes_during_a_session_is_reported_for_good() {
     session.run();
     session.end();
     let (part, line) = (log.path().to_owned(), EVENTS + 1);
-    assert_eq!(unwitnessed(&log), Some(Unwitnessed::Line { part, line }));
+    assert_eq!(unwitnessed(&log), Some(UnwitnessedEnd::Line { part, line }));
     assert!(log.head().exists());
     // The one that was there before the first line raises no alarm.
     let log = Log::new();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use kb_agent::audit::{AuditLog, Destination, How, Mask, Verified, verify};
+use kb_agent::audit::{AuditLog, Destination, How, LogVerification, Mask, verify};
 use kb_agent::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
 use serde_json::{Value, json};
 
@@ -413,7 +413,7 @@ impl Rotated {
         parts
     }
 
-    fn verify(&self) -> Verified {
+    fn verify(&self) -> LogVerification {
         verify(&self.to.path).unwrap()
     }
 }

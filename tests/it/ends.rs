@@ -560,7 +560,7 @@ fn screen_beside(meanwhile: impl Future<Output = ()>) {
         theme: ThemeName::default(),
         no_color: true,
         mode: Mode::Offline,
-        models: JobModels::of("none"),
+        models: JobModels::same_for_all("none"),
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: Vec::new(),

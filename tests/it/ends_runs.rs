@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caller, EmbedError, Embedder, GradeJob, Grades,
-    Identity, PlanJob, Planned, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
+    Identity, PlanJob, PlannedCalls, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    Toolbox,
 };
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
@@ -239,7 +240,7 @@ impl Reasoner for Faulty {
         panic!("a fault of the engine");
     }
 
-    async fn plan(&self, _: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+    async fn plan(&self, _: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         unreachable!()
     }
 

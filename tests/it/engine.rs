@@ -55,7 +55,7 @@ async fn what_is_asked_before_the_index_is_open_is_answered_after() {
     };
     commands.send(ask).await.unwrap();
     let engine = opening.finish().await.unwrap();
-    let conversation = Conversation::behind(ends, engine).unwrap();
+    let conversation = Conversation::start(ends, engine).unwrap();
     let outcome = loop {
         if let Update::Event(event) = updates.recv().await.unwrap()
             && let EventBody::RunFinished { outcome, .. } = event.body

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox, WaitSink};
+use kb_agent::agent::ports::{NarrowedTools, Ports, ToolError, Toolbox, WaitSink};
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
@@ -58,8 +58,8 @@ fn toolbox(place: &Workplace) -> KbToolbox {
     KbToolbox::new(Arc::new(base))
 }
 
-async fn narrowed(tools: &KbToolbox, question: &str) -> Result<Narrowed, ToolError> {
-    tools.narrowed(question).await.map(Option::unwrap)
+async fn narrowed(tools: &KbToolbox, question: &str) -> Result<NarrowedTools, ToolError> {
+    tools.narrow(question).await.map(Option::unwrap)
 }
 
 fn sources(found: &[Evidence]) -> Vec<&str> {
@@ -158,7 +158,7 @@ async fn ui_a_scope_holds_for_every_tool() {
     };
     assert_eq!(house.tools.run(&inside, None).await.unwrap().len(), 1);
     assert!(
-        all.narrowed("mail bob@example.org about @Override")
+        all.narrow("mail bob@example.org about @Override")
             .await
             .unwrap()
             .is_none()
@@ -368,7 +368,7 @@ impl Toolbox for Names {
         Ok(Vec::new())
     }
 
-    async fn narrowed(&self, _: &str) -> Result<Option<Narrowed>, ToolError> {
+    async fn narrow(&self, _: &str) -> Result<Option<NarrowedTools>, ToolError> {
         match self {
             Self::Hang => std::future::pending().await,
             Self::Panic => panic!("an odd name"),

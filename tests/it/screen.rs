@@ -60,7 +60,7 @@ fn setup(theme: ThemeName) -> Setup {
         theme,
         no_color: false,
         mode: Mode::Offline,
-        models: JobModels::of("extractive"),
+        models: JobModels::same_for_all("extractive"),
         endpoint: None,
         limits: RoutingLimits::default(),
         samples: vec![

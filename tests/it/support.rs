@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, UnreadableGrades,
+    Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, PlannedCalls,
+    Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, UnreadableGrades,
     WaitSink,
 };
 use kb_agent::agent::{Agent, RunRequest};
@@ -135,13 +135,13 @@ impl Reasoner for ScriptedReasoner {
         })
     }
 
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         self.asked.lock().unwrap().push(ReasonerCall::Plan {
             refine: job.refine,
             kept: job.context.len(),
         });
         self.trouble(NodeName::Plan).await?;
-        Ok(Planned {
+        Ok(PlannedCalls {
             calls: self.next(1, &self.script.plans).unwrap_or_default(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Reasoner,
+    Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, PlannedCalls, Reasoner,
     ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
 };
 use kb_agent::domain::{
-    AutoApproveRule, Change, Complexity, Evidence, EvidenceId, GradeThresholds, GradedBy,
-    GraderAction, Judged, LineRange, NodeName, Outcome, RouteReason, RoutingLimits, Score,
-    ToolCall, Unknown, Usage,
+    AutoApproveRule, Change, Complexity, Evidence, EvidenceId, Forecast, GradeThresholds, GradedBy,
+    GraderAction, LineRange, NodeName, Outcome, RouteReason, RoutingLimits, Score, ToolCall,
+    Unknown, Usage,
 };
 use kb_agent::protocol::{
     Event, EventBody, ItemScore, Mode, RecordedGradings, RunId, SCHEMA, Timestamp,
@@ -143,11 +143,11 @@ impl Reasoner for Scripted {
         })
     }
 
-    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+    async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         let round = job.tool_history.last().map_or(0, |last| last.round + 1) as usize;
         let calls = self.0.rounds[round % self.0.rounds.len()].iter();
         let calls = calls.enumerate();
-        Ok(Planned {
+        Ok(PlannedCalls {
             calls: calls
                 .map(|(at, (tool, _))| called(*tool, format!("{round} {at}")))
                 .collect(),
@@ -281,7 +281,7 @@ fn agrees(case: &Case, change: &mut BTreeMap<&'static str, u32>) {
             answered(case, case.wanted).await,
         )
     });
-    let gradings = RecordedGradings::of(&logged(&recorded));
+    let gradings = RecordedGradings::from_events(&logged(&recorded));
     assert_eq!(gradings.limits, case.recorded);
     let result = gradings.what_if(&case.wanted);
     let (was, is) = (made(&recorded), made(&other));
@@ -295,7 +295,7 @@ fn agrees(case: &Case, change: &mut BTreeMap<&'static str, u32>) {
         };
         assert_eq!(taken, was[at], "as it was, round {at}");
         match &round.would {
-            Judged::Decided(would) => {
+            Forecast::Decided(would) => {
                 let would = Made {
                     to: would.next(),
                     reason: would.reason,
@@ -304,7 +304,7 @@ fn agrees(case: &Case, change: &mut BTreeMap<&'static str, u32>) {
                 };
                 assert_eq!(would, is[at], "as it would be, round {at}");
             }
-            Judged::Unknown(why) => {
+            Forecast::Unknown(why) => {
                 assert_eq!(*why, Unknown::NotGraded);
                 assert!(matches!(was[at].by, GradedBy::Rule(_)));
                 assert!(!matches!(is[at].by, GradedBy::Rule(_)));
@@ -387,7 +387,7 @@ fn of_log(scores: &str, threshold: f64) -> RecordedGradings {
             )
         })
         .collect();
-    RecordedGradings::of(&[
+    RecordedGradings::from_events(&[
         event(
             0,
             &format!(
@@ -426,7 +426,7 @@ fn what_if_says_where_an_older_log_does_not_hold_what_decides() {
     let newer = of_log(r#","scores":[0.9,0.9,0.9]"#, 0.95);
     let result = newer.what_if(&wanted);
     assert_eq!(result.change, Change::Route);
-    let Judged::Decided(would) = &result.rounds[0].would else {
+    let Forecast::Decided(would) = &result.rounds[0].would else {
         panic!("{result:?}");
     };
     let rule = GradedBy::Rule(AutoApproveRule::HighVectorScore);

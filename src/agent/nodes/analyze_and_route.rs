@@ -7,9 +7,7 @@ use crate::domain::{
 use crate::protocol::EventBody;
 
 /// R1–R7: one call decides what kind of question this is and which way it goes.
-pub(in crate::agent) async fn analyze_and_route(
-    run: &mut Run<'_>,
-) -> Result<Option<RouteReason>, Stop> {
+pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute),
         query: &run.state.query,

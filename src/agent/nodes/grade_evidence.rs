@@ -10,9 +10,7 @@ use crate::protocol::{EventBody, EvidenceItem, ItemScore};
 const RESTORED: usize = 3;
 
 /// R15–R22: is what was found good enough? (CRAG, Yan 2024)
-pub(in crate::agent) async fn grade_evidence(
-    run: &mut Run<'_>,
-) -> Result<Option<RouteReason>, Stop> {
+pub(crate) async fn grade_evidence(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let round = run.state.iteration;
     let rule = approving_rule(
         &run.state.context,

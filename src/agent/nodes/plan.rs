@@ -8,7 +8,7 @@ use crate::domain::{
 const CALLS_PER_ROUND: usize = 8;
 
 /// R11, R21: which tools to call next.
-pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let unrouted = RoutingPlan::fallback();
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
     let job = PlanJob {

@@ -30,11 +30,11 @@ const UNCITED: &str = "the answer cites none of the evidence, so nothing shows t
 /// So many reasons for failed searches are named.
 const REASONS: usize = 2;
 
-/// And so much of them.
+/// The longest reason that is told, in characters.
 const LONGEST_REASON: usize = 300;
 
 /// R23–R25: the answer.
-pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+pub(crate) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let chitchat = run.state.complexity() == Complexity::Chitchat;
     let reply = run.state.reply.take().filter(|reply| !is_blank(reply));
     let trouble = trouble(&run.state);

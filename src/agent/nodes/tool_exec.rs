@@ -16,7 +16,7 @@ use crate::protocol::{EventBody, EvidenceItem};
 ///
 /// `tool_finished` comes in the order in which the tools finish; evidence enters the context in
 /// the order of the plan, so that numbering does not depend on timing.
-pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let calls = std::mem::take(&mut run.state.pending);
     for call in &calls {
         run.events

@@ -1,4 +1,6 @@
+use crate::domain::Wait;
 use std::sync::{Mutex, PoisonError};
+use tokio::sync::mpsc;
 
 /// One call of a model, from its first request to its end.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -34,5 +36,26 @@ impl CallLog {
     pub fn take(&self) -> Vec<ModelCall> {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut noted)
+    }
+}
+
+/// Waits that may be reported before the agent looks.
+const IN_FLIGHT: usize = 16;
+
+/// Where an engine reports what its call waits for. Reporting never waits itself: what is not read in
+/// time is dropped, and the next line says more.
+#[derive(Debug, Clone)]
+pub struct WaitSink(mpsc::Sender<Wait>);
+
+impl WaitSink {
+    /// A sink, and where what goes into it comes out.
+    pub fn new() -> (Self, mpsc::Receiver<Wait>) {
+        let (sink, waits) = mpsc::channel(IN_FLIGHT);
+        (Self(sink), waits)
+    }
+
+    /// Reports what is waited for now.
+    pub fn report(&self, wait: Wait) {
+        let _ = self.0.try_send(wait);
     }
 }

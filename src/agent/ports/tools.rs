@@ -20,13 +20,13 @@ pub trait Toolbox: Send + Sync {
 
     /// The tools for a question that names what to keep within; `None` where it names nothing, and
     /// an error where it names what is not there. It may take a while.
-    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+    async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
         let _ = question;
         Ok(None)
     }
 
-    /// Those of some words that occur nowhere in the knowledge base, not even under another spelling.
-    /// Blocks nothing: a toolbox that cannot tell returns none.
+    /// Returns those of the words that occur nowhere in the knowledge base, not even under another
+    /// spelling. Blocks nothing: a toolbox that cannot tell returns none.
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
         let _ = words;
         Vec::new()
@@ -40,18 +40,18 @@ pub trait Toolbox: Send + Sync {
 
 /// Tools that keep within a part of the knowledge base.
 #[derive(Clone)]
-pub struct Narrowed {
+pub struct NarrowedTools {
     /// The tools.
     pub tools: Arc<dyn Toolbox>,
-    /// That part, as the question names it.
+    /// The names of the documents and folders to search in, as the question gives them.
     pub within: Vec<String>,
     /// The question without what only says where to look.
     pub query: String,
 }
 
-impl fmt::Debug for Narrowed {
+impl fmt::Debug for NarrowedTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Narrowed");
+        let mut shown = f.debug_struct("NarrowedTools");
         shown.field("within", &self.within);
         shown.field("query", &self.query).finish_non_exhaustive()
     }
@@ -74,13 +74,13 @@ pub enum ToolError {
     /// The path leads outside the knowledge base.
     #[error("{path} is outside the knowledge base; only its own folders can be read")]
     OutsideRoots {
-        /// As it was asked for.
+        /// The path as the caller gave it.
         path: String,
     },
     /// There is no such file, folder or entity.
     #[error("{what} is not in the knowledge base")]
     NotFound {
-        /// As it was asked for.
+        /// The name as the caller gave it.
         what: String,
     },
     /// The arguments make no sense.

@@ -36,9 +36,9 @@ pub(super) struct Rule {
 /// All rules, and the searches that tell which of them to try: most text has none of the words.
 pub(super) struct MaskRules {
     pub(super) all: Vec<Rule>,
-    /// Those that words of a sentence can stand for.
+    /// Keywords of the rules that the words of a sentence can match.
     of_words: Keywords,
-    /// Those that need many characters in a row, which a sentence does not have.
+    /// Keywords of the rules that need many characters in a row, which a sentence does not have.
     of_runs: Keywords,
     /// The fewest that one of those needs.
     shortest_run: usize,
@@ -63,8 +63,8 @@ pub(super) static RULES: LazyLock<MaskRules> = LazyLock::new(|| {
     let all = toml::from_str::<RuleFile>(TABLE).map_or_else(|_| Vec::new(), |table| table.rule);
     let runs = all.iter().map(|rule| rule.run).filter(|run| *run > 0);
     MaskRules {
-        of_words: Keywords::of(&all, |rule| rule.run == 0),
-        of_runs: Keywords::of(&all, |rule| rule.run > 0),
+        of_words: Keywords::from_rules(&all, |rule| rule.run == 0),
+        of_runs: Keywords::from_rules(&all, |rule| rule.run > 0),
         shortest_run: runs.min().unwrap_or(0),
         all,
     }
@@ -91,7 +91,7 @@ impl MaskRules {
 }
 
 impl Keywords {
-    fn of(all: &[Rule], is_one: impl Fn(&Rule) -> bool) -> Self {
+    fn from_rules(all: &[Rule], is_one: impl Fn(&Rule) -> bool) -> Self {
         let some = all.iter().enumerate().filter(|(_, rule)| is_one(rule));
         let (without, with): (Vec<_>, Vec<_>) =
             some.partition(|(_, rule)| rule.keywords.is_empty());

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::cli::output::print_text;
 use crate::config::Origin;
 use crate::engine::doctor::{Check, ExaminationProgress, Setting, Status};
-use crate::text::{counted, duration, one_line};
+use crate::text::{duration, one_line, plural};
 
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
@@ -224,7 +224,7 @@ fn summary(checks: &[Check]) -> String {
     let of = |status| checks.iter().filter(move |check| check.status == status);
     let notes = match of(Status::Note).count() {
         0 => String::new(),
-        count => format!(", {}", counted(count, "note")),
+        count => format!(", {}", plural(count, "note")),
     };
     match of(Status::Broken).next() {
         Some(first) => format!(

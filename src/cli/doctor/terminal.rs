@@ -68,7 +68,7 @@ fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
 
 fn colours(colorterm: &str, term: &str) -> Check {
     let line = if variable("NO_COLOR").is_empty() {
-        match ColorDepth::of(colorterm, term) {
+        match ColorDepth::from_variables(colorterm, term) {
             ColorDepth::True => "all",
             ColorDepth::Indexed => "256, by what COLORTERM and TERM say",
             ColorDepth::Sixteen => "sixteen, by what COLORTERM and TERM say",

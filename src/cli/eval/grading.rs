@@ -18,7 +18,7 @@ use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::Grader;
-use crate::text::{counted, one_line, sanitize};
+use crate::text::{one_line, plural, sanitize};
 
 /// Arguments of `eval grading`.
 #[derive(Debug, Args)]
@@ -230,8 +230,8 @@ impl GradingReport {
         let mut text = format!(
             "grades, engine {}\n  {} of {}, relevant {relevant}\n{}",
             sanitize(&self.engine),
-            counted(n, "passage"),
-            counted(self.questions, "question"),
+            plural(n, "passage"),
+            plural(self.questions, "question"),
             self.figures.as_text(),
         );
         text.push_str(&format!(
@@ -276,7 +276,7 @@ impl GradingReport {
             text.push_str(&format!(
                 "\n  not measured, because the reply could not be read, and in no figure: {} (a \
                  run counts each as 0.5)\n",
-                counted(self.unmeasured, "passage")
+                plural(self.unmeasured, "passage")
             ));
         }
         text

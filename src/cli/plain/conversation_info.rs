@@ -3,7 +3,7 @@
 use crate::domain::{Complexity, RoutingLimits};
 use crate::engine::Engine;
 use crate::protocol::{JobModels, KnowledgeContents, KnowledgeStatus, Mode, joined};
-use crate::text::counted;
+use crate::text::plural;
 
 use super::listing::made_of;
 use super::narrator::line;
@@ -61,9 +61,9 @@ impl ConversationInfo {
         let state = match (base.stopped, base.indexing, base.pending) {
             (true, _, _) => "stopped; /index goes on".to_owned(),
             (false, true, 0) => "looking for changes".to_owned(),
-            (false, true, pending) => format!("{} to embed", counted(pending, "passage")),
+            (false, true, pending) => format!("{} to embed", plural(pending, "passage")),
             (false, false, 0) => "up to date".to_owned(),
-            (false, false, pending) => format!("{} not embedded", counted(pending, "passage")),
+            (false, false, pending) => format!("{} not embedded", plural(pending, "passage")),
         };
         let kinds = contents.kinds.iter();
         let kinds: Vec<String> = kinds
@@ -72,8 +72,8 @@ impl ConversationInfo {
         let mut said = format!(
             "{}: {} in {}.\n",
             line(&base.name),
-            counted(base.documents, "document"),
-            counted(base.chunks, "passage"),
+            plural(base.documents, "document"),
+            plural(base.chunks, "passage"),
         );
         if !kinds.is_empty() {
             said.push_str(&format!("Kinds: {}.\n", line(&kinds.join(", "))));
@@ -121,8 +121,8 @@ impl ConversationInfo {
         said.push_str(&format!(
             "Route: {route}; /route sets it.\n\
              At most {}, approved without a grader up to {} or from a match of {:.2}.\n",
-            counted(limits.max_iterations as usize, "grading"),
-            counted(limits.auto_approve_max_items, "item"),
+            plural(limits.max_iterations as usize, "grading"),
+            plural(limits.auto_approve_max_items, "item"),
             limits.vector_score_threshold,
         ));
         said

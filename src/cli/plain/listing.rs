@@ -6,7 +6,7 @@ use crate::protocol::{
     DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, ModelListing, RunRecord,
     SessionSummary,
 };
-use crate::text::{counted, one_line};
+use crate::text::{one_line, plural};
 
 use super::command::COMMANDS;
 use super::narrator::{line, place};
@@ -29,8 +29,8 @@ pub(super) fn greeting(engine: &Engine) -> String {
         "kb-agent in plain mode over {}: {} in {}; {mode}.\n\
          Type a question; /help lists the commands, Ctrl+D leaves.\n",
         one_line(&status.name, 60),
-        counted(status.documents, "document"),
-        counted(status.chunks, "passage"),
+        plural(status.documents, "document"),
+        plural(status.chunks, "passage"),
     )
 }
 
@@ -67,14 +67,14 @@ pub(super) fn made_of(contents: &KnowledgeContents) -> String {
         lines.push(format!(
             "{}: {} in {}{session}.\n",
             one_line(&source.path, 400),
-            counted(source.documents, "document"),
-            counted(source.chunks, "passage"),
+            plural(source.documents, "document"),
+            plural(source.chunks, "passage"),
         ));
     }
     if let Some((first, reason)) = contents.left_out.files.first() {
         lines.push(format!(
             "Left out: {}, the first: {}: {}; 'kb-agent index' lists them.\n",
-            counted(contents.left_out.count, "file"),
+            plural(contents.left_out.count, "file"),
             one_line(first, 400),
             one_line(reason, 400),
         ));
@@ -125,7 +125,7 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
             "{}: {}, {}{here}. Resume: kb-agent --plain -c {}\n",
             session.time.minute(),
             line(name),
-            counted(session.runs, "run"),
+            plural(session.runs, "run"),
             line(&session.id),
         )
     });
@@ -200,7 +200,7 @@ pub(super) fn passage(text: &DocumentText, lines: LineRange) -> String {
         }
     }
     if end < lines.end {
-        shown.push_str(&format!("{} more.\n", counted(lines.end - end, "line")));
+        shown.push_str(&format!("{} more.\n", plural(lines.end - end, "line")));
     }
     shown
 }

@@ -5,7 +5,7 @@ use crate::domain::{
     SUFFICIENT_FROM, Wait, WarningKind, Warnings, dollars, spoken_reasons,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, RunRecord, Verdict};
-use crate::text::{StreamSanitizer, counted, duration, one_line, sanitize};
+use crate::text::{StreamSanitizer, duration, one_line, plural, sanitize};
 
 /// Longer texts on one line are cut, characters.
 const LONGEST: usize = 300;
@@ -102,7 +102,7 @@ impl Narrator {
             } => {
                 let found = match error {
                     Some(error) => format!("failed: {}", line(error)),
-                    None => counted(*items, "item"),
+                    None => plural(*items, "item"),
                 };
                 let (tool, subject) = (call.tool(), line(call.subject()));
                 lines.push(format!(
@@ -158,7 +158,7 @@ impl Narrator {
             EventBody::RunFinished { .. } => {
                 let warnings = self.warnings.at_the_answer().map(WarningKind::line);
                 lines.extend(warnings.map(|line| format!("Warning: {line}")));
-                lines.extend(RunEnd::of(body).map(|end| self.footer(end)));
+                lines.extend(RunEnd::from_body(body).map(|end| self.footer(end)));
             }
             _ => {}
         }
@@ -228,7 +228,7 @@ impl Narrator {
                 let founded = match rule {
                     AutoApproveRule::FewContext => format!(
                         ", {} of at most {}",
-                        counted(verdict.items, "item"),
+                        plural(verdict.items, "item"),
                         self.limits.auto_approve_max_items
                     ),
                     AutoApproveRule::HighVectorScore => {
@@ -270,7 +270,7 @@ impl Narrator {
         let about = if end.spent.estimated { "about " } else { "" };
         match end.tokens() {
             0 => {}
-            tokens => parts.push(format!("{about}{}", counted(tokens as usize, "token"))),
+            tokens => parts.push(format!("{about}{}", plural(tokens as usize, "token"))),
         }
         parts.extend(
             end.spent
@@ -279,7 +279,7 @@ impl Narrator {
         );
         match self.warnings.count() {
             0 => {}
-            count => parts.push(counted(count, "warning")),
+            count => parts.push(plural(count, "warning")),
         }
         parts.push(duration(end.ms));
         format!("{}.", parts.join(", "))

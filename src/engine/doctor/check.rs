@@ -9,11 +9,11 @@ use crate::text::Trouble;
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// To which part of the program it belongs.
+    /// The part of the program that was checked.
     pub area: &'static str,
     /// What was looked at.
     pub name: String,
-    /// How it is.
+    /// The result of the check.
     pub status: Status,
     /// What was found, one line.
     pub detail: String,
@@ -23,11 +23,11 @@ pub struct Check {
     pub took: Option<Duration>,
 }
 
-/// How something is.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// As it should be.
+    /// All is as it should be.
     Ok,
     /// It works, and there is something to know.
     Note,
@@ -36,7 +36,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word for it.
+    /// The status in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -47,7 +47,7 @@ impl Status {
 }
 
 impl Check {
-    /// All is well.
+    /// A check without a problem.
     pub fn ok(area: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             area,
@@ -102,7 +102,7 @@ impl Check {
 
     /// How long it took.
     #[must_use]
-    pub(super) fn after(mut self, took: Duration) -> Self {
+    pub(super) fn took(mut self, took: Duration) -> Self {
         self.took = Some(took);
         self
     }

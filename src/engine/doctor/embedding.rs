@@ -25,7 +25,7 @@ pub(super) async fn check(
     let (embedder, choice) = match knowledge::embedder_of_base(settings) {
         Ok(found) => found,
         Err(error) => {
-            examination.found(Check::failed(AREA, "set-up", error.trouble()));
+            examination.add(Check::failed(AREA, "set-up", error.trouble()));
             return None;
         }
     };
@@ -36,7 +36,7 @@ pub(super) async fn check(
         (model, embedder.embed(&[TEXT]))
     });
     let Ok((model, vectors)) = work.await else {
-        examination.found(broke_off(AREA));
+        examination.add(broke_off(AREA));
         return None;
     };
     let took = begun.elapsed();
@@ -52,16 +52,16 @@ pub(super) async fn check(
             None => format!("{name}, built in"),
         },
     };
-    examination.found(match (&vectors, dimensions) {
+    examination.add(match (&vectors, dimensions) {
         (Ok(_), Some(length)) => {
             let line = format!("{who}: a vector of {length} numbers came back");
-            Check::ok(AREA, "vector", line).after(took)
+            Check::ok(AREA, "vector", line).took(took)
         }
         (Ok(_), None) => {
             let next = "choose another KB_AGENT_EMBEDDING_MODEL";
             Check::broken(AREA, "vector", format!("{who} gave no vector"), next)
         }
-        (Err(error), _) => Check::failed(AREA, "vector", error.trouble()).after(took),
+        (Err(error), _) => Check::failed(AREA, "vector", error.trouble()).took(took),
     });
     Some(Embedding { model, dimensions })
 }

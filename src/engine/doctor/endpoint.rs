@@ -10,7 +10,7 @@ use crate::protocol::{JobModels, JobName, joined};
 use crate::reasoner::llm::{
     Answered, EndpointReasoner, ListedModel, ModelJob, ModelUse, Structured, StructuredReply,
 };
-use crate::text::{counted, duration, nearest, one_line};
+use crate::text::{duration, nearest, one_line, plural};
 
 const AREA: &str = "endpoint";
 /// So many models are named where none is near.
@@ -27,14 +27,14 @@ pub(super) async fn check(
     examination: &mut Examination<'_>,
 ) {
     if let Some(name) = refused {
-        examination.found(not_tried(AREA, &name));
+        examination.add(not_tried(AREA, &name));
         return;
     }
     let Some(llm) = &settings.llm else {
         let offline = "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine: rules \
                        route, extracts answer, and no network is needed";
         let with_model = "set KB_AGENT_LLM_BASE_URL to let a language model think";
-        examination.found(Check::ok(AREA, "mode", offline).hint(with_model));
+        examination.add(Check::ok(AREA, "mode", offline).hint(with_model));
         return;
     };
     let reasoner = match thinking::endpoint_reasoner(settings, llm) {
@@ -42,7 +42,7 @@ pub(super) async fn check(
         Err(error) => {
             let line = error.to_string();
             let next = "correct that setting or file, and run kb-agent doctor again";
-            examination.found(Check::broken(AREA, "set-up", line, next));
+            examination.add(Check::broken(AREA, "set-up", line, next));
             return;
         }
     };
@@ -51,10 +51,10 @@ pub(super) async fn check(
     let listed = reasoner.models().await;
     let took = begun.elapsed();
     if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
-        let failed = Check::failed(AREA, "reach", error.trouble()).after(took);
+        let failed = Check::failed(AREA, "reach", error.trouble()).took(took);
         let next = failed.next.clone().unwrap_or_default();
         let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
-        examination.found(failed.hint(format!("{next}; {offline}")));
+        examination.add(failed.hint(format!("{next}; {offline}")));
         return;
     }
     let reached = format!(
@@ -62,21 +62,21 @@ pub(super) async fn check(
         reasoner.host(),
         reasoner.server()
     );
-    examination.found(Check::ok(AREA, "reach", reached).after(took));
+    examination.add(Check::ok(AREA, "reach", reached).took(took));
     let listed = match listing(llm, listed) {
         Ok((check, listed)) => {
-            examination.found(check);
+            examination.add(check);
             listed
         }
-        Err(broken) => return examination.found(broken),
+        Err(broken) => return examination.add(broken),
     };
     // A main model that is not set is found out.
     if let Err(error) = reasoner.ready(None).await {
-        examination.found(Check::failed(AREA, "models", error.trouble()));
+        examination.add(Check::failed(AREA, "models", error.trouble()));
         return;
     }
     for check in jobs(llm, &models_of(&reasoner), &listed) {
-        examination.found(check);
+        examination.add(check);
     }
     if judging(&reasoner, examination).await {
         examination.trying("a streamed reply");
@@ -87,9 +87,9 @@ pub(super) async fn check(
             .model_of(ModelJob::Synthesize)
             .await
             .unwrap_or_default();
-        examination.found(match answered {
-            Ok(answered) => stream(model, &answered).after(took),
-            Err(error) => Check::failed(AREA, "stream", error.trouble()).after(took),
+        examination.add(match answered {
+            Ok(answered) => stream(model, &answered).took(took),
+            Err(error) => Check::failed(AREA, "stream", error.trouble()).took(took),
         });
     }
 }
@@ -134,7 +134,7 @@ fn listing(
         0 => String::new(),
         others => format!(", {others} of them cannot chat"),
     };
-    let line = format!("{} listed{others}", counted(listed.len(), "model"));
+    let line = format!("{} listed{others}", plural(listed.len(), "model"));
     Ok((Check::ok(AREA, NAME, line), listed))
 }
 
@@ -188,7 +188,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let model = match reasoner.model_of(job).await {
             Ok(model) => model,
             Err(error) => {
-                examination.found(Check::failed(AREA, "models", error.trouble()));
+                examination.add(Check::failed(AREA, "models", error.trouble()));
                 return false;
             }
         };
@@ -201,9 +201,9 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let judged = reasoner.try_judging(job).await;
         let took = begun.elapsed();
         let is_gone = matches!(&judged, Err(ReasonerError::Unreachable(_)));
-        examination.found(match judged {
-            Ok(judged) => structured(model, &judged).after(took),
-            Err(error) => Check::failed(AREA, "structured", error.trouble()).after(took),
+        examination.add(match judged {
+            Ok(judged) => structured(model, &judged).took(took),
+            Err(error) => Check::failed(AREA, "structured", error.trouble()).took(took),
         });
         if is_gone {
             return false;
@@ -228,7 +228,7 @@ fn structured(model: &str, judged: &StructuredReply) -> Check {
         ),
         unread => {
             let why = match unread {
-                Ok(scores) => format!("it holds {} for 1 item", counted(scores.len(), "number")),
+                Ok(scores) => format!("it holds {} for 1 item", plural(scores.len(), "number")),
                 Err(why) => why.to_string(),
             };
             Check::note(
@@ -251,7 +251,7 @@ fn stream(model: &str, answered: &Answered) -> Check {
         .usage
         .completion_tokens
         .unwrap_or_default();
-    let count = counted(tokens as usize, "token");
+    let count = plural(tokens as usize, "token");
     let rate = tokens as f64 / answered.total.as_secs_f64().max(f64::EPSILON);
     let rate = if answered.synthesis.usage.estimated {
         format!("about {count} at {rate:.0}/s, estimated: the server counts none")

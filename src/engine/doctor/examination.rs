@@ -14,9 +14,9 @@ const SHORTEST_KEY: usize = 8;
 /// How far an examination is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExaminationProgress {
-    /// This is being waited for.
+    /// The name of what is waited for.
     Waiting(&'static str),
-    /// This was found.
+    /// A check is done.
     Checked(Check),
 }
 
@@ -43,7 +43,7 @@ impl<'a> Examination<'a> {
     }
 
     /// Text of documents, models and servers in it becomes one line without a key.
-    pub(super) fn found(&mut self, mut check: Check) {
+    pub(super) fn add(&mut self, mut check: Check) {
         let clean = |text: &str| {
             let mut text = text.to_owned();
             for key in &self.keys {

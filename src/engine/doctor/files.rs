@@ -16,7 +16,7 @@ const NAME: &str = "text of scans and pictures";
 pub(super) fn check(settings: &Settings, examination: &mut Examination<'_>) {
     let read = FILE_FORMATS.iter().filter(|format| format.is_read());
     let names: Vec<&str> = read.map(|format| format.name).collect();
-    examination.found(Check::ok(AREA, "read", names.join(", ")));
+    examination.add(Check::ok(AREA, "read", names.join(", ")));
     let missing: Vec<&str> = RECOGNITION_PROGRAMS
         .into_iter()
         .filter(|program| !is_installed(program))
@@ -32,7 +32,7 @@ pub(super) fn check(settings: &Settings, examination: &mut Examination<'_>) {
             "install it, or leave KB_AGENT_OCR out",
         ),
     };
-    examination.found(check);
+    examination.add(check);
 }
 
 /// Whether a folder of `PATH` holds a file of that name.

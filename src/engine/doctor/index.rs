@@ -10,7 +10,7 @@ use super::storage::megabytes;
 use crate::config::Settings;
 use crate::engine::demo;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, Sources, inspect};
-use crate::text::counted;
+use crate::text::plural;
 
 const AREA: &str = "index";
 const WAIT: &str = "wait: another kb-agent is at it right now";
@@ -24,7 +24,7 @@ pub(super) async fn check(
 ) {
     let demo = demo::folder(&settings.data_dir);
     for path in demo::of_other_versions(&settings.data_dir) {
-        examination.found(Check::note(
+        examination.add(Check::note(
             AREA,
             "demo",
             format!("{} holds another version's demo", path.display()),
@@ -33,7 +33,7 @@ pub(super) async fn check(
     }
     let is_demo = settings.sources.is_empty();
     if is_demo && !demo.is_dir() {
-        examination.found(Check::note(
+        examination.add(Check::note(
             AREA,
             "contents",
             "no index yet; no folder is named, so the bundled demo will be searched",
@@ -58,25 +58,25 @@ pub(super) async fn check(
     let seen = match inspected {
         Some(Ok(seen)) => seen,
         Some(Err(error)) => {
-            examination.found(Check::failed(AREA, "contents", error.trouble()));
+            examination.add(Check::failed(AREA, "contents", error.trouble()));
             return;
         }
         None => {
-            examination.found(broke_off(AREA));
+            examination.add(broke_off(AREA));
             return;
         }
     };
     let place = format!("{} of '{}'", seen.home.display(), seen.name);
-    examination.found(Check::ok(AREA, "place", place));
-    examination.found(contents(&seen).after(took));
+    examination.add(Check::ok(AREA, "place", place));
+    examination.add(contents(&seen).took(took));
     if let IndexState::Ready(indexed) = &seen.state {
-        examination.found(files(&seen, indexed));
+        examination.add(files(&seen, indexed));
         if let Some(embedding) = &embedding {
-            examination.found(meaning(&seen, indexed, embedding));
+            examination.add(meaning(&seen, indexed, embedding));
         }
     }
     if let Some(check) = other_versions(&seen) {
-        examination.found(check);
+        examination.add(check);
     }
     if seen.is_written || seen.is_embedded {
         let doing = if seen.is_written {
@@ -85,7 +85,7 @@ pub(super) async fn check(
             "embeds for"
         };
         let line = format!("another kb-agent {doing} it right now, which is fine");
-        examination.found(Check::ok(AREA, "in use", line));
+        examination.add(Check::ok(AREA, "in use", line));
     }
 }
 
@@ -114,7 +114,7 @@ fn contents(seen: &Inspection) -> Check {
         IndexState::Missing => Check::note(
             AREA,
             NAME,
-            format!("no index yet, of {}", counted(seen.files, "file")),
+            format!("no index yet, of {}", plural(seen.files, "file")),
             if seen.is_written {
                 WAIT
             } else {
@@ -149,8 +149,8 @@ fn contents(seen: &Inspection) -> Check {
             NAME,
             format!(
                 "{} in {}; format {format}, which is current",
-                counted(*documents, "document"),
-                counted(*chunks, "passage")
+                plural(*documents, "document"),
+                plural(*chunks, "passage")
             ),
         ),
     }
@@ -160,7 +160,7 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
     const NAME: &str = "files";
     let left_out = match seen.left_out {
         0 => String::new(),
-        count => format!("; {} left out", counted(count, "file")),
+        count => format!("; {} left out", plural(count, "file")),
     };
     let differing = [
         (indexed.new, "new"),
@@ -239,7 +239,7 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
     }
     let (all, pending) = (indexed.chunks - indexed.words_only, indexed.pending);
     if pending == 0 {
-        let line = format!("all of {} embedded by {model}", counted(all, "passage"));
+        let line = format!("all of {} embedded by {model}", plural(all, "passage"));
         return Check::ok(AREA, NAME, line);
     }
     Check::note(

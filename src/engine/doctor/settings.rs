@@ -2,7 +2,7 @@ use super::check::Check;
 use super::examination::Examination;
 use crate::config::{Class, ListedSetting, Origin, SettingError, Survey};
 use crate::engine::thinking;
-use crate::text::counted;
+use crate::text::plural;
 
 const AREA: &str = "settings";
 
@@ -70,23 +70,23 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
         [path] => format!("{path} was read"),
         paths => format!("{} were read", paths.join(" and ")),
     };
-    examination.found(Check::ok(
+    examination.add(Check::ok(
         AREA,
         "sources",
         format!(
             "{set} of {} set; {file}",
-            counted(survey.listed.len(), "setting")
+            plural(survey.listed.len(), "setting")
         ),
     ));
     for error in &survey.refused {
-        examination.found(refusal(error));
+        examination.add(refusal(error));
     }
     for unknown in &survey.unknown {
         let next = format!("rename {}, or remove it", unknown.name);
-        examination.found(Check::note(AREA, "unknown", unknown.to_string(), next));
+        examination.add(Check::note(AREA, "unknown", unknown.to_string(), next));
     }
     for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
-        examination.found(Check::note(AREA, "idle", &idle.line, &idle.next));
+        examination.add(Check::note(AREA, "idle", &idle.line, &idle.next));
     }
 }
 

@@ -13,13 +13,13 @@ use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
-use crate::text::counted;
+use crate::text::plural;
 
 const AREA: &str = "storage";
 const MEGABYTE: u64 = 1 << 20;
-/// With less than this an index cannot be expected to be written.
+/// Too little free space for an index to be written.
 const TOO_LITTLE: u64 = 50 * MEGABYTE;
-/// With less than this it is worth a word.
+/// The check adds a note when less space than this is free.
 const LITTLE: u64 = 500 * MEGABYTE;
 /// How long a disk may take to answer: a network disk that is away never does.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -40,8 +40,8 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
         Ok(checks) => checks
             .into_iter()
             .flatten()
-            .for_each(|check| examination.found(check)),
-        Err(_) => examination.found(broke_off(AREA)),
+            .for_each(|check| examination.add(check)),
+        Err(_) => examination.add(broke_off(AREA)),
     }
 }
 
@@ -63,7 +63,7 @@ fn folder(path: &Path) -> Check {
     }
 }
 
-/// As a question would find it; the file itself is left as it is.
+/// Checks the audit log as a question would open it, without changing the file.
 fn audit_log(path: &Path) -> Check {
     const NAME: &str = "audit log";
     let shown = path.display();
@@ -119,7 +119,7 @@ fn chain(path: &Path) -> Option<Check> {
         );
         return Some(Check::broken(AREA, NAME, line, next));
     }
-    let lines = counted(found.lines as usize, "line");
+    let lines = plural(found.lines as usize, "line");
     let Some(first) = found.chained_from() else {
         let line = format!("{lines} of an older version, which chained none");
         return Some(Check::ok(AREA, NAME, line));

@@ -8,7 +8,7 @@ use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
 use crate::kb::{StoreAccess, StoreAdministration, StoreState};
-use crate::text::{counted, one_line};
+use crate::text::{one_line, plural};
 
 const AREA: &str = "store";
 
@@ -34,20 +34,20 @@ pub(super) async fn check(
     let state = match looking.await {
         Ok(Ok(state)) => state,
         Ok(Err(error)) => {
-            return examination.found(Check::failed(AREA, "reach", error.trouble()));
+            return examination.add(Check::failed(AREA, "reach", error.trouble()));
         }
-        Err(_) => return examination.found(broke_off(AREA)),
+        Err(_) => return examination.add(broke_off(AREA)),
     };
-    examination.found(reach(&state).after(begun.elapsed()));
-    examination.found(versions(&state));
+    examination.add(reach(&state).took(begun.elapsed()));
+    examination.add(versions(&state));
     if let Some(lag) = state.lag_ms {
         let line = format!("a replica, {lag} ms behind");
-        examination.found(Check::ok(AREA, "replica", line));
+        examination.add(Check::ok(AREA, "replica", line));
     }
-    examination.found(rights(&state));
-    examination.found(contents(&state, settings.sources.is_empty()));
+    examination.add(rights(&state));
+    examination.add(contents(&state, settings.sources.is_empty()));
     if settings.sources.is_empty() {
-        examination.found(Check::note(
+        examination.add(Check::note(
             AREA,
             "files",
             "no folder is named: documents come from the store; grep_search and the source view have no files here",
@@ -105,8 +105,8 @@ fn rights(state: &StoreState) -> Check {
 /// Where nothing is indexed from here, the space that is named should be there.
 fn contents(state: &StoreState, only_reads: bool) -> Check {
     let spaces = state.spaces.iter().map(|space| {
-        let documents = counted(space.documents as usize, "document");
-        let passages = counted(space.chunks as usize, "passage");
+        let documents = plural(space.documents as usize, "document");
+        let passages = plural(space.chunks as usize, "passage");
         format!("{}: {documents} in {passages}", space.name)
     });
     let spaces: Vec<String> = spaces.collect();

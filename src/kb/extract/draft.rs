@@ -5,7 +5,7 @@ use crate::domain::{Place, PlaceUnit};
 use crate::text::{headings, one_line, plain_heading};
 
 /// No document says more than this; what does was made to fill the memory.
-pub(in crate::kb) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// Titles and the names of places are shown on one line.
 const MAX_NAME_CHARS: usize = 200;
 /// Nobody reads more lines about one document.
@@ -62,7 +62,7 @@ impl Draft {
             line: self.lines + 1,
             place: Place {
                 unit,
-                name: name.map(shown).filter(|name| !name.is_empty()),
+                name: name.map(plain_name).filter(|name| !name.is_empty()),
                 start: number,
                 end: number,
             },
@@ -112,7 +112,7 @@ impl Draft {
         }
         Ok(Extraction {
             text: self.text,
-            title: title.map(|t| shown(&t)).filter(|t| !t.is_empty()),
+            title: title.map(|t| plain_name(&t)).filter(|t| !t.is_empty()),
             shape,
             places: self.places,
             missing: self.missing,
@@ -140,7 +140,7 @@ pub(super) fn too_much_text() -> SkipReason {
 }
 
 /// A name on one line, without the marks of Markdown.
-fn shown(name: &str) -> String {
+fn plain_name(name: &str) -> String {
     one_line(&plain_heading(name), MAX_NAME_CHARS)
 }
 
@@ -152,7 +152,7 @@ fn sections(text: &str) -> Vec<Mark> {
             line: line + 1,
             place: Place {
                 unit: PlaceUnit::Section,
-                name: Some(shown(heading)).filter(|name| !name.is_empty()),
+                name: Some(plain_name(heading)).filter(|name| !name.is_empty()),
                 start: number,
                 end: number,
             },

@@ -11,7 +11,7 @@ use crate::domain::{LineRange, Place};
 use crate::text::stem;
 
 /// The places of a document are most of what is written beside its text.
-pub(in crate::kb) const MAX_ENCODED_BYTES: usize = 96 * 1024 * 1024;
+pub(crate) const MAX_ENCODED_BYTES: usize = 96 * 1024 * 1024;
 
 /// What a document says, as lines of text, whatever its format.
 ///
@@ -32,10 +32,10 @@ pub struct Extraction {
     pub missing: Vec<String>,
 }
 
-/// From this line on, this place.
+/// A name, such as a page's, for the lines of a text from one line on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// From 1.
+    /// The first line of the place, counted from 1.
     pub line: usize,
     /// Until the next mark.
     #[serde(with = "flat_place")]
@@ -86,7 +86,7 @@ pub enum TextLayout {
 impl Extraction {
     /// Text made of lines; the name tells how it is structured.
     pub fn of_text(source: &str, text: String) -> Self {
-        let shape = TextLayout::of(Path::new(source));
+        let shape = TextLayout::for_path(Path::new(source));
         Self {
             title: shape.title(&text),
             text,
@@ -97,12 +97,12 @@ impl Extraction {
     }
 
     /// What came of a document as bytes, without its text.
-    pub(in crate::kb) fn encode(made: &Result<Self, SkipReason>) -> io::Result<Vec<u8>> {
+    pub(crate) fn encode(made: &Result<Self, SkipReason>) -> io::Result<Vec<u8>> {
         postcard::to_extend(made, Vec::new()).map_err(io::Error::other)
     }
 
     /// What [`Self::encode`] wrote, with its text again; `None` when it is something else.
-    pub(in crate::kb) fn decode(bytes: &[u8], text: String) -> Option<Result<Self, SkipReason>> {
+    pub(crate) fn decode(bytes: &[u8], text: String) -> Option<Result<Self, SkipReason>> {
         let mut made: Result<Self, SkipReason> = postcard::from_bytes(bytes).ok()?;
         if let Ok(document) = &mut made {
             document.text = text;
@@ -126,23 +126,23 @@ impl Extraction {
     }
 
     /// Other names of the document, from its metadata.
-    pub(in crate::kb) fn aliases(&self) -> Vec<String> {
+    pub(crate) fn aliases(&self) -> Vec<String> {
         match self.shape {
-            TextLayout::Markdown => Metadata::of(&self.text).list(&["aliases", "alias"]),
+            TextLayout::Markdown => Metadata::parse(&self.text).list(&["aliases", "alias"]),
             _ => Vec::new(),
         }
     }
 
     /// What the document says of itself above its text: each key with its values.
-    pub(in crate::kb) fn fields(&self) -> Vec<(String, Vec<String>)> {
+    pub(crate) fn fields(&self) -> Vec<(String, Vec<String>)> {
         match self.shape {
-            TextLayout::Markdown => Metadata::of(&self.text).entries(),
+            TextLayout::Markdown => Metadata::parse(&self.text).entries(),
             _ => Vec::new(),
         }
     }
 
     /// What to call the document when nothing in it does.
-    pub(in crate::kb) fn name(&self, source: &str) -> String {
+    pub(crate) fn name(&self, source: &str) -> String {
         self.title
             .clone()
             .unwrap_or_else(|| stem(source).to_owned())
@@ -164,7 +164,7 @@ impl TextLayout {
             })
         };
         let title = match self {
-            Self::Markdown => Metadata::of(text).one("title"),
+            Self::Markdown => Metadata::parse(text).one("title"),
             Self::Org => head
                 .take_while(|line| !line.starts_with("* "))
                 .find_map(|line| named(line, "#+title:")),

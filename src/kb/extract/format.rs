@@ -110,8 +110,8 @@ pub(super) fn is_document(path: &Path) -> bool {
 }
 
 impl TextLayout {
-    /// Of text in a file of that name.
-    pub(in crate::kb) fn of(path: &Path) -> Self {
+    /// Returns the layout of text in a file of this name.
+    pub(crate) fn for_path(path: &Path) -> Self {
         match reading(kind_of(path, b"")) {
             Reading::Lines(layout, _) => layout,
             _ => Self::Code,
@@ -147,7 +147,7 @@ fn is_mailbox(head: &[u8]) -> bool {
     head.starts_with(b"From ") && has(b"\nFrom: ") && has(b"\nSubject: ")
 }
 
-/// Without blanks and the mark of UTF-8 at its beginning.
+/// Strips blanks and a UTF-8 byte order mark from the beginning.
 fn without_mark(head: &[u8]) -> &[u8] {
     let head = head.trim_ascii_start();
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);

@@ -14,7 +14,7 @@ use crate::fuzz::{DOCUMENT_TARGETS, packed};
 use crate::kb::chunk;
 use crate::kb::links::links;
 
-/// As much as a process that reads documents has.
+/// Stack size of the fuzzing thread, the same as of a process that reads documents.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
 /// Reads the input as documents of the target's formats: there is a text whose places lie within

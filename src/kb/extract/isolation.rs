@@ -6,7 +6,6 @@ mod child;
 mod readers;
 mod wire;
 
-pub(in crate::kb::extract) use child::extract_bytes;
+pub(crate) use child::extract_bytes;
 pub use child::{READER_ARGUMENT, read_documents};
-pub(in crate::kb) use readers::ReadingSession;
-pub(in crate::kb::extract) use readers::{DocumentFile, Readers};
+pub(crate) use readers::{DocumentFile, Readers, ReadingSession};

@@ -51,8 +51,8 @@ pub(super) struct Metadata<'t> {
 }
 
 impl<'t> Metadata<'t> {
-    /// Of a text; empty where there are none.
-    pub fn of(text: &'t str) -> Self {
+    /// Parses the front matter of a text; the result is empty where there is none.
+    pub fn parse(text: &'t str) -> Self {
         let count = front_matter(text.lines());
         Self {
             lines: text.lines().take(count).collect(),
@@ -97,7 +97,7 @@ impl<'t> Metadata<'t> {
 }
 
 /// Whether these lines of metadata say nothing but what a page is called and where it stands.
-pub(in crate::kb) fn names_only(lines: &[&str]) -> bool {
+pub(crate) fn names_only(lines: &[&str]) -> bool {
     let mut keys = lines
         .iter()
         .filter_map(|line| entry(line))
@@ -143,7 +143,7 @@ mod tests {
             ("title: no\n", None, &[]),
             ("---\n title: no\n---\n", None, &[]),
         ] {
-            let metadata = Metadata::of(text);
+            let metadata = Metadata::parse(text);
             assert_eq!(metadata.one("title").as_deref(), title, "{text}");
             assert_eq!(metadata.list(&["aliases", "alias"]), aliases, "{text}");
         }

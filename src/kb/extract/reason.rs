@@ -86,7 +86,7 @@ pub enum SkipReason {
     /// Ignore rules that cannot be read may hide anything in their folder.
     #[error("nothing in it is read: what its rules leave out cannot be known ({0})")]
     BadRules(String),
-    /// By its name; says what such a file holds.
+    /// The file's name tells that it holds secrets of the kind given.
     #[error(
         "not read: by its name it holds {0}; to include it, name it in KB_AGENT_INCLUDE or as a \
          knowledge base of its own"
@@ -107,7 +107,7 @@ fn megabytes(bytes: u64) -> String {
 
 impl SkipReason {
     /// Whether the same bytes would give the same reason again, so that it can be remembered.
-    pub(in crate::kb) fn is_lasting(&self) -> bool {
+    pub(crate) fn is_lasting(&self) -> bool {
         match self {
             Self::Binary
             | Self::Unsupported(_)
@@ -139,7 +139,7 @@ impl SkipReason {
 impl SkipReason {
     /// Whether it says something of the machine and nothing of the file: what was known of the
     /// file before stays known.
-    pub(in crate::kb) fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::NotNow(_) | Self::InCloud)
     }
 }

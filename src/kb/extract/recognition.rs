@@ -21,7 +21,7 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 /// Which languages to recognise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextRecognition {
-    /// As the programs name them, `deu+eng`; empty for their default.
+    /// Languages as the recognition programs name them, such as `deu+eng`; empty for their default.
     pub languages: String,
 }
 

@@ -1,8 +1,8 @@
 //! Tables: every row a line that says what its values are.
 
-pub(in crate::kb::extract) mod records;
+pub(crate) mod records;
 mod rows;
 mod workbook;
 
-pub(in crate::kb::extract) use rows::Workbook;
-pub(in crate::kb::extract) use workbook::{xls, xlsx};
+pub(crate) use rows::Workbook;
+pub(crate) use workbook::{xls, xlsx};

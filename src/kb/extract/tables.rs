@@ -4,7 +4,7 @@ use crate::kb::extract::draft::MAX_TEXT_BYTES;
 
 /// The tables that are open while a text is read, each within a cell of the one before it.
 #[derive(Default)]
-pub(in crate::kb::extract) struct Tables(Vec<Vec<Vec<String>>>);
+pub(crate) struct Tables(Vec<Vec<Vec<String>>>);
 
 impl Tables {
     pub fn begin(&mut self) {
@@ -46,7 +46,7 @@ impl Tables {
 
 /// Rows as a Markdown table; the first row is its header. Every row is as wide as the widest, so
 /// few bytes can ask for very many: what is over the limit of a document's text is not written.
-pub(in crate::kb::extract) fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut text = String::new();
     for (at, row) in rows.iter().enumerate() {
@@ -72,7 +72,7 @@ pub(in crate::kb::extract) fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// Text that leads somewhere.
-pub(in crate::kb::extract) fn link(text: &str, target: Option<&str>) -> String {
+pub(crate) fn link(text: &str, target: Option<&str>) -> String {
     match target {
         Some(target)
             if !text.trim().is_empty() && !target.is_empty() && !target.starts_with('#') =>
@@ -88,7 +88,7 @@ pub(in crate::kb::extract) fn link(text: &str, target: Option<&str>) -> String {
 }
 
 /// A paragraph as one block of Markdown that is no heading by accident and holds no tags: `<name>` is text.
-pub(in crate::kb::extract) fn escaped(paragraph: &str) -> String {
+pub(crate) fn escaped(paragraph: &str) -> String {
     let mut escaped = String::with_capacity(paragraph.len());
     if paragraph.starts_with('#') {
         escaped.push('\\');

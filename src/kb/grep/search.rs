@@ -279,7 +279,7 @@ impl<'p> Matches<'p> {
             root,
             path,
             keep,
-            has_headings: TextLayout::of(path) == TextLayout::Markdown,
+            has_headings: TextLayout::for_path(path) == TextLayout::Markdown,
             known: None,
         }
     }

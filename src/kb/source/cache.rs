@@ -33,19 +33,19 @@ const LARGEST: u64 = (MAX_TEXT_BYTES + MAX_ENCODED_BYTES) as u64 + 1024;
 
 /// Where the texts are kept, beside the index: they outlive its formats. Other versions have
 /// other folders, or each would remove what the other keeps.
-pub(in crate::kb) fn folder() -> String {
+pub(crate) fn folder() -> String {
     format!("texts-{VERSION}")
 }
 
 /// Whether some version of the program calls its folder so.
-pub(in crate::kb) fn is_a_folder(name: &str) -> bool {
+pub(crate) fn is_a_folder(name: &str) -> bool {
     let rest = name.strip_prefix("texts");
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Where documents are read from.
 #[derive(Debug)]
-pub(in crate::kb) struct TextCache {
+pub(crate) struct TextCache {
     dir: PathBuf,
     extractor: Extractor,
 }
@@ -59,18 +59,17 @@ impl TextCache {
         }
     }
 
-    /// From now on, documents are taken apart by processes of this program.
+    /// Has documents read by child processes of this program from now on.
     pub fn read_by(&mut self, program: PathBuf) {
         self.extractor = Extractor::new(Some(program));
     }
 
-    /// From now on, the text of scans and pictures is recognised.
+    /// Turns on recognition of the text of scans and pictures.
     pub fn recognise(&mut self, recognition: TextRecognition) {
         self.extractor.recognise(recognition);
     }
 
-    /// To be held while one document after the other is read: what is started for the first is
-    /// kept for the others.
+    /// Begins a session; reader processes stay alive between documents until it is dropped.
     pub fn session(&self) -> ReadingSession<'_> {
         self.extractor.session()
     }
@@ -86,7 +85,7 @@ impl TextCache {
         if is_lines(file) {
             return self.extractor.extract(file, source, stop);
         }
-        let before = Stamp::of(file.meta());
+        let before = Stamp::from_metadata(file.meta());
         let path = file.path().to_owned();
         let goal = self.dir.join(name(&path, before));
         if let Some(known) = read_kept(&goal).filter(|kept| self.extractor.is_up_to_date(kept)) {
@@ -96,7 +95,7 @@ impl TextCache {
         let lasting = made.as_ref().err().is_none_or(SkipReason::is_lasting);
         // What changed while it was read is not kept under either time.
         if lasting
-            && fs::symlink_metadata(&path).is_ok_and(|meta| Stamp::of(&meta) == before)
+            && fs::symlink_metadata(&path).is_ok_and(|meta| Stamp::from_metadata(&meta) == before)
             && let Err(error) = self.keep(&goal, &made)
         {
             tracing::debug!(%source, %error, "its text is not kept");
@@ -110,7 +109,9 @@ impl TextCache {
         if is_lines(file) {
             return Some(self.extractor.extract(file, source, stop).is_err());
         }
-        let kept = self.dir.join(name(file.path(), Stamp::of(file.meta())));
+        let kept = self
+            .dir
+            .join(name(file.path(), Stamp::from_metadata(file.meta())));
         Some(read_kept(&kept)?.is_err())
     }
 

@@ -7,20 +7,20 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// The file that a placeholder stands for: iCloud leaves `.report.pdf.icloud` for `report.pdf`.
-pub(in crate::kb) fn placeholder_of(path: &Path) -> Option<PathBuf> {
+pub(crate) fn placeholder_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_prefix('.')?.strip_suffix(".icloud")?;
     (!name.is_empty()).then(|| path.with_file_name(name))
 }
 
 /// Whether a placeholder stands where this file was.
-pub(in crate::kb) fn has_placeholder(path: &Path) -> bool {
+pub(crate) fn has_placeholder(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     name.is_some_and(|name| path.with_file_name(format!(".{name}.icloud")).is_file())
 }
 
 /// Whether the system keeps only the name of this file and loads the rest when it is read.
-pub(in crate::kb) fn is_dataless(meta: &Metadata) -> bool {
+pub(crate) fn is_dataless(meta: &Metadata) -> bool {
     #[cfg(target_os = "macos")]
     {
         use std::os::darwin::fs::MetadataExt;

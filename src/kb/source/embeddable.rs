@@ -11,7 +11,7 @@ use crate::domain::{FileContent, FileFormat};
 use crate::text::extension;
 
 /// Whether a file of that name is written for people to read from top to bottom.
-pub(in crate::kb) fn is_prose(source: &str) -> bool {
+pub(crate) fn is_prose(source: &str) -> bool {
     extension(source).is_empty() || content(source) == Some(FileContent::Prose)
 }
 
@@ -21,7 +21,7 @@ fn content(source: &str) -> Option<FileContent> {
 }
 
 /// Whether a document is found by its words only and never embedded.
-pub(in crate::kb) fn is_words_only(source: &str, text: &str) -> bool {
+pub(crate) fn is_words_only(source: &str, text: &str) -> bool {
     if is_machine_written_by_name(source) {
         return true;
     }

@@ -8,15 +8,15 @@ use crate::globs::Inclusion;
 
 /// What the user wants read in any case.
 #[derive(Debug, Clone, Default)]
-pub(in crate::kb) struct Included {
-    /// Those that hold for this root.
+pub(crate) struct Included {
+    /// The patterns of this root.
     patterns: Option<Inclusion>,
-    /// By their canonical paths.
+    /// Canonical paths of the files that are named one by one.
     named: Arc<[PathBuf]>,
 }
 
 impl Included {
-    /// By patterns for paths below the root, and by canonical paths.
+    /// Builds the set from patterns for paths below the root and from canonical paths.
     pub fn new(patterns: Option<Inclusion>, named: Arc<[PathBuf]>) -> Self {
         Self { patterns, named }
     }

@@ -53,7 +53,7 @@ impl<const N: usize> From<&[PathBuf; N]> for Sources {
 
 /// The folders and files of one knowledge base.
 #[derive(Debug, Clone)]
-pub(in crate::kb) struct Roots {
+pub(crate) struct Roots {
     all: Vec<Root>,
     include: Inclusion,
     /// Files that were named although a folder that was named holds them.
@@ -74,7 +74,7 @@ impl Roots {
     /// Checks that each exists and can be read. A folder within another is dropped; a file within one is
     /// read with it, whatever the rules of that folder say.
     pub fn open(given: impl Into<Sources>) -> Result<Self, KbError> {
-        let roots = Self::of(given.into(), false)?;
+        let roots = Self::inspect(given.into(), false)?;
         if roots.all.is_empty() {
             return Err(KbError::NoRoots);
         }
@@ -84,7 +84,7 @@ impl Roots {
     /// The same for an index that is shared: names of files begin with that of their root also where
     /// it is the only one, and there may be none.
     pub fn open_shared(given: impl Into<Sources>) -> Result<Self, KbError> {
-        Self::of(given.into(), true)
+        Self::inspect(given.into(), true)
     }
 
     /// Whether there are none.
@@ -92,7 +92,7 @@ impl Roots {
         self.all.is_empty()
     }
 
-    fn of(given: Sources, is_shared: bool) -> Result<Self, KbError> {
+    fn inspect(given: Sources, is_shared: bool) -> Result<Self, KbError> {
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
         let mut named = Vec::new();
         for path in &given.paths {
@@ -218,7 +218,7 @@ impl Roots {
         Opened::beneath(root.unwrap_or(Path::new("")), canonical)
     }
 
-    pub(in crate::kb) fn candidates(&self, asked: &str) -> Vec<PathBuf> {
+    pub(crate) fn candidates(&self, asked: &str) -> Vec<PathBuf> {
         if Path::new(asked).is_absolute() {
             return vec![PathBuf::from(asked)];
         }
@@ -253,7 +253,7 @@ impl Roots {
     }
 
     /// For paths that do not exist, so that asking never tells what lies outside.
-    pub(in crate::kb) fn contains_lexically(&self, path: &Path) -> bool {
+    pub(crate) fn contains_lexically(&self, path: &Path) -> bool {
         let mut plain = PathBuf::new();
         for part in path.components() {
             match part {

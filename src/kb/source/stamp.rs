@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// file was changed within a tick of its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// When its text was written, in nanoseconds since 1970.
     pub modified: u64,
@@ -23,8 +23,8 @@ impl Stamp {
     /// Clocks of file systems tick as slowly as this.
     const TICK: Duration = Duration::from_secs(2);
 
-    /// Of a file that was looked at.
-    pub fn of(meta: &Metadata) -> Self {
+    /// Reads the stamp from a file's metadata.
+    pub fn from_metadata(meta: &Metadata) -> Self {
         let modified = meta.modified().ok();
         let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let stamp = Self {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-pub(in crate::kb) use belonging::builder;
+pub(crate) use belonging::builder;
 
 use super::cloud::is_dataless;
 use super::included::Included;
@@ -34,13 +34,13 @@ mod secret;
 pub struct Skipped {
     /// Where it is, as evidence would name it.
     pub path: String,
-    /// Why.
+    /// Why it was skipped.
     pub reason: SkipReason,
 }
 
 /// A file that may hold text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct SourceFile {
+pub(crate) struct SourceFile {
     pub path: PathBuf,
     pub source: String,
     pub stamp: Stamp,
@@ -48,8 +48,8 @@ pub(in crate::kb) struct SourceFile {
 
 /// What a walk comes by.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct Walked {
-    /// In the order of their names.
+pub(crate) struct WalkResult {
+    /// The files that were found, in the order of their names.
     pub found: Vec<SourceFile>,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
@@ -58,7 +58,7 @@ pub(in crate::kb) struct Walked {
     pub unseen: Vec<String>,
 }
 
-impl Walked {
+impl WalkResult {
     /// Whether this document may still be there, though no file was found for it.
     pub fn may_hold(&self, source: &str) -> bool {
         self.unseen.iter().any(|place| {
@@ -69,12 +69,12 @@ impl Walked {
 }
 
 /// All files of the base; not all of them once `stop` is raised.
-pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
-    let Walked {
+pub(crate) fn walk(roots: &Roots, stop: &AtomicBool) -> WalkResult {
+    let WalkResult {
         mut found,
         mut skipped,
         mut unseen,
-    } = Walked::default();
+    } = WalkResult::default();
     for root in roots.paths() {
         if roots.is_away(root) {
             unseen.push(roots.source_of(root).unwrap_or_default());
@@ -142,7 +142,7 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
     }
     found.sort_unstable_by(|a: &SourceFile, b| a.source.cmp(&b.source));
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    Walked {
+    WalkResult {
         found,
         skipped,
         unseen,
@@ -154,13 +154,13 @@ fn is_not_found(error: &io::Error) -> bool {
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.
-pub(in crate::kb) fn lists(root: &Path, included: &Included, canonical: &Path) -> bool {
+pub(crate) fn lists(root: &Path, included: &Included, canonical: &Path) -> bool {
     matches!(way_to(root, included, canonical), Some(Ok(_)))
 }
 
 /// What a walk of this root would make of this file; `None` when it does not come by. Who knows
 /// that it does need not look at the folders on the way.
-pub(in crate::kb) fn look(
+pub(crate) fn look(
     roots: &Roots,
     root: &Path,
     file: &Path,
@@ -207,12 +207,12 @@ fn way_to(
     })
 }
 
-pub(in crate::kb) fn is_dir(entry: &DirEntry) -> bool {
+pub(crate) fn is_dir(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
 /// Whether names below the root can be written down and read back.
-pub(in crate::kb) fn is_plain(root: &Path, path: &Path) -> bool {
+pub(crate) fn is_plain(root: &Path, path: &Path) -> bool {
     let name = below(root, path).and_then(Path::to_str);
     name.is_some_and(|name| {
         if name.is_ascii() {
@@ -226,21 +226,21 @@ pub(in crate::kb) fn is_plain(root: &Path, path: &Path) -> bool {
 fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
     let name = roots.source_of(path).filter(|name| !name.is_empty());
     Skipped {
-        path: shown(&name.unwrap_or_else(|| path.to_string_lossy().into_owned())),
+        path: escape_controls(&name.unwrap_or_else(|| path.to_string_lossy().into_owned())),
         reason,
     }
 }
 
-/// By its whole path: who has to look for it knows it by that.
+/// Reports a missing root under its whole path, by which the user knows it.
 fn away(root: &Path) -> Skipped {
     Skipped {
-        path: shown(&root.to_string_lossy()),
+        path: escape_controls(&root.to_string_lossy()),
         reason: SkipReason::Away,
     }
 }
 
-/// With control characters written out.
-fn shown(name: &str) -> String {
+/// Writes control characters as escapes.
+fn escape_controls(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for c in name.chars() {
         if c.is_control() {
@@ -284,7 +284,7 @@ fn sort(
         Ok(meta) => Some(Ok(SourceFile {
             path: path.to_owned(),
             source,
-            stamp: Stamp::of(&meta),
+            stamp: Stamp::from_metadata(&meta),
         })),
         Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
     }

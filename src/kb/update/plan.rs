@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::job::Job;
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Reader, for_each_document};
-use crate::kb::source::{SourceFile, Walked};
+use crate::kb::source::{SourceFile, WalkResult};
 
 /// The differences between the files and the index.
 pub(super) struct Plan<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Plan<'a> {
 /// Compares files and documents, both in the order of their names.
 pub(super) fn plan<'a>(
     job: &Job<'_>,
-    walked: &'a Walked,
+    walked: &'a WalkResult,
     before: Option<&dyn Reader>,
 ) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {

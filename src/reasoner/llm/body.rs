@@ -20,15 +20,15 @@ const TEXT_BYTES_PER_TOKEN: usize = 32;
 const WIRE_BYTES_PER_TOKEN: usize = 768;
 /// What comes beside the tokens: counts, filters' verdicts, signs of life.
 const WIRE_BYTES_BESIDE: usize = 128 * 1024;
-/// As much of an error page as is worth reading.
+/// Most bytes of an error page that are read.
 const ERROR_BYTES: usize = 64 * 1024;
 
 /// Why a body is not read any further.
 #[derive(Debug)]
 pub enum Broken {
-    /// This went wrong.
+    /// The connection failed.
     Failed(Failure),
-    /// It went on and on.
+    /// The body is longer than allowed.
     TooMuch,
 }
 
@@ -49,8 +49,8 @@ impl Bounds {
     }
 
     /// How long a whole response may take.
-    pub fn whole(&self) -> Duration {
-        crate::http::whole(self.silence)
+    pub fn response_timeout(&self) -> Duration {
+        crate::http::response_timeout(self.silence)
     }
 
     /// More text than this is no reply.
@@ -65,7 +65,7 @@ pub async fn collect(
     site: &ChatSite,
     bounds: Bounds,
 ) -> Result<Vec<u8>, Failure> {
-    let whole = bounds.whole();
+    let whole = bounds.response_timeout();
     let mut body = Body::new(response, site.clone(), bounds);
     let reading = async {
         let mut all = Vec::new();
@@ -113,7 +113,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// Of a response of which nothing was read.
+    /// Wraps a response of which nothing was read yet.
     pub fn new(response: Response, site: ChatSite, bounds: Bounds) -> Self {
         Self {
             response: Some(response),

@@ -37,11 +37,11 @@ pub struct StructuredReply {
 /// A streamed reply.
 #[derive(Debug)]
 pub struct Answered {
-    /// Until the first piece that a person sees.
+    /// Time until the first piece that a person sees.
     pub first: Duration,
-    /// Until the end.
+    /// Time until the end of the reply.
     pub total: Duration,
-    /// In how many pieces it came.
+    /// How many pieces the stream came in.
     pub pieces: usize,
     /// What it cost and what went on meanwhile; tokens that the endpoint did not count are estimated.
     pub synthesis: Synthesis,
@@ -56,7 +56,7 @@ impl Answered {
 }
 
 impl EndpointReasoner {
-    /// Host and port.
+    /// Host and port of the endpoint.
     pub fn host(&self) -> &str {
         self.exchange.endpoint.site.host()
     }
@@ -76,7 +76,7 @@ impl EndpointReasoner {
     pub async fn models_now(&self) -> Result<Option<Vec<ListedModel>>, ReasonerError> {
         let waits = CallWaits::for_bytes(None);
         let listed = self.exchange.endpoint.models(&waits).await;
-        let listed = listed.map_err(|failure| failure.after(1))?;
+        let listed = listed.map_err(|failure| failure.into_error(1))?;
         let mut known = listed.iter().flatten();
         if let Some(model) = known.find(|model| model.purpose == ModelUse::Chat) {
             // One that was known before stays.

@@ -72,7 +72,7 @@ impl Endpoint {
                 .client()
                 .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
             timeout: settings.timeout,
-            dialects: Dialects::of(&server),
+            dialects: Dialects::for_server(&server),
             marks: Arc::clone(&overrides.marks),
             listing,
             site,

@@ -54,7 +54,7 @@ const FIELDS: [(FieldSwitch, ErrorKind, &str); 3] = [
 ];
 
 impl Dialect {
-    fn of(server: &Server) -> Self {
+    fn for_server(server: &Server) -> Self {
         Self {
             structured: server.structured,
             limit: server.limit,
@@ -131,16 +131,16 @@ pub struct Dialects {
 
 impl Dialects {
     /// What the table says, for every model.
-    pub fn of(server: &Server) -> Self {
+    pub fn for_server(server: &Server) -> Self {
         Self {
-            first: Dialect::of(server),
+            first: Dialect::for_server(server),
             known: Mutex::default(),
         }
     }
 
     /// How to speak to this model now.
     pub fn of_model(&self, model: &str) -> Dialect {
-        let known = self.known().get(model).copied();
+        let known = self.lock_known().get(model).copied();
         known.unwrap_or_else(|| Dialect {
             thinking: Thinking::of_model(model),
             ..self.first
@@ -150,11 +150,11 @@ impl Dialects {
     /// This is what the model understood.
     pub fn learn(&self, model: &str, understood: Dialect) {
         if self.of_model(model) != understood {
-            self.known().insert(model.to_owned(), understood);
+            self.lock_known().insert(model.to_owned(), understood);
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Dialect>> {
+    fn lock_known(&self) -> MutexGuard<'_, HashMap<String, Dialect>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_a_server_objects_to_is_given_up_and_nothing_else() {
-        let wordings = Wordings::with(None).unwrap();
+        let wordings = Wordings::with_user_rows(None).unwrap();
         for (said, left, what) in [
             (
                 "unsupported parameter: 'max_tokens'. use 'max_completion_tokens' instead.",
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn ends_a_schema_that_is_refused_without_bounds_too_is_given_up() {
-        let wordings = Wordings::with(None).unwrap();
+        let wordings = Wordings::with_user_rows(None).unwrap();
         let mut dialect = FIRST;
         let mut refused = Vec::new();
         let said = "invalid schema: 'maxlength' and 'maxitems' are not supported";
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_ladder_ends_and_an_answer_has_none() {
-        let wordings = Wordings::with(None).unwrap();
+        let wordings = Wordings::with_user_rows(None).unwrap();
         let mut dialect = FIRST;
         let mut refused = Vec::new();
         while let Some((next, what)) = dialect.without(&wordings, "no", true) {

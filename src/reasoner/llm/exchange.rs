@@ -17,11 +17,11 @@ use crate::protocol::RunId;
 use super::client::Endpoint;
 use super::dialect::Dialect;
 use super::failure::{Failure, Retry, Sizes};
-use super::marks::Ended;
+use super::marks::ReplyEnd;
 use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::read::judgement;
-use super::request::{ModelRequest, ReplyWanted, tokens_of};
+use super::request::{ModelRequest, ReplyRequest, tokens_of};
 use super::room::Room;
 use super::stream::ChatReply;
 use super::think::{Thinking, judgement_in};
@@ -78,7 +78,7 @@ impl ChatExchange {
     }
 
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
-    pub async fn reply_to(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
+    pub async fn reply_to(&self, wanted: ReplyRequest<'_>) -> Result<ModelReply, ReasonerError> {
         if wanted.is_judgement() && self.count_misfits(&wanted, 0) >= MOST_MISFITS {
             return Ok(ModelReply {
                 is_skipped: true,
@@ -112,7 +112,7 @@ impl ChatExchange {
             match self.endpoint.models(&waiting).await {
                 Ok(listed) => return Ok(listed),
                 Err(failure) if self.pause(&failure, &mut retried, &waiting).await => {}
-                Err(failure) => return Err(failure.after(retried + 1)),
+                Err(failure) => return Err(failure.into_error(retried + 1)),
             }
         }
     }
@@ -131,7 +131,7 @@ impl ChatExchange {
     }
 
     /// How many judgements of this run were too long for the model, `more` of them just now.
-    fn count_misfits(&self, wanted: &ReplyWanted<'_>, more: u32) -> u32 {
+    fn count_misfits(&self, wanted: &ReplyRequest<'_>, more: u32) -> u32 {
         let misfits = self.misfits.lock();
         let mut misfits = misfits.unwrap_or_else(PoisonError::into_inner);
         let (run, models) = &mut *misfits;
@@ -148,7 +148,7 @@ impl ChatExchange {
 /// One call: what is asked next, and what went on so far.
 struct Call<'a> {
     exchange: &'a ChatExchange,
-    wanted: &'a ReplyWanted<'a>,
+    wanted: &'a ReplyRequest<'a>,
     dialect: Dialect,
     room: Room,
     /// About how many tokens a prompt takes in any case.
@@ -183,7 +183,7 @@ impl Drop for Call<'_> {
 }
 
 impl<'a> Call<'a> {
-    fn new(exchange: &'a ChatExchange, wanted: &'a ReplyWanted<'a>) -> Self {
+    fn new(exchange: &'a ChatExchange, wanted: &'a ReplyRequest<'a>) -> Self {
         let dialect = exchange.endpoint.dialects.of_model(wanted.model);
         let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
         let context = wanted.context.or(dialect.context);
@@ -263,12 +263,12 @@ impl<'a> Call<'a> {
         }
         if self.wanted.is_judgement() {
             return match reply.end {
-                Ended::BrokeOff | Ended::Damaged => Err(endpoint.site.cut_off()),
+                ReplyEnd::BrokeOff | ReplyEnd::Damaged => Err(endpoint.site.cut_off()),
                 _ => Ok(reply),
             };
         }
         // What was thought until something ended the reply is no answer.
-        let has_ended = matches!(reply.end, Ended::Complete | Ended::Unsaid);
+        let has_ended = matches!(reply.end, ReplyEnd::Complete | ReplyEnd::Unsaid);
         if has_ended || partial.filter.thought().is_none() {
             partial.finish().await;
         }
@@ -298,7 +298,7 @@ impl<'a> Call<'a> {
             let has_thought = thinking != Thinking::Unknown
                 || !reply.thoughts().is_empty()
                 || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
-            let is_cut = matches!(reply.end, Ended::Limit | Ended::Endless);
+            let is_cut = matches!(reply.end, ReplyEnd::Limit | ReplyEnd::Endless);
             if is_cut && has_thought && self.leave_room_to_think()
                 || full_after.is_some() && self.shorten_full(request)
             {
@@ -398,7 +398,7 @@ impl<'a> Call<'a> {
             _ => None,
         };
         let Some((dialect, without)) = adapted else {
-            return Err(failure.after(self.retried + 1));
+            return Err(failure.into_error(self.retried + 1));
         };
         self.adapted += 1;
         self.dialect = dialect;
@@ -510,5 +510,5 @@ fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u6
     let tokens = reply.counted?.completion_tokens?;
     let has_limit = request.dialect.limit.as_str().is_some();
     let is_full = tokens * 2 < u64::from(request.max_tokens);
-    (reply.end == Ended::Limit && has_limit && is_full).then_some(tokens)
+    (reply.end == ReplyEnd::Limit && has_limit && is_full).then_some(tokens)
 }

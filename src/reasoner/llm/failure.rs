@@ -36,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// What went wrong, and whether another request may go better.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// One line.
+    /// The error to report.
     pub error: ReasonerError,
     /// What to do about it.
     pub retry: Retry,
@@ -44,10 +44,10 @@ pub struct Failure {
     pub status: Option<u16>,
 }
 
-/// What may help.
+/// Whether and how the request is repeated.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Retry {
-    /// Nothing that is in our hands.
+    /// Repeating does not help.
     Never,
     /// The same again, after so long if the server said so.
     Again(Option<Duration>),
@@ -87,7 +87,7 @@ impl Failure {
     }
 
     /// The error to report once nothing is left to try, after `asked` requests.
-    pub fn after(self, asked: u32) -> ReasonerError {
+    pub fn into_error(self, asked: u32) -> ReasonerError {
         // Where no connection was made, nothing was asked.
         if asked < 2 || self.retry == Retry::Reconnect {
             return self.error;
@@ -102,7 +102,7 @@ impl Failure {
 pub struct ChatSite {
     /// Address, key and client.
     pub http: http::Site,
-    /// By which words its errors are understood.
+    /// The table of wordings by which the server's errors are understood.
     pub wordings: Arc<Wordings>,
 }
 
@@ -120,7 +120,7 @@ impl ChatSite {
         })
     }
 
-    /// Host and port.
+    /// Host and port of the endpoint.
     pub fn host(&self) -> &str {
         self.http.host()
     }
@@ -219,7 +219,7 @@ impl ChatSite {
             Ok(error) => self.wordings.without_echo(error).to_string(),
             Err(_) => String::from_utf8_lossy(body).into_owned(),
         };
-        let (said, line) = (self.http.said(body), self.http.refusal(status, body));
+        let (said, line) = (self.http.message_in(body), self.http.refusal(status, body));
         self.classify(
             Some(status.as_u16()),
             &words,

@@ -51,7 +51,7 @@ pub fn stream(input: &[u8]) {
         timeout: Duration::from_secs(9),
         ..EndpointSettings::default()
     };
-    let wordings = Wordings::with(None).expect("the built-in table");
+    let wordings = Wordings::with_user_rows(None).expect("the built-in table");
     let site = ChatSite::new(&settings, wordings).expect("settings that hold");
     let bounds = Bounds {
         silence: Duration::from_secs(9),

@@ -21,7 +21,7 @@ pub enum ModelJob {
 const THOUGHTS: u32 = 4_096;
 
 impl ModelJob {
-    /// Those that have settings of their own, in the order of the graph.
+    /// The jobs that have settings of their own, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
     /// The node of the graph that does it.
@@ -67,7 +67,7 @@ impl ModelJob {
     }
 }
 
-/// With which model a job is done, and within which limits; judging is to be repeatable.
+/// The model of one job and the limits of its requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JobSettings {
     /// The model; `None` is the main one.
@@ -92,8 +92,8 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Those of one job.
-    pub fn of(&self, job: ModelJob) -> &JobSettings {
+    /// Returns the settings of one job.
+    pub fn settings_for(&self, job: ModelJob) -> &JobSettings {
         match job {
             ModelJob::Analyze => &self.analyze,
             ModelJob::Plan => &self.plan,

@@ -12,7 +12,7 @@ use crate::files::read_tables;
 const TABLE: &str = include_str!("../../../assets/llm/replies.toml");
 
 static BUILT_IN: LazyLock<Arc<ReplyMarks>> =
-    LazyLock::new(|| Arc::new(ReplyMarks::with(None).unwrap_or_default()));
+    LazyLock::new(|| Arc::new(ReplyMarks::with_user_rows(None).unwrap_or_default()));
 
 /// The table, the user's own rows first.
 #[derive(Debug, Default, Deserialize)]
@@ -42,18 +42,18 @@ pub enum Mark {
 /// What a text begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginning {
-    /// With no mark.
+    /// The text begins with no mark.
     Text,
     /// Perhaps with a mark: that is known when more has come.
     Open,
-    /// With a mark of so many bytes.
+    /// The text begins with a mark of so many bytes.
     Mark(Mark, usize),
 }
 
 /// Why a reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum ReplyEnd {
     /// The server has not said that the reply is complete.
     #[default]
     #[serde(skip)]
@@ -67,7 +67,7 @@ pub enum Ended {
     /// Some of it could not be read.
     #[serde(skip)]
     Damaged,
-    /// All was said.
+    /// The reply is complete.
     Complete,
     /// It reached a limit of tokens.
     Limit,
@@ -95,7 +95,7 @@ struct Token {
 /// A server's words for why a reply ended.
 #[derive(Debug, Deserialize)]
 struct Ending {
-    means: Ended,
+    means: ReplyEnd,
     said: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl ReplyMarks {
     }
 
     /// The built-in table behind the rows of a file of the user's. The error is one line.
-    pub fn with(own: Option<&str>) -> Result<Self, String> {
+    pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         let mut table: Self = read_tables(own, TABLE)?;
         let firsts: Option<Vec<char>> =
             table.marks().map(|(mark, _)| mark.chars().next()).collect();
@@ -137,7 +137,7 @@ impl ReplyMarks {
         text.find(|c| self.signs.contains(&c))
     }
 
-    /// With what the text begins, the longest mark first; `is_all` when no more of it comes.
+    /// Tells what the text begins with, the longest mark first; `is_all` when no more of it comes.
     pub fn beginning(&self, text: &str, is_all: bool) -> Beginning {
         let mut found = Beginning::Text;
         let mut longest = 0;
@@ -168,13 +168,13 @@ impl ReplyMarks {
     }
 
     /// What the server's word for the end means.
-    pub fn ended(&self, reason: &str) -> Ended {
+    pub fn end_for_reason(&self, reason: &str) -> ReplyEnd {
         let is_said = |row: &&Ending| row.said.iter().any(|it| it.eq_ignore_ascii_case(reason));
         let row = self.ending.iter().find(is_said);
         if row.is_none() {
             tracing::info!(reason, "a reply ended for a reason that is not known");
         }
-        row.map_or(Ended::Complete, |row| row.means)
+        row.map_or(ReplyEnd::Complete, |row| row.means)
     }
 }
 
@@ -215,25 +215,25 @@ mod tests {
     fn r23_reasons_of_ending_are_known_in_any_case() {
         let table = ReplyMarks::built_in();
         for (reason, means) in [
-            ("stop", Ended::Complete),
-            ("STOP", Ended::Complete),
-            ("EOS", Ended::Complete),
-            ("end_turn", Ended::Complete),
-            ("tool_calls", Ended::Complete),
-            ("something new", Ended::Complete),
-            ("length", Ended::Limit),
-            ("MAX_TOKENS", Ended::Limit),
-            ("max_tokens", Ended::Limit),
-            ("model_length", Ended::Limit),
-            ("content_filter", Ended::Withheld),
-            ("SAFETY", Ended::Withheld),
-            ("PROHIBITED_CONTENT", Ended::Withheld),
-            ("RECITATION", Ended::Withheld),
-            ("error", Ended::BrokeOff),
-            ("abort", Ended::BrokeOff),
-            ("insufficient_system_resource", Ended::BrokeOff),
+            ("stop", ReplyEnd::Complete),
+            ("STOP", ReplyEnd::Complete),
+            ("EOS", ReplyEnd::Complete),
+            ("end_turn", ReplyEnd::Complete),
+            ("tool_calls", ReplyEnd::Complete),
+            ("something new", ReplyEnd::Complete),
+            ("length", ReplyEnd::Limit),
+            ("MAX_TOKENS", ReplyEnd::Limit),
+            ("max_tokens", ReplyEnd::Limit),
+            ("model_length", ReplyEnd::Limit),
+            ("content_filter", ReplyEnd::Withheld),
+            ("SAFETY", ReplyEnd::Withheld),
+            ("PROHIBITED_CONTENT", ReplyEnd::Withheld),
+            ("RECITATION", ReplyEnd::Withheld),
+            ("error", ReplyEnd::BrokeOff),
+            ("abort", ReplyEnd::BrokeOff),
+            ("insufficient_system_resource", ReplyEnd::BrokeOff),
         ] {
-            assert_eq!(table.ended(reason), means, "{reason}");
+            assert_eq!(table.end_for_reason(reason), means, "{reason}");
         }
         let said: Vec<_> = table.ending.iter().flat_map(|row| &row.said).collect();
         for (at, word) in said.iter().enumerate() {
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn r27_rows_of_the_users_come_first_and_bad_ones_are_one_line() {
         let own = "[[thought]]\nopen = '<hm>'\nclose = ['</hm>']\n\n[[ending]]\nmeans = 'limit'\nsaid = ['stop']\n";
-        let table = ReplyMarks::with(Some(own)).unwrap();
-        assert_eq!(table.ended("stop"), Ended::Limit);
+        let table = ReplyMarks::with_user_rows(Some(own)).unwrap();
+        assert_eq!(table.end_for_reason("stop"), ReplyEnd::Limit);
         let opens = Beginning::Mark(Mark::Open(0), 4);
         assert_eq!(table.beginning("<hm>so", false), opens);
         assert_eq!(table.beginning("<h", false), Beginning::Open);
@@ -255,7 +255,7 @@ mod tests {
             "[[token]]\nby = 'x'\n",
             "[[token]]\nmark = ''\n",
         ] {
-            let line = ReplyMarks::with(Some(bad)).unwrap_err();
+            let line = ReplyMarks::with_user_rows(Some(bad)).unwrap_err();
             assert_eq!(line.lines().count(), 1, "{line}");
         }
     }

@@ -34,10 +34,11 @@ impl LlmOverrides {
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
         Ok(Self {
             prompts: Prompts::read(folder)?,
-            prices: read_own_file(folder, "prices.toml", Prices::with)?,
-            servers: read_own_file(folder, "servers.toml", Servers::with)?,
-            marks: read_own_file(folder, "replies.toml", ReplyMarks::with).map(Arc::new)?,
-            wordings: read_own_file(folder, "errors.toml", Wordings::with)?,
+            prices: read_own_file(folder, "prices.toml", Prices::with_user_rows)?,
+            servers: read_own_file(folder, "servers.toml", Servers::with_user_rows)?,
+            marks: read_own_file(folder, "replies.toml", ReplyMarks::with_user_rows)
+                .map(Arc::new)?,
+            wordings: read_own_file(folder, "errors.toml", Wordings::with_user_rows)?,
         })
     }
 }

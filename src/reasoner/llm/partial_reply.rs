@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::ports::{AnswerSink, CallWaits};
 
-use super::marks::{Ended, ReplyMarks};
+use super::marks::{ReplyEnd, ReplyMarks};
 use super::repetition::RepetitionWatch;
 use super::request::ModelRequest;
 use super::stream::ChatReply;
@@ -50,9 +50,9 @@ impl<'a> PartialReply<'a> {
             None => self.waiting.words(),
         }
         if self.watch.repeats {
-            reply.stop(Ended::Repeating);
+            reply.stop(ReplyEnd::Repeating);
         } else if self.out.is_some() && self.filter.reading.has_ended() {
-            reply.stop(Ended::Complete);
+            reply.stop(ReplyEnd::Complete);
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> PartialReply<'a> {
         self.out.is_some() && !self.filter.shown.is_empty()
     }
 
-    /// Nothing more comes.
+    /// Shows what is left, after the last piece has come.
     pub async fn finish(&mut self) {
         let rest = self.filter.finish();
         self.show(rest).await;

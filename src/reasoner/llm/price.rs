@@ -34,7 +34,7 @@ struct Price {
 
 impl Prices {
     /// The built-in list behind the entries of a file of the user's. The error is one line.
-    pub fn with(own: Option<&str>) -> Result<Self, String> {
+    pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         let prices: Self = read_tables(own, BUILT_IN)?;
         match prices.price.iter().find(|price| !price.is_money()) {
             Some(Price { model, .. }) => Err(format!(
@@ -108,7 +108,7 @@ mod tests {
     };
 
     fn cost(own: Option<&str>, server: &str, model: &str, mut usage: Usage) -> Option<f64> {
-        let prices = Prices::with(own).unwrap();
+        let prices = Prices::with_user_rows(own).unwrap();
         prices.set_cost(&mut usage, server, model);
         usage.cost_usd()
     }
@@ -182,7 +182,7 @@ mod tests {
             "[[price]]\nserver='x'\nmodel='y'\ninput=-1\noutput=0",
             "=",
         ] {
-            let line = Prices::with(Some(own)).unwrap_err();
+            let line = Prices::with_user_rows(Some(own)).unwrap_err();
             assert_eq!(line.lines().count(), 1, "{line}");
         }
     }

@@ -38,7 +38,7 @@ macro_rules! built_in {
     };
 }
 
-/// In the order of the fields of [`Prompts`].
+/// The built-in prompts in the order of the fields of [`Prompts`].
 const BUILT_IN: [BuiltIn; 5] = [
     built_in!("analyze": "question"),
     built_in!("plan": "tools", "question"),

@@ -19,9 +19,9 @@ static PLAN: LazyLock<Value> =
 /// A reply's form, as a server is asked for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplySchema {
-    /// As servers want it: letters and underscores.
+    /// Name of the schema; servers allow letters and underscores.
     pub name: &'static str,
-    /// With all bounds.
+    /// The schema with all its bounds.
     schema: Value,
     /// How many items it is about, where it is about some.
     pub items: usize,
@@ -30,7 +30,7 @@ pub struct ReplySchema {
 /// An argument of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// As the wire format spells it.
+    /// The value as the wire format spells it.
     pub name: &'static str,
     /// What it holds.
     pub kind: ArgumentKind,
@@ -95,7 +95,7 @@ pub fn analysis() -> ReplySchema {
     ReplySchema::new("routing_plan", ANALYSIS.clone(), 0)
 }
 
-/// Tool calls.
+/// The schema of a plan: a list of tool calls.
 pub fn plan() -> ReplySchema {
     ReplySchema::new("tool_calls", PLAN.clone(), 0)
 }

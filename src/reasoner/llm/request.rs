@@ -13,10 +13,10 @@ use super::wire::Message;
 use crate::agent::ports::{AnswerSink, CallOrigin, CallWaits};
 
 /// What is wanted of the model.
-pub struct ReplyWanted<'a> {
+pub struct ReplyRequest<'a> {
     /// What is to be done.
     pub job: ModelJob,
-    /// In whose name.
+    /// The run and node on whose behalf the request is made.
     pub origin: CallOrigin<'a>,
     /// Who is to reply.
     pub model: &'a str,
@@ -32,7 +32,7 @@ pub struct ReplyWanted<'a> {
     pub context: Option<usize>,
 }
 
-impl ReplyWanted<'_> {
+impl ReplyRequest<'_> {
     /// Whether the reply is for the program to read, and not for a person.
     pub fn is_judgement(&self) -> bool {
         self.out.is_none()
@@ -52,7 +52,7 @@ impl ReplyWanted<'_> {
 /// One request.
 pub struct ModelRequest<'a> {
     /// What it is for.
-    pub wanted: &'a ReplyWanted<'a>,
+    pub wanted: &'a ReplyRequest<'a>,
     /// What is said.
     pub messages: Vec<Message>,
     /// About how many tokens that is.
@@ -68,7 +68,7 @@ pub struct ModelRequest<'a> {
 impl<'a> ModelRequest<'a> {
     /// A request with as much evidence and conversation as has room.
     pub fn new(
-        wanted: &'a ReplyWanted<'_>,
+        wanted: &'a ReplyRequest<'_>,
         dialect: Dialect,
         room: &Room,
         waiting: &'a CallWaits,

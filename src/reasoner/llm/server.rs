@@ -60,12 +60,12 @@ pub struct Server {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitField {
-    /// As most servers call it.
+    /// The name that most servers use.
     #[default]
     MaxTokens,
-    /// As OpenAI calls it since its reasoning models.
+    /// The name that OpenAI uses since its reasoning models.
     MaxCompletionTokens,
-    /// It takes none.
+    /// The server takes no token limit.
     None,
 }
 
@@ -100,7 +100,7 @@ pub enum SchemaBounds {
     All,
     /// The length of lists.
     Lists,
-    /// Neither.
+    /// No length is bounded.
     None,
 }
 
@@ -166,7 +166,7 @@ pub struct Servers {
 
 impl Servers {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
-    pub fn with(own: Option<&str>) -> Result<Self, String> {
+    pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         read_tables(own, BUILT_IN)
     }
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn found(name: Option<&str>, url: &str) -> Server {
-        let table = Servers::with(None).unwrap();
+        let table = Servers::with_user_rows(None).unwrap();
         table.find(name, &Url::parse(url).unwrap()).unwrap().clone()
     }
 
@@ -287,7 +287,7 @@ mod tests {
     fn rows_of_the_users_come_first_and_bad_ones_are_one_line() {
         let own =
             "[[server]]\nname = 'mine'\nat = ['*.example']\nauth = 'x-key'\npath = 'v2/chat'\n";
-        let table = Servers::with(Some(own)).unwrap();
+        let table = Servers::with_user_rows(Some(own)).unwrap();
         let row = table
             .find(None, &Url::parse("https://llm.example").unwrap())
             .unwrap();
@@ -300,7 +300,7 @@ mod tests {
             "nonsense",
             "[[server]]\nname='x'\nat=[]\nauth='a b'\n",
         ] {
-            let line = Servers::with(Some(bad)).unwrap_err();
+            let line = Servers::with_user_rows(Some(bad)).unwrap_err();
             assert_eq!(line.lines().count(), 1, "{line}");
         }
         let url = Url::parse("https://llm.example").unwrap();

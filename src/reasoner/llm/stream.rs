@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::body::{Body, Bounds, Broken};
 use super::failure::{ChatSite, Failure, OTHER_MODEL};
-use super::marks::{Ended, ReplyMarks};
+use super::marks::{ReplyEnd, ReplyMarks};
 use super::repetition::RepetitionWatch;
 use super::surrogates::join_surrogates;
 use super::tokens::estimate;
@@ -62,7 +62,7 @@ pub struct ChatReply {
     /// Bytes of calls so far.
     call_bytes: usize,
     /// Why it ended, as far as is known.
-    pub end: Ended,
+    pub end: ReplyEnd,
     /// Whether an event in the middle could not be read.
     is_damaged: bool,
     /// What came in place of a reply; `None` once some of one has come.
@@ -100,7 +100,7 @@ impl ChatReply {
             thought_watch: RepetitionWatch::default(),
             calls: BTreeMap::new(),
             call_bytes: 0,
-            end: Ended::Unsaid,
+            end: ReplyEnd::Unsaid,
             is_damaged: false,
             other: Some("nothing"),
             half: None,
@@ -126,7 +126,7 @@ impl ChatReply {
             }
         }
         match self.other {
-            Some(_) if self.end == Ended::Endless => Err(self.site.too_much()),
+            Some(_) if self.end == ReplyEnd::Endless => Err(self.site.too_much()),
             Some(other) => Err(self.site.not_a_reply(other)),
             None => Ok(None),
         }
@@ -134,14 +134,14 @@ impl ChatReply {
 
     /// Takes what a chunk says, and returns its text.
     fn read_choice(&mut self, chunk: &Value) -> String {
-        let Some(choice) = Choice::of(chunk, &mut self.choice) else {
+        let Some(choice) = Choice::first_in(chunk, &mut self.choice) else {
             return String::new();
         };
         if let Some(reason) = choice.finish_reason() {
-            self.end = self.marks.ended(reason);
-        } else if self.is_json && self.end == Ended::Unsaid && choice.is_whole() {
+            self.end = self.marks.end_for_reason(reason);
+        } else if self.is_json && self.end == ReplyEnd::Unsaid && choice.is_whole() {
             // An object that could be read is complete.
-            self.end = Ended::Complete;
+            self.end = ReplyEnd::Complete;
         }
         let thought = choice.thought(&self.thought_fields);
         if !thought.is_empty() {
@@ -162,9 +162,9 @@ impl ChatReply {
         self.call_bytes += choice.add_calls(&mut self.calls);
         let said = self.said.len() + self.call_bytes + self.thoughts.len();
         if said > self.bounds.text_bytes() {
-            self.stop(Ended::Endless);
+            self.stop(ReplyEnd::Endless);
         } else if self.thought_watch.repeats {
-            self.stop(Ended::Repeating);
+            self.stop(ReplyEnd::Repeating);
         }
         text
     }
@@ -192,14 +192,14 @@ impl ChatReply {
         let tokens = self.bounds.tokens;
         let thought = format!("spent all of its {tokens} tokens on thinking");
         let (what, next) = match self.end {
-            Ended::Withheld => return self.site.withheld(None),
-            Ended::BrokeOff | Ended::Damaged => return self.site.cut_off(),
-            Ended::Endless if !has_thought => return self.site.too_much(),
-            Ended::Limit | Ended::Endless => {
+            ReplyEnd::Withheld => return self.site.withheld(None),
+            ReplyEnd::BrokeOff | ReplyEnd::Damaged => return self.site.cut_off(),
+            ReplyEnd::Endless if !has_thought => return self.site.too_much(),
+            ReplyEnd::Limit | ReplyEnd::Endless => {
                 (&*thought, "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE")
             }
-            Ended::Repeating => ("said the same again and again", OTHER_MODEL),
-            Ended::Complete | Ended::Unsaid => {
+            ReplyEnd::Repeating => ("said the same again and again", OTHER_MODEL),
+            ReplyEnd::Complete | ReplyEnd::Unsaid => {
                 let next = "ask again, or choose another KB_AGENT_LLM_MODEL";
                 ("sent an empty answer", next)
             }
@@ -212,22 +212,22 @@ impl ChatReply {
     pub fn cut_short(&self, full_after: Option<u64>) -> Option<String> {
         let tokens = self.bounds.tokens;
         let what = match self.end {
-            Ended::Complete => return None,
-            Ended::Limit if let Some(tokens) = full_after => &format!(
+            ReplyEnd::Complete => return None,
+            ReplyEnd::Limit if let Some(tokens) = full_after => &format!(
                 "stopped at its token limit after {tokens} tokens, because the model's context is \
                  full; raise its context size, or set KB_AGENT_LLM_CONTEXT_TOKENS"
             ),
-            Ended::Limit => "stopped at its token limit; the answer may be incomplete",
-            Ended::Withheld => "withheld part of the answer (content filter)",
-            Ended::BrokeOff => "broke the reply off; the answer may be incomplete",
-            Ended::Endless => {
+            ReplyEnd::Limit => "stopped at its token limit; the answer may be incomplete",
+            ReplyEnd::Withheld => "withheld part of the answer (content filter)",
+            ReplyEnd::BrokeOff => "broke the reply off; the answer may be incomplete",
+            ReplyEnd::Endless => {
                 &format!("did not stop at the limit of {tokens} tokens; the answer was ended there")
             }
-            Ended::Repeating => "said the same again and again; the answer was ended there",
-            Ended::Damaged => {
+            ReplyEnd::Repeating => "said the same again and again; the answer was ended there",
+            ReplyEnd::Damaged => {
                 "sent something unreadable in the middle; some of the answer may be lost"
             }
-            Ended::Unsaid => {
+            ReplyEnd::Unsaid => {
                 "ended the reply without saying that it was complete; the answer may be incomplete"
             }
         };
@@ -235,7 +235,7 @@ impl ChatReply {
     }
 
     /// Reads no further; dropping the body closes the connection.
-    pub fn stop(&mut self, end: Ended) {
+    pub fn stop(&mut self, end: ReplyEnd) {
         self.end = end;
         self.body.close();
         self.begun.clear();
@@ -255,12 +255,12 @@ impl ChatReply {
     }
 
     async fn next_line(&mut self) -> Result<Option<String>, Failure> {
-        let longest = self.bounds.whole();
+        let longest = self.bounds.response_timeout();
         let ends = self.closes_at.unwrap_or(self.last_word_at + longest);
         match timeout_at(ends, self.body.next_line()).await {
             Ok(Ok(line)) => Ok(line),
             Ok(Err(Broken::TooMuch)) => {
-                self.stop(Ended::Endless);
+                self.stop(ReplyEnd::Endless);
                 Ok(None)
             }
             // The end of the reply was marked: what comes after is not missed.
@@ -299,8 +299,8 @@ impl ChatReply {
     /// empty lines between events.
     fn read_data(&mut self, data: &str) -> Result<(), Failure> {
         let (data, is_done) = without_farewell(data);
-        if is_done && self.end == Ended::Unsaid {
-            self.end = Ended::Complete;
+        if is_done && self.end == ReplyEnd::Unsaid {
+            self.end = ReplyEnd::Complete;
         }
         if is_done {
             self.is_done = true;
@@ -344,9 +344,9 @@ impl ChatReply {
             Err(_) => self.unreadable("an event that is not JSON")?,
         }
         match self.end {
-            Ended::Unsaid if is_last && self.is_damaged => Err(self.site.cut_off()),
-            Ended::Complete if is_last && self.is_damaged => {
-                self.end = Ended::Damaged;
+            ReplyEnd::Unsaid if is_last && self.is_damaged => Err(self.site.cut_off()),
+            ReplyEnd::Complete if is_last && self.is_damaged => {
+                self.end = ReplyEnd::Damaged;
                 Ok(())
             }
             _ => Ok(()),

@@ -26,10 +26,10 @@ const MOST_AFTER_END: usize = 400;
 /// How a model thinks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thinking {
-    /// It does not, as far as is known.
+    /// It is not known to think.
     #[default]
     Unknown,
-    /// Before it replies.
+    /// It thinks before it replies.
     First,
     /// It thinks first, and its template opens the thought, which the reply then only closes.
     Unopened,
@@ -72,7 +72,7 @@ pub struct Shown {
 pub struct ThinkFilter {
     marks: Arc<ReplyMarks>,
     thinking: Thinking,
-    /// All that came.
+    /// The whole reply so far.
     pub reply: String,
     /// What of it was handed out.
     pub shown: String,

@@ -34,7 +34,7 @@ const SHORT: usize = 16;
 impl<'a> Choice<'a> {
     /// The choice of the number that came first, where the chunk holds one of it. Only one answer is
     /// asked for; `first` keeps its number.
-    pub fn of(chunk: &'a Value, first: &mut Option<u64>) -> Option<Self> {
+    pub fn first_in(chunk: &'a Value, first: &mut Option<u64>) -> Option<Self> {
         let mut choices = chunk["choices"].as_array()?.iter();
         let choice = choices.find(|choice| {
             let index = choice["index"].as_u64().or(*first).unwrap_or_default();
@@ -219,7 +219,7 @@ mod tests {
             (json!({"choices": [{"delta": "g", "text": "h"}]}), "h"),
         ] {
             let shown = chunk.to_string();
-            let choice = Choice::of(&chunk, &mut None);
+            let choice = Choice::first_in(&chunk, &mut None);
             let said = choice.map(|choice| choice.text("")).unwrap_or_default();
             assert_eq!(said, text, "{shown}");
         }
@@ -294,7 +294,7 @@ mod tests {
             (json!([]), None),
         ] {
             let chunk = json!({"choices": choices});
-            let choice = Choice::of(&chunk, &mut first);
+            let choice = Choice::first_in(&chunk, &mut first);
             let said = choice.map(|choice| choice.text(""));
             assert_eq!(said.as_deref(), kept, "{chunk}");
         }
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn thoughts_are_found_in_the_fields_of_the_server() {
         let chunk = json!({"choices": [{"delta": {"content": null, "reasoning": "hm"}}]});
-        let chunk = Choice::of(&chunk, &mut None).unwrap();
+        let chunk = Choice::first_in(&chunk, &mut None).unwrap();
         let fields = |names: &[&str]| {
             names
                 .iter()

@@ -42,14 +42,14 @@ pub struct Material<'a> {
 
 /// An answer as the engine gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Composed {
+pub struct ComposedAnswer {
     pub text: String,
     pub outcome: Outcome,
     pub confidence: Option<Confidence>,
     pub quoted: Vec<Quotation>,
 }
 
-impl Composed {
+impl ComposedAnswer {
     /// An answer that quotes nothing.
     pub fn without_quotation(text: String, outcome: Outcome) -> Self {
         Self {
@@ -62,10 +62,10 @@ impl Composed {
 }
 
 /// Composes the answer to a question.
-pub fn compose(material: Material<'_>) -> Composed {
+pub fn compose(material: Material<'_>) -> ComposedAnswer {
     let (question, passages) = (material.question, &material.verdict.passages);
     if let Some(text) = listing(question, material.items, passages) {
-        return Composed::without_quotation(text, Outcome::Answered);
+        return ComposedAnswer::without_quotation(text, Outcome::Answered);
     }
     let mut answer = Draft {
         material,
@@ -174,7 +174,8 @@ impl Draft<'_> {
         true
     }
 
-    /// From which confidence on an answer is given. What a file or a part says that the question names is always told.
+    /// The lowest confidence with which an answer is given. What a file or a part that the question
+    /// names says is always told.
     fn answer_from(&self) -> f64 {
         let is_named = |item: &Evidence| item.tool == ToolName::ReadFile;
         if self.quotes_named_part || self.material.items.iter().any(is_named) {
@@ -204,7 +205,7 @@ impl Draft<'_> {
         }
     }
 
-    fn finish(mut self) -> Composed {
+    fn finish(mut self) -> ComposedAnswer {
         let Material {
             question,
             verdict,
@@ -234,7 +235,7 @@ impl Draft<'_> {
                 },
             }
         };
-        Composed {
+        ComposedAnswer {
             text: self.sections.join("\n\n"),
             outcome: Outcome::Answered,
             confidence: Some(self.confidence),
@@ -242,15 +243,15 @@ impl Draft<'_> {
         }
     }
 
-    /// That nothing answers, and where the nearest is.
-    fn not_found(mut self) -> Composed {
+    /// Writes that nothing answers the question, and where the nearest passage is.
+    fn not_found(mut self) -> ComposedAnswer {
         self.quoted.clear();
         self.sections = vec![match self.material.unknown {
             Some(word) => filled(&self.frames.never_said, format!("“{word}”")),
             None => self.frames.nothing.clone(),
         }];
         self.add_places(&self.frames.nearest);
-        Composed::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
+        ComposedAnswer::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
     }
 
     /// Names the best places that are not quoted below a heading, best first, one a document section.

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 
 /// An embedding for one piece of work, until that is stopped.
-pub(super) struct WhileWanted<'a> {
+pub(super) struct CancellableEmbedder<'a> {
     pub(super) embedder: &'a dyn Embedder,
     pub(super) stop: &'a AtomicBool,
 }
 
-impl WhileWanted<'_> {
+impl CancellableEmbedder<'_> {
     fn unless_stopped<T>(&self, made: Option<T>) -> Result<T, EmbedError> {
         made.filter(|_| !self.stop.load(Ordering::Relaxed))
             .ok_or_else(|| EmbedError("it was stopped".into()))
     }
 }
 
-impl Embedder for WhileWanted<'_> {
+impl Embedder for CancellableEmbedder<'_> {
     fn model_id(&self) -> &str {
         self.embedder.model_id()
     }

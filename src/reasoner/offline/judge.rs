@@ -6,7 +6,6 @@
 
 mod meaning;
 mod model;
-mod pool;
 mod query;
 mod signals;
 mod terms;
@@ -16,10 +15,10 @@ use crate::domain::{Confidence, Question};
 
 pub(super) use model::log_odds;
 use model::{Calibration, Model};
-pub(super) use pool::{Pool, SearchMeasure};
 use query::Query;
 pub use signals::signal_names;
 pub(super) use terms::PassageTerms;
+pub(super) use terms::{Pool, SearchMeasure};
 
 /// What was judged of one question over some passages.
 #[derive(Debug, Clone, PartialEq)]

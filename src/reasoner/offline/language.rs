@@ -33,7 +33,9 @@ pub fn language_of(text: &str) -> Language {
         lists.extend(table.social());
         let is_form = |at: &usize| {
             tokens[*at].language(language) == language
-                && lists.iter().any(|list| list.at(&tokens, *at).is_some())
+                && lists
+                    .iter()
+                    .any(|list| list.longest(&tokens, *at).is_some())
         };
         (0..tokens.len()).filter(is_form).count()
     });

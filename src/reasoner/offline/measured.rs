@@ -12,7 +12,7 @@ use super::read;
 pub struct Signals {
     /// Its lines in the file, from 1.
     pub lines: LineRange,
-    /// In the order of [`super::signal_names`].
+    /// Values in the order of [`super::signal_names`].
     pub row: Vec<f64>,
 }
 
@@ -25,7 +25,7 @@ pub fn measure_signals(
     let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
     let pool = Pool {
         terms: PassageTerms::read_all(&passages),
-        found: items.iter().map(SearchMeasure::of).collect(),
+        found: items.iter().map(SearchMeasure::from_evidence).collect(),
         passages: &passages,
     };
     let judged = judge(&read(question, &[]), &pool, passages.len(), embedder)?;

@@ -29,7 +29,7 @@ pub struct Passage {
     pub start: usize,
     /// The lines of the item, each ended by a newline.
     pub text: String,
-    /// In order; none overlaps another.
+    /// Blocks of the passage in their order; none overlaps another.
     pub blocks: Vec<Block>,
     /// What in the text is not shown.
     pub markup: Markup,

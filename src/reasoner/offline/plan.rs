@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::agent::ports::{PlanJob, Planned};
+use crate::agent::ports::{PlanJob, PlannedCalls};
 use crate::domain::{
     Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,
 };
@@ -13,7 +13,7 @@ use crate::domain::{
 use super::language::terms;
 use super::question::{Part, state_values};
 
-/// At most this many calls a round.
+/// Most tool calls of one round.
 const MOST_CALLS: usize = 6;
 /// The query that stands for all documents.
 const EVERYTHING: &str = "*";
@@ -24,7 +24,7 @@ const WIDER: [usize; 2] = [20, 40];
 const COVERED_FROM: f64 = 0.75;
 
 /// The calls of this round, most promising first.
-pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
+pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> PlannedCalls {
     let parts = parts.iter().map(|part| &part.question);
     let mut round = Round {
         job,
@@ -45,7 +45,7 @@ pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
         round.calls.extend(call);
     }
     round.calls.truncate(MOST_CALLS);
-    Planned {
+    PlannedCalls {
         calls: round.calls,
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),

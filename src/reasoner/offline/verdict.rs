@@ -31,7 +31,7 @@ impl Verdict {
         let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
         let pool = Pool {
             terms: PassageTerms::read_all(&passages),
-            found: items.iter().map(SearchMeasure::of).collect(),
+            found: items.iter().map(SearchMeasure::from_evidence).collect(),
             passages: &passages,
         };
         let whole = judge(question, &pool, MOST_JUDGED, embedder)?;

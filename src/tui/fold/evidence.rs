@@ -41,15 +41,15 @@ pub struct EvidenceRow {
     pub location: String,
     /// Which tool found it.
     pub tool: ToolName,
-    /// By that tool's own measure; not a grade.
+    /// The score by the tool's own measure; it is no grade.
     pub found_with: Score,
     /// The beginning of the passage, clean.
     pub excerpt: String,
     /// The last verdict, if there was one.
     pub grade: Option<Grade>,
     /// Whether it is in the context.
-    pub standing: Standing,
-    /// By what it was found, as far as that was measured.
+    pub standing: ContextState,
+    /// The ranks and similarities by which it was found, as far as they were measured.
     pub measured: Measured,
     /// The item that holds it now, because its lines are among that one's.
     held_by: Option<EvidenceId>,
@@ -60,20 +60,20 @@ pub struct EvidenceRow {
 /// A verdict on one item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grade {
-    /// The number.
+    /// The grade, 0–1.
     pub score: Score,
-    /// Who says so.
+    /// The grader or the rule that gave it.
     pub by: GradedBy,
 }
 
 /// Whether an item is in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It is.
+pub enum ContextState {
+    /// It is in the context.
     Kept,
     /// It was graded too low.
     Dropped,
-    /// It was, and came back because nothing better was left.
+    /// It was graded too low, and came back because nothing better was left.
     Low,
     /// It is part of another item, which counts for both.
     Within,
@@ -96,7 +96,7 @@ impl EvidenceFold {
             }
             EventBody::EvidenceRemoved { id, .. } => {
                 if let Some(row) = self.row_mut(id) {
-                    row.standing = Standing::Dropped;
+                    row.standing = ContextState::Dropped;
                 }
             }
             EventBody::EvidenceNumbered { items } => self.numbered = Some(items.clone()),
@@ -116,7 +116,7 @@ impl EvidenceFold {
         } else {
             cited.map(|item| (item.id.clone(), item.n)).collect()
         };
-        let listed = |at: &usize| self.rows[*at].standing != Standing::Within;
+        let listed = |at: &usize| self.rows[*at].standing != ContextState::Within;
         let mut order: Vec<usize> = (0..self.rows.len()).filter(listed).collect();
         order.sort_by_cached_key(|at| {
             let row = &self.rows[*at];
@@ -162,7 +162,7 @@ impl EvidenceFold {
     }
 
     /// How many are in the context.
-    pub fn kept(&self) -> usize {
+    pub fn kept_count(&self) -> usize {
         self.rows.iter().filter(|row| row.is_in_context()).count()
     }
 
@@ -172,7 +172,7 @@ impl EvidenceFold {
     }
 
     /// How many of them the answer refers to, once it is there.
-    pub fn cited(&self) -> Option<usize> {
+    pub fn cited_count(&self) -> Option<usize> {
         self.cited.as_ref().map(Vec::len)
     }
 
@@ -229,9 +229,9 @@ impl EvidenceFold {
             excerpt: one_line(&item.excerpt, 2 * EvidenceItem::EXCERPT_CHARS),
             grade: None,
             standing: if item.low {
-                Standing::Low
+                ContextState::Low
             } else {
-                Standing::Kept
+                ContextState::Kept
             },
             measured: item.measured,
             held_by: None,
@@ -258,7 +258,7 @@ impl EvidenceFold {
                 && row.is_in_context()
                 && is_same_passage((&row.file, row.lines), (&item.source, item.lines))
             {
-                row.standing = Standing::Within;
+                row.standing = ContextState::Within;
                 row.held_by = Some(item.id.clone());
             }
         }
@@ -277,7 +277,7 @@ impl EvidenceRow {
     }
 
     fn is_in_context(&self) -> bool {
-        matches!(self.standing, Standing::Kept | Standing::Low)
+        matches!(self.standing, ContextState::Kept | ContextState::Low)
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
         };
         let mut fold = fold(&[added, removed]);
         assert_eq!(ids_and_numbers(&fold), [("e2", None), ("e1", None)]);
-        assert_eq!((fold.kept(), fold.len() - fold.kept()), (1, 1));
+        assert_eq!((fold.kept_count(), fold.len() - fold.kept_count()), (1, 1));
         fold.apply(&numbered(&["e2"]));
         assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
         assert_eq!(fold.sent(), Some(1));
@@ -343,13 +343,21 @@ mod tests {
         let first = added(vec![at("e1", 1, 4), at("e2", 9, 12), at("e3", 20, 30)]);
         let mut fold = fold(&[first, added(vec![at("e1", 1, 10)])]);
         assert_eq!(
-            (fold.kept(), fold.len(), fold.len() - fold.kept()),
+            (
+                fold.kept_count(),
+                fold.len(),
+                fold.len() - fold.kept_count()
+            ),
             (2, 2, 0)
         );
         fold.apply(&added(vec![at("e3", 1, 30)]));
         fold.apply(&numbered(&["e3"]));
         assert_eq!(
-            (fold.kept(), fold.sent(), fold.len() - fold.kept()),
+            (
+                fold.kept_count(),
+                fold.sent(),
+                fold.len() - fold.kept_count()
+            ),
             (1, Some(1), 0)
         );
         assert_eq!(ids_and_numbers(&fold), [("e3", Some(1))]);
@@ -377,7 +385,7 @@ mod tests {
             }],
         });
         assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
-        assert_eq!((fold.sent(), fold.cited()), (None, Some(1)));
+        assert_eq!((fold.sent(), fold.cited_count()), (None, Some(1)));
     }
 
     fn in_file(file: &str, item: EvidenceItem) -> EvidenceItem {
@@ -417,7 +425,7 @@ mod tests {
         };
         let fold = fold(&[added(false), graded, removed, added(true)]);
         let row = fold.rows().next().unwrap();
-        assert_eq!(row.standing, Standing::Low);
+        assert_eq!(row.standing, ContextState::Low);
         assert_eq!(
             row.grade.map(|grade| grade.score),
             Some(Score::clamped(0.2))
@@ -470,7 +478,7 @@ mod tests {
                         fold.apply(&EventBody::EvidenceRemoved { id, score: Score::ZERO });
                     }
                 }
-                prop_assert_eq!(fold.kept(), context.len());
+                prop_assert_eq!(fold.kept_count(), context.len());
                 prop_assert!(fold.rows().all(|row| fold.number(row).is_none()));
             }
             let ids: Vec<_> = context.iter().map(|item| item.id.0.as_str()).collect();
@@ -493,7 +501,7 @@ mod tests {
             });
             let citations: Vec<_> = citations.collect();
             fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None });
-            prop_assert_eq!(fold.cited(), Some(citations.len()));
+            prop_assert_eq!(fold.cited_count(), Some(citations.len()));
             for row in fold.rows() {
                 let number = before.iter().find(|(id, _)| *id == row.id).and_then(|(_, n)| *n);
                 prop_assert_eq!(fold.number(row), number, "a number changed");

@@ -9,7 +9,7 @@ use super::step::RunResult;
 /// A question and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// Which run.
+    /// Id of the run.
     pub id: RunId,
     /// The run whose question it asks once more.
     pub retry_of: Option<RunId>,
@@ -126,7 +126,7 @@ impl Exchange {
     }
 
     /// Room for text that will not come any more.
-    pub(in crate::tui) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.answer.shrink_to_fit();
         self.citations.shrink_to_fit();
         self.within.shrink_to_fit();

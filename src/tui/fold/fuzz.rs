@@ -20,7 +20,7 @@ pub fn events(input: &[u8]) {
             None => run = RunView::begin(&event),
         }
         let Some(run) = &run else { continue };
-        if let Some(row) = AuditRow::of(&event, run) {
+        if let Some(row) = AuditRow::from_event(&event, run) {
             assert!(!row.summary.contains(['\n', '\u{1b}']));
             let _ = row.json();
         }
@@ -30,7 +30,7 @@ pub fn events(input: &[u8]) {
             run.calls(),
             run.elapsed(event.ts),
         );
-        assert!(run.evidence.kept() <= run.evidence.len());
+        assert!(run.evidence.kept_count() <= run.evidence.len());
     }
 }
 

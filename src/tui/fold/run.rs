@@ -38,7 +38,7 @@ pub struct RunView {
     pub waited: Option<PendingCall>,
     /// The last verdict.
     pub grading: Option<Grading>,
-    /// Items.
+    /// Items of evidence.
     pub evidence: EvidenceFold,
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
@@ -75,7 +75,7 @@ impl RunView {
     pub fn apply(&mut self, event: &Event) {
         self.exchange.apply(&event.body, &mut self.stream);
         self.evidence.apply(&event.body);
-        self.waited = PendingCall::after(event);
+        self.waited = PendingCall::from_event(event);
         match &event.body {
             EventBody::NodeEntered { node, iteration } => self.enter(*node, *iteration, event.ts),
             EventBody::NodeFinished {
@@ -126,14 +126,14 @@ impl RunView {
                 action,
                 by,
             } => {
-                self.grading = Some(Grading::of(scores, *average, *action, *by));
+                self.grading = Some(Grading::new(scores, *average, *action, *by));
                 let graded = self.grading;
                 if let Some(visit) = self.last_visit(NodeName::GradeEvidence) {
                     visit.graded = graded;
                 }
             }
             EventBody::RunFinished { .. } => {
-                if let Some(finish) = RunResult::of(&event.body) {
+                if let Some(finish) = RunResult::from_body(&event.body) {
                     self.end(event.ts, finish);
                 }
             }
@@ -227,7 +227,7 @@ impl RunView {
     }
 
     /// How often the run went along this edge, and why the last time.
-    pub fn taken(&self, from: NodeName, to: NodeName) -> Vec<&TakenEdge> {
+    pub fn edges_taken(&self, from: NodeName, to: NodeName) -> Vec<&TakenEdge> {
         self.edges
             .iter()
             .filter(|edge| edge.from == from && edge.to == to)

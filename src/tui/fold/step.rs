@@ -11,11 +11,11 @@ use crate::tui::ink::{measure, measure_beside};
 /// How far a node has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeState {
-    /// Not reached.
+    /// The node was not reached.
     Waiting,
-    /// At work.
+    /// The step is running.
     Running,
-    /// Done.
+    /// The node is done.
     Done,
     /// This route does not need it, and why.
     Skipped(&'static str),
@@ -45,7 +45,7 @@ pub struct NodeView {
 /// One visit of a node, in the path as it ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Visit {
-    /// Which node.
+    /// The node.
     pub node: NodeName,
     /// Gradings made before.
     pub iteration: u32,
@@ -62,15 +62,15 @@ pub struct Visit {
 /// An edge that the run went along.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenEdge {
-    /// The node left.
+    /// The node that was left.
     pub from: NodeName,
-    /// The node entered.
+    /// The node that was entered.
     pub to: NodeName,
     /// The reason; `None` for an edge that is always taken.
     pub reason: Option<RouteReason>,
     /// The reason with its arithmetic.
     pub why: String,
-    /// How often.
+    /// How many times the run took it.
     pub count: u32,
 }
 
@@ -90,11 +90,11 @@ pub struct ToolUse {
 /// What a call of a model waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PendingCall {
-    /// For what.
+    /// What is waited for.
     pub wait: Wait,
-    /// When that was reported.
+    /// Time of the report.
     pub reported_at: Timestamp,
-    /// Where; `None` before the run begins.
+    /// The node that waits; `None` before the run begins.
     pub node: Option<NodeName>,
 }
 
@@ -107,9 +107,9 @@ pub struct Grading {
     pub items: usize,
     /// How many of them were too weak to stay.
     pub dropped: usize,
-    /// What followed.
+    /// The decision that followed.
     pub action: GraderAction,
-    /// Who said so.
+    /// The grader or the rule that decided.
     pub by: GradedBy,
 }
 
@@ -134,7 +134,7 @@ pub struct RunResult {
 
 impl PendingCall {
     /// What is waited for after this event; nothing, where it tells of something else.
-    pub fn after(event: &Event) -> Option<Self> {
+    pub fn from_event(event: &Event) -> Option<Self> {
         match event.body {
             EventBody::Waiting { node, wait } if wait != Wait::Over => Some(Self {
                 wait,
@@ -154,7 +154,7 @@ impl PendingCall {
 
 impl Grading {
     /// What an `evidence_graded` says. Its average of nothing is a 0 that was not measured.
-    pub fn of(scores: &[ItemScore], average: f64, action: GraderAction, by: GradedBy) -> Self {
+    pub fn new(scores: &[ItemScore], average: f64, action: GraderAction, by: GradedBy) -> Self {
         let remaining = scores.iter().filter(|item| item.score.value() >= KEEP_FROM);
         Self {
             average: (remaining.clone().count() > 0).then_some(average),
@@ -173,8 +173,8 @@ impl Grading {
 
 impl RunResult {
     /// What a `run_finished` says.
-    pub fn of(body: &EventBody) -> Option<Self> {
-        let end = RunEnd::of(body)?;
+    pub fn from_body(body: &EventBody) -> Option<Self> {
+        let end = RunEnd::from_body(body)?;
         Some(Self {
             outcome: end.outcome,
             calls: end.calls,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::domain::{KEEP_FROM, ToolName};
 use crate::protocol::{EventBody, Timestamp};
 use crate::text::duration;
-use crate::tui::ink::{counted, measure};
+use crate::tui::ink::{grouped_count, measure};
 
 use super::trail::{AuditRow, Level};
 
@@ -71,7 +71,7 @@ pub struct AuditTrail {
 }
 
 impl AuditTrail {
-    /// One more.
+    /// Appends a row.
     pub fn push(&mut self, row: AuditRow) {
         let last = self.rows.last();
         if !last.is_some_and(|last| is_of_one_kind(last, &row)) {
@@ -147,7 +147,7 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
         })
         .sum();
     if items > 0 {
-        words.push(counted(items as u64, "item", "items"));
+        words.push(grouped_count(items as u64, "item", "items"));
     }
     if let Some((least, most)) = range(times) {
         words.push(span(&duration(least), &duration(most)));
@@ -209,7 +209,7 @@ mod tests {
         let mut run = RunView::begin(&events[0]).unwrap();
         let (mut trail, mut unfolded, mut folded) = (AuditTrail::default(), BTreeSet::new(), 0);
         for event in &events {
-            let Some(row) = AuditRow::of(event, &run) else {
+            let Some(row) = AuditRow::from_event(event, &run) else {
                 run.apply(event);
                 continue;
             };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars, spoken_reasons};
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, Timestamp};
 use crate::text::{duration, one_line, sanitize};
-use crate::tui::ink::{counted, grouped, measure};
+use crate::tui::ink::{grouped, grouped_count, measure};
 
 use super::RunView;
 use super::step::Grading;
@@ -14,7 +14,7 @@ use super::step::Grading;
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// As expected.
+    /// The event is as expected.
     Plain,
     /// A decision that saved or cost something.
     Decision,
@@ -27,7 +27,7 @@ pub enum Level {
 /// An event as the audit pane lists it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditRow {
-    /// When.
+    /// Time of the event.
     pub ts: Timestamp,
     /// The `event` field.
     pub name: &'static str,
@@ -42,7 +42,7 @@ pub struct AuditRow {
 
 impl AuditRow {
     /// The line for an event, by the run before it; what passes has none, as in the audit log.
-    pub fn of(event: &Arc<Event>, run: &RunView) -> Option<Self> {
+    pub fn from_event(event: &Arc<Event>, run: &RunView) -> Option<Self> {
         if event.body.is_passing() {
             return None;
         }
@@ -178,7 +178,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
                 let _ = write!(text, " · {} + {} tok", grouped(*sent), grouped(*got));
             }
             if *retries > 0 {
-                let retries = counted(u64::from(*retries), "retry", "retries");
+                let retries = grouped_count(u64::from(*retries), "retry", "retries");
                 let _ = write!(text, " · {retries}");
             }
             // Where neither is kept (any more), that is not known.
@@ -216,7 +216,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             None => format!(
                 "{} · {} · {}",
                 call.tool(),
-                counted(*items as u64, "item", "items"),
+                grouped_count(*items as u64, "item", "items"),
                 duration(*ms)
             ),
         },
@@ -244,8 +244,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             action,
             by,
         } => {
-            let grading = Grading::of(scores, *average, *action, *by);
-            let items = counted(scores.len() as u64, "item", "items");
+            let grading = Grading::new(scores, *average, *action, *by);
+            let items = grouped_count(scores.len() as u64, "item", "items");
             let action = action.as_str();
             // What a rule decided, or what was never measured, is no average.
             match by {
@@ -283,8 +283,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         } => {
             let mut text = format!(
                 "{} · {}",
-                counted(text.chars().count() as u64, "character", "characters"),
-                counted(citations.len() as u64, "citation", "citations")
+                grouped_count(text.chars().count() as u64, "character", "characters"),
+                grouped_count(citations.len() as u64, "citation", "citations")
             );
             if let Some(confidence) = confidence {
                 let _ = write!(text, " · {confidence}");
@@ -293,13 +293,13 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         }
         EventBody::Warning { code, message } => format!("{code}: {message}"),
         EventBody::RunFinished { .. } => {
-            RunEnd::of(body).map_or_else(String::new, |end| ended(end, mode))
+            RunEnd::from_body(body).map_or_else(String::new, |end| run_end_text(end, mode))
         }
     }
 }
 
 /// Outcome, calls or steps, time and cost.
-fn ended(end: RunEnd<'_>, mode: Mode) -> String {
+fn run_end_text(end: RunEnd<'_>, mode: Mode) -> String {
     let mut text = format!(
         "{} · {} · saved {} · {}",
         end.outcome.as_str(),

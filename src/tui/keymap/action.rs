@@ -18,17 +18,17 @@ pub enum Action {
     HistoryPrevious,
     /// The question asked after.
     HistoryNext,
-    /// One row up.
+    /// Moves one row up.
     Up,
-    /// One row down.
+    /// Moves one row down.
     Down,
-    /// One page up.
+    /// Moves one page up.
     PageUp,
-    /// One page down.
+    /// Moves one page down.
     PageDown,
-    /// To the first row.
+    /// Selects the first row.
     First,
-    /// To the last row.
+    /// Selects the last row.
     Last,
     /// Show more of what is selected.
     Open,
@@ -38,17 +38,17 @@ pub enum Action {
     Unroll,
     /// Narrow the audit list.
     Filter,
-    /// In the window of an event: to the next event.
+    /// Shows the next event in the window of an event.
     NextEvent,
-    /// In the window of an event: to the event before.
+    /// Shows the previous event in the window of an event.
     PreviousEvent,
-    /// To the next warning.
+    /// Selects the next warning.
     NextWarning,
-    /// To the warning before.
+    /// Selects the previous warning.
     PreviousWarning,
-    /// One pane alone.
+    /// Shows one pane alone.
     Zoom,
-    /// All keys.
+    /// Shows all keys.
     Help,
     /// The keys go to the next pane.
     NextPane,
@@ -68,9 +68,9 @@ pub enum Action {
     NextRun,
     /// Choose a route and ask again.
     Retry,
-    /// Recorded conversations.
+    /// Lists recorded conversations.
     Sessions,
-    /// Earlier questions.
+    /// Lists earlier questions.
     Recall,
     /// Give it another name.
     Rename,
@@ -94,25 +94,25 @@ pub enum Action {
     ShowIndex,
     /// What the knowledge base is made of.
     ShowSources,
-    /// Which engine answers.
+    /// Shows which engine answers.
     ShowEngine,
     /// Which model does which job, to choose from.
     ChooseModel,
-    /// In the list of models: for the next job.
+    /// Goes to the next job in the list of models.
     NextJob,
-    /// For the job before.
+    /// Goes to the previous job in the list of models.
     PreviousJob,
     /// Forget the conversation.
     Forget,
     /// Leave at once.
     Leave,
-    /// To the next item of evidence.
+    /// Selects the next item of evidence.
     NextEvidence,
-    /// To the item of evidence before.
+    /// Selects the previous item of evidence.
     PreviousEvidence,
-    /// To the next citation of the answer.
+    /// Selects the next citation of the answer.
     NextCitation,
-    /// To the citation before.
+    /// Selects the previous citation of the answer.
     PreviousCitation,
     /// Copy what is shown.
     Copy,
@@ -134,17 +134,17 @@ pub enum Action {
     Replay,
     /// Let the replay go on by itself, or stop it.
     Play,
-    /// To the state after the next event.
+    /// Replays one event forward.
     StepForward,
-    /// To the state before the last event.
+    /// Replays one event back.
     StepBack,
-    /// To where the next node is entered.
+    /// Goes to where the next node is entered.
     NextNode,
-    /// To where this node was entered, or the node before.
+    /// Goes to where this node was entered, or the node before.
     PreviousNode,
-    /// To the first event.
+    /// Goes to the first event.
     ToStart,
-    /// To the last event.
+    /// Goes to the last event.
     ToEnd,
     /// Play faster.
     Faster,
@@ -171,9 +171,9 @@ pub enum Action {
 pub struct Binding {
     /// The keys, the one to show first.
     pub keys: Vec<Key>,
-    /// What they do.
+    /// The action that the keys cause.
     pub action: Action,
-    /// Where.
+    /// The context in which the keys hold.
     pub place: KeyContext,
     /// The word in the last line of the screen.
     pub hint: Option<String>,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::tui::mistake::of_toml;
+use crate::tui::error::toml_error;
 
 use super::action::{Action, Binding};
 use super::{Key, KeyContext};
@@ -11,9 +11,9 @@ use super::{Key, KeyContext};
 pub struct KeymapEntry {
     /// The keys; a user's may be none, which takes them away.
     pub keys: Vec<Key>,
-    /// What they do.
+    /// The action that the keys cause.
     pub action: Action,
-    /// Where.
+    /// The context in which the keys hold.
     pub place: KeyContext,
     /// The word in the last line of the screen.
     pub hint: Option<String>,
@@ -40,7 +40,7 @@ struct KeyTable {
 
 /// Reads a table; the error is one line.
 pub fn read(source: &str) -> Result<Vec<KeymapEntry>, String> {
-    let file: KeymapFile = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let file: KeymapFile = toml::from_str(source).map_err(|error| toml_error(source, &error))?;
     let entry = |written: KeyTable| {
         let keys = written.on.iter();
         let keys = keys.map(|name| Key::parse(name).ok_or_else(|| format!("'{name}' is no key")));
@@ -56,8 +56,8 @@ pub fn read(source: &str) -> Result<Vec<KeymapEntry>, String> {
 }
 
 impl KeymapEntry {
-    /// As ours must be: with its line in help.
-    pub fn whole(self) -> Result<Binding, String> {
+    /// Converts an entry of the built-in keymap, which must have its line in help.
+    pub fn into_binding(self) -> Result<Binding, String> {
         let Some(help) = self.help else {
             return Err(format!("{:?} has no help", self.action));
         };

@@ -14,10 +14,11 @@ pub const GUTTER: usize = 7;
 const MOST_LINES: usize = 200;
 
 /// The question, or only which way it goes where it is asked once more, and what it was kept within.
-pub fn asked(
+pub fn question_rows(
     query: &str,
     within: &[String],
-    (route, retry): (Option<Complexity>, Option<Retry>),
+    route: Option<Complexity>,
+    retry: Option<Retry>,
     width: usize,
 ) -> Vec<Row> {
     let mut rows = match retry {
@@ -25,8 +26,8 @@ pub fn asked(
         None => question(query, width),
     };
     if !within.is_empty() {
-        let indent = Row::of(Ink::Text, " ".repeat(GUTTER));
-        let line = Row::of(Ink::Dim, "within ").with(Ink::Text, within.join(", "));
+        let indent = Row::new(Ink::Text, " ".repeat(GUTTER));
+        let line = Row::new(Ink::Dim, "within ").add(Ink::Text, within.join(", "));
         rows.extend(wrap(&line, &indent, &indent, width.saturating_sub(1)));
     }
     rows.push(Row::default());
@@ -35,14 +36,14 @@ pub fn asked(
 
 fn question(query: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    let rest = Row::of(Ink::Text, " ".repeat(GUTTER));
+    let rest = Row::new(Ink::Text, " ".repeat(GUTTER));
     for (at, line) in query.lines().take(MOST_LINES).enumerate() {
         let first = if at == 0 {
-            Row::of(Ink::You, " you   ")
+            Row::new(Ink::You, " you   ")
         } else {
             rest.clone()
         };
-        let line = Row::of(Ink::Text, line.replace('\t', "    ")).bold();
+        let line = Row::new(Ink::Text, line.replace('\t', "    ")).bold();
         rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
     }
     rows
@@ -50,16 +51,16 @@ fn question(query: &str, width: usize) -> Vec<Row> {
 
 /// `again by simple`, and of which question where that stands further up.
 fn once_more(query: &str, route: Option<Complexity>, retry: Retry, width: usize) -> Row {
-    let row = Row::of(Ink::You, " again ").with(Ink::Dim, "by ");
+    let row = Row::new(Ink::You, " again ").add(Ink::Dim, "by ");
     let row = match route {
-        Some(route) => row.with(route_ink(route), route.as_str()),
-        None => row.with(Ink::Text, "auto"),
+        Some(route) => row.add(route_ink(route), route.as_str()),
+        None => row.add(Ink::Text, "auto"),
     };
     if retry == Retry::Below {
         return row.fit(width);
     }
     let line = crate::text::one_line(query, 200);
     let room = width.saturating_sub(row.width() + 4);
-    row.with(Ink::Dim, format!(" · {}", cut(&line, room)))
+    row.add(Ink::Dim, format!(" · {}", cut(&line, room)))
         .fit(width)
 }

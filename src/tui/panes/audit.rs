@@ -49,18 +49,18 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     let width = usize::from(size.width);
     let mut rows = Vec::new();
     if is_filtered(model) {
-        let mut filter = Row::of(Ink::Key, " / ").with(Ink::Text, model.audit.filter.clone());
+        let mut filter = Row::new(Ink::Key, " / ").add(Ink::Text, model.audit.filter.clone());
         if model.audit.typing {
             filter.push(Ink::Focus, "▏");
         }
-        let found = Row::of(Ink::Dim, format!("{} found ", model.audit_rows().len()));
+        let found = Row::new(Ink::Dim, format!("{} found ", model.audit_rows().len()));
         rows.push(filter.and_right(found, width));
     }
     if has_head(model) {
         rows.push(head().fit(width));
     }
     if !is_filtered(model) && !model.has_audit_rows() {
-        rows.push(Row::of(Ink::Dim, " every event of a run, as it happens").fit(width));
+        rows.push(Row::new(Ink::Dim, " every event of a run, as it happens").fit(width));
     }
     let seen = usize::from(size.height).saturating_sub(rows.len());
     let top = model.audit.list.top;
@@ -96,18 +96,18 @@ pub fn since(started: Timestamp, moment: Timestamp) -> String {
     format!("+{}.{:03}", ms / 1000, ms % 1000)
 }
 
-/// From this width on a zoomed pane is a table.
+/// The least width at which a zoomed pane is a table.
 const WIDE: u16 = 90;
 /// The longest name of an event.
 const NAME: usize = 17;
 
 fn head() -> Row {
     let gap = format!("{:>8} ", "gap");
-    Row::of(
+    Row::new(
         Ink::Dim,
         format!("   # {} {:>8} {gap}", pad("time", 12), "start"),
     )
-    .with(
+    .add(
         Ink::Dim,
         format!("  {} {}", pad("node", NAME), pad("event", NAME)),
     )
@@ -156,7 +156,7 @@ impl RowLayout<'_> {
         row.push(plain, format!(" {summary}"));
         let bars = self.bars.filter(|_| line.rows().len() == 1);
         match bars.and_then(|width| bar(self.model, first, width)) {
-            Some(bar) => row.and_right(bar.with(Ink::Text, " "), self.width),
+            Some(bar) => row.and_right(bar.add(Ink::Text, " "), self.width),
             None => row.fit(self.width),
         }
     }

@@ -56,7 +56,7 @@ pub fn settle(model: &mut Model, size: Size) {
         view.beginning().min(bottom)
     };
     let mut at = model.chat.anchor.unwrap_or(followed);
-    at = view.moved(at, moving);
+    at = view.move_by(at, moving);
     if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {
         at = view.revealing(turn, n, at.min(bottom), height);
     } else if let Some(turn) = chosen.filter(|_| model.chat.reveal) {
@@ -187,7 +187,7 @@ impl Window<'_> {
         (self.turns.len().saturating_sub(1), 0)
     }
 
-    fn moved(&mut self, from: (usize, usize), by: isize) -> (usize, usize) {
+    fn move_by(&mut self, from: (usize, usize), by: isize) -> (usize, usize) {
         let (mut turn, row) = from;
         let mut row = row.cast_signed() + by;
         while row < 0 && turn > 0 {
@@ -223,11 +223,11 @@ impl Window<'_> {
         at: (usize, usize),
         height: usize,
     ) -> (usize, usize) {
-        let end = self.moved(at, height.cast_signed());
+        let end = self.move_by(at, height.cast_signed());
         if (at..end).contains(&place) {
             return at;
         }
-        self.moved(place, -(height / 3).cast_signed())
+        self.move_by(place, -(height / 3).cast_signed())
     }
 
     /// The rows that are seen, and the turn of each.
@@ -258,7 +258,7 @@ mod tests {
             .collect();
         let mut model = Model::new(Setup::default()).unwrap();
         for _ in 0..20 {
-            model.turns.push(TurnView::after(&events).unwrap());
+            model.turns.push(TurnView::from_events(&events).unwrap());
         }
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.

@@ -70,9 +70,9 @@ mod tests {
 
     #[test]
     fn marks_are_found_and_chosen_one_by_one() {
-        let row = Row::of(Ink::Text, "比较 [2] ")
-            .with(Ink::Citation, "[1][12]")
-            .with(Ink::Text, " end");
+        let row = Row::new(Ink::Text, "比较 [2] ")
+            .add(Ink::Citation, "[1][12]")
+            .add(Ink::Text, " end");
         assert!(marks(&row, 12) && marks(&row, 1) && !marks(&row, 2));
         for (column, n) in [
             (4, None),

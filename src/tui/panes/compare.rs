@@ -2,12 +2,11 @@
 //! and the evidence that only one found.
 
 mod answers;
-mod columns;
 
 use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
-use crate::tui::fold::{EvidenceRow, RunView, Standing};
+use crate::tui::fold::{ContextState, EvidenceRow, RunView};
 use crate::tui::ink::{Ink, Row, grouped, measure, pad};
 use crate::tui::model::Model;
 use crate::tui::overlay::Comparison;
@@ -15,7 +14,7 @@ use crate::tui::overlay::Comparison;
 use super::graph;
 use super::score::band;
 use super::wording::{outcome_word, route_ink};
-use columns::{BETWEEN, beside};
+use answers::{BETWEEN, side_by_side};
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
@@ -29,7 +28,7 @@ const LABEL: usize = 11;
 pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
     let run = |id: &RunId| model.turns.opened(id).map(|open| &open.run);
     let (Some(left), Some(right)) = (run(&shown.left), run(&shown.right)) else {
-        return vec![Row::of(Ink::Dim, "One of the two runs is gone.")];
+        return vec![Row::new(Ink::Dim, "One of the two runs is gone.")];
     };
     let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;
     let half = if is_wide { (width - 3) / 2 } else { width };
@@ -38,7 +37,7 @@ pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
     rows.push(Row::default());
     rows.extend(answers::rows(left, right, width, half, is_wide));
     rows.push(Row::default());
-    let columns = |left: Vec<Row>, right: Vec<Row>| beside(left, right, half, is_wide);
+    let columns = |left: Vec<Row>, right: Vec<Row>| side_by_side(left, right, half, is_wide);
     rows.extend(columns(
         column(left, model, half),
         column(right, model, half),
@@ -53,7 +52,7 @@ pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
 fn questions(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let line = |label: &str, run: &RunView| {
         let query = crate::text::one_line(&run.query, 400);
-        Row::of(Ink::Dim, label).with(Ink::You, query).fit(width)
+        Row::new(Ink::Dim, label).add(Ink::You, query).fit(width)
     };
     if left.query.trim() == right.query.trim() {
         vec![line("", left)]
@@ -67,7 +66,7 @@ fn verdict(left: &RunView, right: &RunView, model: &Model) -> Row {
     if left.finish.is_none() || right.finish.is_none() {
         let both = left.finish.is_none() && right.finish.is_none();
         let words = if both { "both at work" } else { "one is done" };
-        return Row::of(Ink::Running, words);
+        return Row::new(Ink::Running, words);
     }
     let (a, b) = (left.elapsed(model.now), right.elapsed(model.now));
     let mut row = Row::default();
@@ -112,7 +111,7 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         Some(complexity) => (route_ink(complexity), complexity.as_str()),
         None => (Ink::Dim, "deciding"),
     };
-    let mut title = Row::of(ink, name).bold();
+    let mut title = Row::new(ink, name).bold();
     if run.forced.is_some() {
         title.push(Ink::Dim, " (chosen)");
     }
@@ -126,10 +125,10 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
     let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: String| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
-        Row::of(Ink::Dim, pad(label, LABEL))
-            .with(Ink::Text, pad(&of(left), column))
-            .with(Ink::Text, pad(&of(right), column))
-            .with(Ink::Dim, difference)
+        Row::new(Ink::Dim, pad(label, LABEL))
+            .add(Ink::Text, pad(&of(left), column))
+            .add(Ink::Text, pad(&of(right), column))
+            .add(Ink::Dim, difference)
             .fit(2 * half)
     };
     let count = |a: u64, b: u64| match (a, b) {
@@ -178,10 +177,13 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
         figure(
             "evidence",
             &|run| {
-                let cited = run.evidence.cited().unwrap_or(0);
-                format!("{} kept, {cited} cited", run.evidence.kept())
+                let cited = run.evidence.cited_count().unwrap_or(0);
+                format!("{} kept, {cited} cited", run.evidence.kept_count())
             },
-            count(left.evidence.kept() as u64, right.evidence.kept() as u64),
+            count(
+                left.evidence.kept_count() as u64,
+                right.evidence.kept_count() as u64,
+            ),
         ),
     ];
     if left.confidence.is_some() || right.confidence.is_some() {
@@ -217,14 +219,14 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
             .rows()
             .filter(|item| !holds(other, item))
             .collect();
-        let mut rows = vec![Row::of(Ink::Heading, format!("{words}: {}", items.len()))];
-        rows.extend(items.into_iter().map(|item| found(run, item)));
+        let mut rows = vec![Row::new(Ink::Heading, format!("{words}: {}", items.len()))];
+        rows.extend(items.into_iter().map(|item| evidence_row(run, item)));
         rows
     };
     let both = left.evidence.rows().filter(|item| holds(right, item));
     let line = format!("Evidence: {} found by both", both.count());
-    let mut rows = vec![Row::of(Ink::Heading, line)];
-    rows.extend(beside(
+    let mut rows = vec![Row::new(Ink::Heading, line)];
+    rows.extend(side_by_side(
         only(left, right, "only left"),
         only(right, left, "only right"),
         half,
@@ -234,12 +236,12 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
 }
 
 /// Its number, where it stands, and its grade where there is one.
-fn found(run: &RunView, item: &EvidenceRow) -> Row {
+fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
     let number = run
         .evidence
         .number(item)
         .map_or_else(String::new, |n| n.to_string());
-    let mut row = Row::of(Ink::Citation, format!("{number:>3} "));
+    let mut row = Row::new(Ink::Citation, format!("{number:>3} "));
     row.push(Ink::Text, item.place());
     match item.grade {
         Some(grade) => {
@@ -248,7 +250,7 @@ fn found(run: &RunView, item: &EvidenceRow) -> Row {
         }
         None => row.push(Ink::Unmeasured, "  not graded"),
     }
-    if item.standing == Standing::Dropped {
+    if item.standing == ContextState::Dropped {
         return row.struck(Ink::Dropped);
     }
     row

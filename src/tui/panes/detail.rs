@@ -4,7 +4,7 @@ use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
 use crate::protocol::{EventBody, ItemScore, Mode, NumberedItem};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, counted, grouped, measure};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
 use crate::tui::model::{Detail, Model, OpenRun};
 use crate::tui::path_line::PathItem;
 
@@ -24,7 +24,7 @@ pub fn title(item: PathItem, mode: Mode) -> &'static str {
     }
 }
 
-/// All rows.
+/// Lays out all rows of the window.
 pub fn lines(model: &Model, shown: &Detail, width: usize) -> Vec<DetailLine> {
     let mut page = WindowRows::new(&shown.unfolded, width);
     match (shown.item, model.shown_turn()) {
@@ -72,7 +72,7 @@ impl WindowRows<'_> {
             let visit = visits.get(at).copied();
             if rounds.len() > 1 {
                 self.row(Row::default());
-                self.row(Row::of(
+                self.row(Row::new(
                     Ink::Heading,
                     round_title(at, node, visit, run.mode),
                 ));
@@ -84,8 +84,8 @@ impl WindowRows<'_> {
                 self.planned(turn, at);
             }
             if let Some((reason, why)) = visit.and_then(|visit| visit.left.as_ref()) {
-                let row = Row::of(Ink::Dim, "  decided  ");
-                self.row(row.with(reason_ink(Some(*reason)), why.clone()));
+                let row = Row::new(Ink::Dim, "  decided  ");
+                self.row(row.add(reason_ink(Some(*reason)), why.clone()));
             }
         }
         let failed = run.node(node).state == NodeState::Failed;
@@ -106,7 +106,7 @@ impl WindowRows<'_> {
             NodeState::Skipped(why) => format!("skipped: {why}"),
             NodeState::Stopped | NodeState::Failed => broken_off(view.state, view.ms),
         };
-        let mut row = Row::of(ink, format!("{sign} {state}"));
+        let mut row = Row::new(ink, format!("{sign} {state}"));
         if view.state == NodeState::Done {
             row.push(Ink::Dim, format!(" · {}", duration(view.ms)));
         }
@@ -128,8 +128,8 @@ impl WindowRows<'_> {
         let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
         if node == NodeName::Plan {
             for (at, part) in parts.enumerate() {
-                let row = Row::of(Ink::Dim, format!("  part {}   ", at + 1));
-                let row = row.with(Ink::Text, one_line(part, 400));
+                let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
+                let row = row.add(Ink::Text, one_line(part, 400));
                 self.below(&row);
             }
         }
@@ -147,9 +147,9 @@ impl WindowRows<'_> {
 
     fn call(&mut self, before: &str, call: &ToolCall) {
         let args = serde_json::to_value(call).map(|value| value["args"].to_string());
-        let row = Row::of(Ink::Dim, before)
-            .with(Ink::Text, short_tool(call.tool()))
-            .with(
+        let row = Row::new(Ink::Dim, before)
+            .add(Ink::Text, short_tool(call.tool()))
+            .add(
                 Ink::Dim,
                 format!(" {}", sanitize(&args.unwrap_or_default())),
             );
@@ -157,7 +157,7 @@ impl WindowRows<'_> {
     }
 
     /// How a call ended, as a later event tells.
-    fn ended(&mut self, call: &ToolCall, after: &[&AuditRow], goes_on: bool) {
+    fn push_call_end(&mut self, call: &ToolCall, after: &[&AuditRow], goes_on: bool) {
         let end = after.iter().find_map(|row| match row.body() {
             EventBody::ToolFinished {
                 call: ended,
@@ -171,15 +171,15 @@ impl WindowRows<'_> {
         match end {
             Some((_, ms, Some(error))) => {
                 let line = format!("⚠ {} · {}", sanitize(error), duration(ms));
-                self.wrapped(&Row::of(Ink::Warning, line), INDENT, None);
+                self.wrapped(&Row::new(Ink::Warning, line), INDENT, None);
             }
             Some((items, ms, None)) => {
-                let items = counted(items as u64, "item", "items");
+                let items = grouped_count(items as u64, "item", "items");
                 let line = format!("{INDENT}{items} · {}", duration(ms));
-                self.row(Row::of(Ink::Dim, line));
+                self.row(Row::new(Ink::Dim, line));
             }
-            None if goes_on => self.row(Row::of(Ink::Running, format!("{INDENT}at work"))),
-            None => self.row(Row::of(Ink::Dim, format!("{INDENT}not ended"))),
+            None if goes_on => self.row(Row::new(Ink::Running, format!("{INDENT}at work"))),
+            None => self.row(Row::new(Ink::Dim, format!("{INDENT}not ended"))),
         }
     }
 
@@ -189,19 +189,19 @@ impl WindowRows<'_> {
             EventBody::RoutingPlan { plan, because } => {
                 self.plan(plan);
                 for cue in because {
-                    self.row(Row::of(Ink::Dim, "  because  ").join(cue_words(cue)));
+                    self.row(Row::new(Ink::Dim, "  because  ").join(cue_words(cue)));
                 }
             }
             EventBody::ToolCalled { call } => {
                 self.call("  called   ", call);
-                self.ended(call, after, turn.run.finish.is_none());
+                self.push_call_end(call, after, turn.run.finish.is_none());
             }
             EventBody::EvidenceAdded { items } => {
                 for item in items {
                     let place = format!("{}:{}", one_line(&item.source, 200), item.location());
-                    let row = Row::of(Ink::Dim, "  found    ")
-                        .with(Ink::Citation, place)
-                        .with(
+                    let row = Row::new(Ink::Dim, "  found    ")
+                        .add(Ink::Citation, place)
+                        .add(
                             Ink::Dim,
                             format!("  {} match {}", short_tool(item.tool), item.score),
                         );
@@ -209,8 +209,8 @@ impl WindowRows<'_> {
                 }
             }
             EventBody::FastPathHit { rule_name, .. } => {
-                let row = Row::of(Ink::Dim, "  by rule  ");
-                self.row(row.with(Ink::Unmeasured, one_line(rule_name, 80)));
+                let row = Row::new(Ink::Dim, "  by rule  ");
+                self.row(row.add(Ink::Unmeasured, one_line(rule_name, 80)));
             }
             EventBody::EvidenceGraded {
                 scores,
@@ -218,7 +218,7 @@ impl WindowRows<'_> {
                 action,
                 by,
             } => {
-                let row = Row::of(Ink::Dim, "  verdict  ").with(Ink::Text, action.as_str());
+                let row = Row::new(Ink::Dim, "  verdict  ").add(Ink::Text, action.as_str());
                 let call = turn.run.mode.call();
                 let by = match by {
                     GradedBy::Grader => format!(", average {} by the grader", measure(*average)),
@@ -228,7 +228,7 @@ impl WindowRows<'_> {
                     GradedBy::Fallback => ", the reply could not be read: 0.50 each".to_owned(),
                     GradedBy::NoEvidence => format!(", there is no evidence: no {call}"),
                 };
-                self.row(row.with(Ink::Dim, by));
+                self.row(row.add(Ink::Dim, by));
                 if body_is_measured(body) {
                     self.scores(scores, turn);
                 }
@@ -236,9 +236,9 @@ impl WindowRows<'_> {
             EventBody::EvidenceNumbered { items } => {
                 let place = |item: &NumberedItem| evidence.place(&item.id);
                 for item in items {
-                    let row = Row::of(Ink::Dim, "  sent     ");
-                    let row = row.with(Ink::Citation, format!("[{}] ", item.n));
-                    self.row(row.with(Ink::Text, place(item).unwrap_or_default()));
+                    let row = Row::new(Ink::Dim, "  sent     ");
+                    let row = row.add(Ink::Citation, format!("[{}] ", item.n));
+                    self.row(row.add(Ink::Text, place(item).unwrap_or_default()));
                 }
             }
             EventBody::AnswerFinished {
@@ -247,12 +247,12 @@ impl WindowRows<'_> {
                 confidence,
                 ..
             } => {
-                let length = counted(text.chars().count() as u64, "character", "characters");
-                let cited = counted(citations.len() as u64, "citation", "citations");
-                self.row(Row::of(Ink::Dim, format!("  answered {length} · {cited}")));
+                let length = grouped_count(text.chars().count() as u64, "character", "characters");
+                let cited = grouped_count(citations.len() as u64, "citation", "citations");
+                self.row(Row::new(Ink::Dim, format!("  answered {length} · {cited}")));
                 if let Some(confidence) = confidence {
-                    let row = Row::of(Ink::Dim, "  right?   ").join(certainty(confidence.level()));
-                    self.row(row.with(Ink::Dim, format!(" {:.2}", confidence.value())));
+                    let row = Row::new(Ink::Dim, "  right?   ").join(certainty(confidence.level()));
+                    self.row(row.add(Ink::Dim, format!(" {:.2}", confidence.value())));
                 }
             }
             EventBody::Warning { message, .. } => {
@@ -273,17 +273,13 @@ impl WindowRows<'_> {
             ("words", plan.grep_keywords.join(", ")),
         ] {
             if !value.is_empty() {
-                let row = Row::of(Ink::Dim, format!("  {name:<8} "));
-                self.wrapped(
-                    &row.with(Ink::Text, sanitize(&value).into_owned()),
-                    "",
-                    None,
-                );
+                let row = Row::new(Ink::Dim, format!("  {name:<8} "));
+                self.wrapped(&row.add(Ink::Text, sanitize(&value).into_owned()), "", None);
             }
         }
         for (at, part) in plan.sub_questions.iter().enumerate() {
-            let row = Row::of(Ink::Dim, format!("  part {}   ", at + 1));
-            self.below(&row.with(Ink::Text, one_line(part, 400)));
+            let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
+            self.below(&row.add(Ink::Text, one_line(part, 400)));
         }
     }
 
@@ -291,9 +287,9 @@ impl WindowRows<'_> {
         for graded in scores {
             let value = graded.score.value();
             let place = turn.run.evidence.place(&graded.id).unwrap_or_default();
-            let mut row = Row::of(Ink::Dim, INDENT)
-                .with(band(value), format!("{:<6}", measure(value)))
-                .with(Ink::Text, place);
+            let mut row = Row::new(Ink::Dim, INDENT)
+                .add(band(value), format!("{:<6}", measure(value)))
+                .add(Ink::Text, place);
             if value < KEEP_FROM {
                 row.push(Ink::Dropped, format!("  dropped, below {KEEP_FROM:.2}"));
             }

@@ -7,7 +7,7 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
-use crate::tui::fold::{EvidenceRow, Grading, RunView, Standing};
+use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::model::Model;
 use crate::tui::pane::Pane;
@@ -20,11 +20,11 @@ use super::wording::{reason_ink, short_tool};
 /// What stands beside the title: the counts and the verdict, of one round.
 pub fn status(model: &Model) -> Row {
     let Some(run) = model.shown_run().filter(|run| !run.evidence.is_empty()) else {
-        return Row::of(Ink::Dim, "what the answer rests on");
+        return Row::new(Ink::Dim, "what the answer rests on");
     };
     let graded = run.grading.filter(|_| is_graded(run));
     // What was counted comes first: a narrow title is cut at its end.
-    let mut row = Row::of(Ink::Dim, counts(run, graded.as_ref()));
+    let mut row = Row::new(Ink::Dim, counts(run, graded.as_ref()));
     if let Some(grading) = graded {
         verdict(run, &grading, &mut row);
         if grading.dropped > 0 {
@@ -37,7 +37,8 @@ pub fn status(model: &Model) -> Row {
 /// Whether the last verdict speaks of what is in the context now: what was found or has grown since
 /// has no grade.
 fn is_graded(run: &RunView) -> bool {
-    let in_context = |row: &&EvidenceRow| matches!(row.standing, Standing::Kept | Standing::Low);
+    let in_context =
+        |row: &&EvidenceRow| matches!(row.standing, ContextState::Kept | ContextState::Low);
     let mut rows = run.evidence.rows().filter(in_context);
     rows.all(|row| row.grade.is_some())
 }
@@ -45,11 +46,11 @@ fn is_graded(run: &RunView) -> bool {
 /// Whether the context holds only what had been dropped and was brought back.
 fn is_all_low(run: &RunView) -> bool {
     let mut rows = run.evidence.rows();
-    rows.any(|row| row.standing == Standing::Low)
+    rows.any(|row| row.standing == ContextState::Low)
         && !run
             .evidence
             .rows()
-            .any(|row| row.standing == Standing::Kept)
+            .any(|row| row.standing == ContextState::Kept)
 }
 
 /// `round 2: 8 graded · 6 sent · 3 cited`: what the last grading judged, what the prompt holds, and
@@ -68,9 +69,9 @@ fn counts(run: &RunView, graded: Option<&Grading>) -> String {
     match evidence.sent() {
         Some(sent) if is_all_low(run) => words.push(format!("{sent} sent, all low")),
         Some(sent) => words.push(format!("{sent} sent")),
-        None => words.push(format!("{} in context", evidence.kept())),
+        None => words.push(format!("{} in context", evidence.kept_count())),
     }
-    if let Some(cited) = evidence.cited() {
+    if let Some(cited) = evidence.cited_count() {
         words.push(format!("{cited} cited"));
     }
     match (run.complexity(), &run.finish) {
@@ -122,12 +123,12 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
             (Some(finish), _) if finish.broke_off() => " the run ended before anything was found",
             (Some(_), _) => " nothing was found",
         };
-        return vec![Row::of(Ink::Dim, words).fit(width)];
+        return vec![Row::new(Ink::Dim, words).fit(width)];
     }
     let list = &model.evidence.list;
     let seen = list_height(model, size);
     let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
-    let columns = Columns::of(&widths(model, run), width);
+    let columns = Columns::fit(&widths(model, run), width);
     let mut rows: Vec<Row> = Vec::new();
     let mut drawn = list.top.min(items.len());
     while drawn < items.len() && rows.len() < seen {
@@ -141,7 +142,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         && let Some(last) = rows.last_mut()
     {
         let more = format!("    … {} more", below + 1);
-        *last = Row::of(Ink::Dim, more).fit(width);
+        *last = Row::new(Ink::Dim, more).fit(width);
     }
     let room = usize::from(size.height).saturating_sub(rows.len());
     if room > 1
@@ -214,7 +215,7 @@ fn widths(model: &Model, run: &RunView) -> ItemWidths {
     let known = known.filter(|known| known.run == run.id && known.revision == revision);
     let measure = || {
         let items = || run.evidence.rows();
-        let judged = |room| items().map(|item| judged(run, item, room).width()).max();
+        let judged = |room| items().map(|item| score_row(run, item, room).width()).max();
         ItemWidths {
             run: run.id.clone(),
             revision,
@@ -272,7 +273,7 @@ const WHOLE_NAME: usize = 22;
 impl Columns {
     /// The source takes what the others leave; a bar goes before the source becomes too short, and
     /// where a score comes from is never cut.
-    fn of(widths: &ItemWidths, width: usize) -> Self {
+    fn fit(widths: &ItemWidths, width: usize) -> Self {
         let widest = widths.place;
         // A blank before the frame.
         let left =
@@ -293,11 +294,11 @@ impl Columns {
 }
 
 /// The score of an item, where it came from, and how many others it holds.
-pub fn judged(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
+pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
     let row = judgement(item, room);
     match run.evidence.count_held_by(&item.id) {
         0 => row,
-        held => row.with(Ink::Dim, format!(" +{held} within")),
+        held => row.add(Ink::Dim, format!(" +{held} within")),
     }
 }
 
@@ -314,7 +315,7 @@ fn item_rows(
 }
 
 fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
-    let dropped = item.standing == Standing::Dropped;
+    let dropped = item.standing == ContextState::Dropped;
     let (number, ink) = match run.evidence.number(item) {
         _ if dropped => ("  × ".to_owned(), Ink::Dropped),
         Some(number) if run.evidence.is_unused(item) => (format!("{number:>3} "), Ink::Dim),
@@ -325,16 +326,16 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
     let source = pad(&cut_path(&item.place(), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
-        Row::of(ink, number)
-            .join(Row::of(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
+        Row::new(ink, number)
+            .join(Row::new(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
             .pad_to(4 + columns.source)
-            .with(Ink::Dropped, tool)
+            .add(Ink::Dropped, tool)
     } else {
-        Row::of(ink, number)
-            .with(Ink::Text, source)
-            .with(Ink::Dim, tool)
+        Row::new(ink, number)
+            .add(Ink::Text, source)
+            .add(Ink::Dim, tool)
     };
-    head.join(judged(run, item, columns.room))
+    head.join(score_row(run, item, columns.room))
 }
 
 /// Rows of a passage that a zoomed pane shows of each item.
@@ -346,16 +347,16 @@ fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: u
     let selected = at == model.evidence.list.selected;
     let mut rows = Vec::new();
     if model.zoomed {
-        let edge = Row::of(Ink::Border, "    ▏ ");
-        let quote = Row::of(Ink::Quote, item.excerpt.clone());
+        let edge = Row::new(Ink::Border, "    ▏ ");
+        let quote = Row::new(Ink::Quote, item.excerpt.clone());
         let all = wrap(&quote, &edge, &edge, width.saturating_sub(1));
         let seen = if selected { all.len() } else { BEGINNING };
         rows.extend(all.into_iter().take(seen));
     }
     if selected && model.evidence.expanded {
         rows.extend(run.evidence.held_by(&item.id).into_iter().map(|held| {
-            Row::of(Ink::Border, "    └ ")
-                .with(
+            Row::new(Ink::Border, "    └ ")
+                .add(
                     Ink::Dim,
                     format!("{} {} ", held.place(), short_tool(held.tool)),
                 )
@@ -368,8 +369,8 @@ fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: u
 
 /// The selected item's text.
 fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
-    let edge = Row::of(Ink::Border, "   ▏ ");
-    let mut about = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool)));
+    let edge = Row::new(Ink::Border, "   ▏ ");
+    let mut about = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool)));
     if item.grade.is_some() {
         about = about.join(found_by(item, ScoreDetail::Words));
     }
@@ -383,10 +384,10 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     }
     let room = width.saturating_sub(edge.width() + about.width() + 1);
     let place = cut_path(&item.place(), room.max(SHORT_SOURCE));
-    let first = edge.clone().with(Ink::Citation, place).join(about);
+    let first = edge.clone().add(Ink::Citation, place).join(about);
     let mut rows = vec![first.fit(width)];
     rows.extend(wrap(
-        &Row::of(Ink::Quote, item.excerpt.clone()),
+        &Row::new(Ink::Quote, item.excerpt.clone()),
         &edge,
         &edge,
         width.saturating_sub(1),
@@ -411,7 +412,9 @@ mod tests {
         let size = Size::new(70, 16);
         let showing = |count: usize| {
             let mut model = Model::new(Setup::default()).unwrap();
-            model.turns.push(TurnView::after(&events[..count]).unwrap());
+            model
+                .turns
+                .push(TurnView::from_events(&events[..count]).unwrap());
             model
         };
         // One step after the other, and back again as a replay does it.

@@ -16,10 +16,10 @@ pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
         let mark = format!("[{}]", citation.n);
         let place = format!("{}:{}", citation.source, citation.location());
         let place = cut_path(&place, width.saturating_sub(mark.len() + 1));
-        let entry = Row::of(Ink::Citation, mark).with(Ink::Dim, format!(" {place}"));
+        let entry = Row::new(Ink::Citation, mark).add(Ink::Dim, format!(" {place}"));
         match rows.last_mut() {
             Some(last) if last.width() + 3 + entry.width() <= width => {
-                *last = std::mem::take(last).with(Ink::Text, "   ").join(entry);
+                *last = std::mem::take(last).add(Ink::Text, "   ").join(entry);
             }
             _ => rows.push(entry.fit(width)),
         }
@@ -35,11 +35,11 @@ const MOST_WRITTEN_OUT: usize = 4;
 pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |ink, line: String| {
-        let row = Row::of(ink, format!("⚠ {line}"));
+        let row = Row::new(ink, format!("⚠ {line}"));
         rows.extend(wrap(
             &row,
             &Row::default(),
-            &Row::of(Ink::Text, "  "),
+            &Row::new(Ink::Text, "  "),
             width,
         ));
     };

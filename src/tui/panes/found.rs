@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn only_what_matches_is_marked() {
-        let row = Row::of(Ink::Text, "       a wide ").with(Ink::Code, "word here");
+        let row = Row::new(Ink::Text, "       a wide ").add(Ink::Code, "word here");
         let marked = inked(row.clone(), &(9..16), Ink::Match);
         assert_eq!(marked.text(), row.text());
         let of = |ink| {

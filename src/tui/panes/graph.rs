@@ -25,7 +25,7 @@ pub fn current(model: &Model) -> PathItem {
 
 /// The lines for a pane of this size. More than fit only where the nodes alone do not.
 pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
-    let gutter = Gutter::of(width);
+    let gutter = Gutter::for_width(width);
     let all = all_lines(run, model, width.saturating_sub(gutter.width()));
     let fitting = Rank::FROM_ALL.into_iter().find_map(|most| {
         let kept = all.iter().filter(|line| line.rank <= most);
@@ -33,7 +33,7 @@ pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) 
     });
     match fitting {
         None if height < NodeName::ALL.len() => folded(run, model, width, height),
-        Some(lines) => gutter.beside(lines, run, model.frame, width),
+        Some(lines) => gutter.draw_beside(lines, run, model.frame, width),
         None => compact(run, model, width, height),
     }
 }
@@ -111,7 +111,7 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
         if let Some(run) = run {
             let reasons = why_rows(run, name, width.saturating_sub(2));
             lines.extend(reasons.into_iter().map(|(rank, row)| {
-                let row = Row::of(spine.0, format!("{} ", spine.1)).join(row);
+                let row = Row::new(spine.0, format!("{} ", spine.1)).join(row);
                 PathLine::below(name, rank, row)
             }));
         }
@@ -135,7 +135,7 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
 /// The ink and the sign of the line between a node and the one below.
 fn spine(run: Option<&RunView>, name: NodeName, next: Option<NodeName>) -> (Ink, &'static str) {
     let passed = run.is_some_and(|run| {
-        next.is_some_and(|next| !run.taken(name, next).is_empty())
+        next.is_some_and(|next| !run.edges_taken(name, next).is_empty())
             || run.node(name).state == NodeState::Running
     });
     if passed {
@@ -152,7 +152,7 @@ fn edge_line(
     spine: Ink,
 ) -> PathLine {
     let taken = match (run, edge.to) {
-        (Some(run), Some(to)) => run.taken(edge.from, to),
+        (Some(run), Some(to)) => run.edges_taken(edge.from, to),
         _ => Vec::new(),
     };
     let words = words(edge, &taken, run);
@@ -165,33 +165,33 @@ fn edge_line(
             } else {
                 Rank::Needed
             },
-            Row::of(Ink::Done, "▼ ").join(words),
+            Row::new(Ink::Done, "▼ ").join(words),
         ),
         (true, _, false) => {
             let words = if run.is_none() { words } else { Row::default() };
-            (Rank::Connector, Row::of(spine, "┊ ").join(words))
+            (Rank::Connector, Row::new(spine, "┊ ").join(words))
         }
-        (_, true, true) => (Rank::Needed, Row::of(Ink::Weak, "┤ ").join(words)),
+        (_, true, true) => (Rank::Needed, Row::new(Ink::Weak, "┤ ").join(words)),
         (_, true, false) => (
             Rank::Loop,
-            Row::of(Ink::Border, "┤ ")
+            Row::new(Ink::Border, "┤ ")
                 .join(words)
-                .with(Ink::Border, " ┄▷ ")
-                .with(Ink::Waiting, target),
+                .add(Ink::Border, " ┄▷ ")
+                .add(Ink::Waiting, target),
         ),
         (_, false, true) => (
             Rank::Needed,
-            Row::of(Ink::Done, "├─ ")
+            Row::new(Ink::Done, "├─ ")
                 .join(words)
-                .with(Ink::Done, " ─▶ ")
-                .with(Ink::Text, target),
+                .add(Ink::Done, " ─▶ ")
+                .add(Ink::Text, target),
         ),
         (_, false, false) => (
             Rank::ShortCut,
-            Row::of(Ink::Border, "├┄ ")
+            Row::new(Ink::Border, "├┄ ")
                 .join(words)
-                .with(Ink::Border, " ┄▷ ")
-                .with(Ink::Waiting, target),
+                .add(Ink::Border, " ┄▷ ")
+                .add(Ink::Waiting, target),
         ),
     };
     let mut line = PathLine::below(edge.from, rank, row);

@@ -18,12 +18,12 @@ pub struct Gutter {
     lead: usize,
 }
 
-/// From this width on the loops stand apart.
+/// The least width at which the loops stand apart.
 const ROOMY: usize = 56;
 
 impl Gutter {
     /// For a pane of this width.
-    pub fn of(width: usize) -> Self {
+    pub fn for_width(width: usize) -> Self {
         let mut lanes: Vec<&'static Edge> = EDGES.iter().filter(|edge| is_loop(edge)).collect();
         lanes.sort_by_key(|edge| edge.to.map_or(0, |to| to as usize));
         let roomy = width >= ROOMY;
@@ -34,13 +34,13 @@ impl Gutter {
         }
     }
 
-    /// In cells; the last one is the arrow's.
+    /// Width in cells; the last cell holds the arrow.
     pub fn width(&self) -> usize {
         self.lead + self.lanes.len() * self.step + usize::from(self.step == 1)
     }
 
     /// The lines with the loops at their left.
-    pub fn beside(
+    pub fn draw_beside(
         &self,
         mut lines: Vec<PathLine>,
         run: Option<&RunView>,
@@ -81,7 +81,7 @@ impl Gutter {
         };
         let taken = run.is_some_and(|run| {
             edge.to
-                .is_some_and(|to| !run.taken(edge.from, to).is_empty())
+                .is_some_and(|to| !run.edges_taken(edge.from, to).is_empty())
         });
         let (ink, down, across, arrow) = if taken {
             (Ink::Weak, "│", "─", "▶")

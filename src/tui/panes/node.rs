@@ -10,7 +10,7 @@ use super::wording::{broken_off, reason_ink, short_tool, spinner};
 
 /// The longest name.
 const NAME: usize = 17;
-/// From this width on the columns keep their places; below, what is not there takes no room.
+/// The least width at which the columns keep their places; below it an empty column takes no room.
 const COLUMNS: usize = 52;
 
 /// The node with all that fits, the most important first.
@@ -21,7 +21,7 @@ pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usi
         NodeState::Done => Ink::Text,
         _ => ink,
     };
-    let mut row = Row::of(ink, format!("{sign} ")).with(text, pad(name.as_str(), NAME));
+    let mut row = Row::new(ink, format!("{sign} ")).add(text, pad(name.as_str(), NAME));
     match view.state {
         NodeState::Waiting => return row,
         NodeState::Skipped(why) => {
@@ -65,7 +65,7 @@ pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: 
             } else {
                 reason.as_str()
             };
-            row.with(reason_ink(Some(*reason)), format!("  {reason_text}"))
+            row.add(reason_ink(Some(*reason)), format!("  {reason_text}"))
         }
         None => row,
     }
@@ -102,17 +102,17 @@ fn columns(
         visits => format!("↺ {visits}"),
     };
     let cell = |ink: Ink, text: String, width: usize| match (aligned, text.is_empty()) {
-        (true, _) => Row::of(ink, format!("  {}", pad(&text, width))),
+        (true, _) => Row::new(ink, format!("  {}", pad(&text, width))),
         (false, true) => Row::default(),
-        (false, false) => Row::of(ink, format!("  {text}")),
+        (false, false) => Row::new(ink, format!("  {text}")),
     };
     let mut columns = vec![cell(Ink::Dim, calls, 7), cell(Ink::Running, loops, 3)];
     if view.state == NodeState::Running {
-        columns.push(Row::of(Ink::Running, format!("  {}", dots(model.frame))));
+        columns.push(Row::new(Ink::Running, format!("  {}", dots(model.frame))));
     }
     columns.extend(run.map(|run| note(run, name)));
     if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
-        columns.push(Row::of(Ink::Dim, format!("  {} tok", grouped(tokens))));
+        columns.push(Row::new(Ink::Dim, format!("  {} tok", grouped(tokens))));
     }
     columns
 }

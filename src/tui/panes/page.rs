@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::protocol::EventBody;
 use crate::text::{duration, one_line, sanitize};
-use crate::tui::ink::{Ink, Row, counted, grouped};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count};
 use crate::tui::wrap::wrap;
 
 use super::fences::{PromptSection, sections};
@@ -18,7 +18,7 @@ pub struct DetailLine {
     pub part: Option<usize>,
 }
 
-/// As wide as the words at the beginning of rows.
+/// Indent of continued rows, as wide as the label at the beginning of a row.
 pub const INDENT: &str = "           ";
 
 /// The rows of a window as they are written.
@@ -49,19 +49,24 @@ impl<'a> WindowRows<'a> {
 
     /// A text on as many rows as it takes, below and behind `indent`.
     pub fn text(&mut self, ink: Ink, indent: &str, text: &str) {
-        self.wrapped(&Row::of(ink, text), indent, None);
+        self.wrapped(&Row::new(ink, text), indent, None);
     }
 
     /// A row that begins with a word of its own; what does not fit goes on behind that.
     pub fn below(&mut self, row: &Row) {
-        let rows = wrap(row, &Row::default(), &Row::of(Ink::Dim, INDENT), self.width);
+        let rows = wrap(
+            row,
+            &Row::default(),
+            &Row::new(Ink::Dim, INDENT),
+            self.width,
+        );
         let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
         self.lines.extend(lines);
     }
 
     /// A row on as many as it takes, of a part or of none.
     pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
-        let indent = Row::of(Ink::Dim, indent);
+        let indent = Row::new(Ink::Dim, indent);
         let rows = wrap(row, &indent, &indent, self.width);
         self.lines
             .extend(rows.into_iter().map(|row| DetailLine { row, part }));
@@ -82,35 +87,35 @@ impl<'a> WindowRows<'a> {
         else {
             return;
         };
-        let mut row = Row::of(Ink::Dim, "  asked    ").with(Ink::Text, one_line(model, 80));
+        let mut row = Row::new(Ink::Dim, "  asked    ").add(Ink::Text, one_line(model, 80));
         row.push(Ink::Dim, format!(" · {}", duration(*ms)));
         if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
             let tokens = format!(" · {} sent, {} received", grouped(*sent), grouped(*got));
             row.push(Ink::Dim, tokens);
         }
         if *retries > 0 {
-            let retries = counted(u64::from(*retries), "retry", "retries");
+            let retries = grouped_count(u64::from(*retries), "retry", "retries");
             row.push(Ink::Warning, format!(" · {retries}"));
         }
         self.row(row);
         match prompt {
-            Some(prompt) => self.said("prompt", &sanitize(prompt)),
-            None => self.row(Row::of(Ink::Dim, "    prompt and reply are not kept")),
+            Some(prompt) => self.push_message("prompt", &sanitize(prompt)),
+            None => self.row(Row::new(Ink::Dim, "    prompt and reply are not kept")),
         }
         match (reply, prompt) {
-            (Some(reply), _) => self.said("reply", &sanitize(reply)),
-            (None, Some(_)) => self.row(Row::of(Ink::Warning, "    no reply")),
+            (Some(reply), _) => self.push_message("reply", &sanitize(reply)),
+            (None, Some(_)) => self.row(Row::new(Ink::Warning, "    no reply")),
             (None, None) => {}
         }
     }
 
     /// A prompt or a reply, its fenced parts folded.
-    fn said(&mut self, what: &str, text: &str) {
-        self.row(Row::of(Ink::Heading, format!("    {what}")));
+    fn push_message(&mut self, what: &str, text: &str) {
+        self.row(Row::new(Ink::Heading, format!("    {what}")));
         for section in sections(text) {
             match section {
                 PromptSection::Line(line) => {
-                    self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None);
+                    self.wrapped(&Row::new(Ink::Quote, line), "    ▏ ", None);
                 }
                 PromptSection::Fenced {
                     tag,
@@ -125,8 +130,8 @@ impl<'a> WindowRows<'a> {
         let part = self.parts;
         self.parts += 1;
         let is_open = self.unfolded.contains(&part);
-        let count = counted(inside.len() as u64, "line", "lines");
-        let mut row = Row::of(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
+        let count = grouped_count(inside.len() as u64, "line", "lines");
+        let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
         row.push(
             Ink::Citation,
             format!("{tag} {attributes}").trim().to_owned(),
@@ -138,7 +143,7 @@ impl<'a> WindowRows<'a> {
             part: Some(part),
         });
         for line in inside.iter().filter(|_| is_open) {
-            self.wrapped(&Row::of(Ink::Quote, *line), "      ▏ ", Some(part));
+            self.wrapped(&Row::new(Ink::Quote, *line), "      ▏ ", Some(part));
         }
     }
 }

@@ -18,7 +18,7 @@ use super::wording::{outcome_word, route_ink};
 /// What stands beside the title: route, round, time.
 pub fn status(model: &Model) -> Row {
     let Some(run) = model.shown_run() else {
-        return Row::of(
+        return Row::new(
             Ink::Dim,
             if model.pending.is_some() {
                 "starting"

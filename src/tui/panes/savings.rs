@@ -16,11 +16,11 @@ struct SavedCalls {
 pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let most = model.limits.max_iterations;
     let mut rows = vec![
-        Row::of(
+        Row::new(
             Ink::Text,
             "The full pipeline thinks once to analyze the question, then once to",
         ),
-        Row::of(
+        Row::new(
             Ink::Text,
             "plan and once to grade in each round, and once to answer.",
         ),
@@ -31,7 +31,7 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
             "With at most {most} rounds that is {}.",
             model.mode.calls(2 + 2 * most)
         );
-        rows.push(Row::of(Ink::Dim, line));
+        rows.push(Row::new(Ink::Dim, line));
         return rows;
     };
     let saved = saved_by_events(turn);
@@ -43,7 +43,7 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
         if view.calls == 0 && count == 0 {
             continue;
         }
-        let mut row = Row::of(Ink::Text, pad(node.as_str(), 18));
+        let mut row = Row::new(Ink::Text, pad(node.as_str(), 18));
         row.push(Ink::Text, format!("{:>2} made", view.calls));
         if count > 0 {
             row.push(Ink::Strong, format!("  {count} saved"));
@@ -55,17 +55,17 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     rows.push(Row::default());
     rows.push(sum(turn));
     rows.push(Row::default());
-    rows.extend(named(turn));
+    rows.extend(run_id_rows(turn));
     rows
 }
 
 /// What the run is called at the command line.
-fn named(turn: &OpenRun) -> [Row; 2] {
+fn run_id_rows(turn: &OpenRun) -> [Row; 2] {
     let id = crate::text::one_line(&turn.run.id.0, 64);
     let words = "kb-agent replay, graph and export take it, or its end";
     [
-        Row::of(Ink::Dim, "run ").with(Ink::Text, id),
-        Row::of(Ink::Dim, words),
+        Row::new(Ink::Dim, "run ").add(Ink::Text, id),
+        Row::new(Ink::Dim, words),
     ]
 }
 
@@ -73,7 +73,7 @@ fn sum(turn: &OpenRun) -> Row {
     let made = turn.run.calls();
     let Some(finish) = &turn.run.finish else {
         let made = turn.run.mode.calls(made);
-        return Row::of(
+        return Row::new(
             Ink::Dim,
             format!("{made} so far; what is saved counts at the end"),
         );
@@ -81,14 +81,14 @@ fn sum(turn: &OpenRun) -> Row {
     if finish.broke_off() {
         let made = turn.run.mode.calls(made);
         let line = format!("{made}; nothing is saved by not arriving");
-        return Row::of(Ink::Dim, line);
+        return Row::new(Ink::Dim, line);
     }
     let whole = turn.run.mode.calls(made.saturating_add(finish.saved));
-    Row::of(
+    Row::new(
         Ink::Text,
         format!("{made} made + {} saved = ", finish.saved),
     )
-    .with(
+    .add(
         Ink::Text,
         format!("{whole} of the full pipeline on these rounds"),
     )

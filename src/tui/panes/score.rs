@@ -5,7 +5,7 @@
 //! places the searches had it.
 
 use crate::domain::{GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
-use crate::tui::fold::{EvidenceRow, Grade, Standing};
+use crate::tui::fold::{ContextState, EvidenceRow, Grade};
 use crate::tui::ink::{Ink, Row, measure};
 
 /// The ink of a measured score.
@@ -24,7 +24,7 @@ pub fn band(value: f64) -> Ink {
 pub enum ScoreDetail {
     /// For a bar and all words.
     Bar,
-    /// For all words.
+    /// Room for all words.
     Words,
     /// For as few as tell where a score came from.
     Scarce,
@@ -39,7 +39,7 @@ impl ScoreDetail {
 pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
     let with_bar = room == ScoreDetail::Bar;
     let low = |row: Row| match item.standing {
-        Standing::Low => row.with(Ink::Warning, ", low"),
+        ContextState::Low => row.add(Ink::Warning, ", low"),
         _ => row,
     };
     match item.grade {
@@ -58,7 +58,7 @@ pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
             } else {
                 String::new()
             };
-            low(Row::of(Ink::Unmeasured, dashes + &words))
+            low(Row::new(Ink::Unmeasured, dashes + &words))
         }
     }
 }
@@ -72,9 +72,9 @@ fn graded(item: &EvidenceRow, value: f64, with_bar: bool) -> Row {
     }
     row.push(ink, format!("{} ", measure(value)));
     match item.standing {
-        Standing::Dropped => row.push(Ink::Dropped, "dropped"),
-        Standing::Low => row.push(Ink::Warning, "grader, low"),
-        Standing::Kept | Standing::Within => row.push(Ink::Dim, "grader"),
+        ContextState::Dropped => row.push(Ink::Dropped, "dropped"),
+        ContextState::Low => row.push(Ink::Warning, "grader, low"),
+        ContextState::Kept | ContextState::Within => row.push(Ink::Dim, "grader"),
     }
     row
 }
@@ -85,10 +85,10 @@ pub fn found_by(item: &EvidenceRow, room: ScoreDetail) -> Row {
     let score = item.found_with.value();
     let ranks = (item.measured.lexical_rank, item.measured.vector_rank);
     if item.tool == ToolName::ReadFile || (score == 0.0 && ranks == (None, None)) {
-        return Row::of(Ink::Unmeasured, "not scored");
+        return Row::new(Ink::Unmeasured, "not scored");
     }
     let short = format!("{score:.2}");
-    let mut row = Row::of(Ink::Dim, "match ").with(Ink::Text, short.trim_start_matches('0'));
+    let mut row = Row::new(Ink::Dim, "match ").add(Ink::Text, short.trim_start_matches('0'));
     let sides = match room {
         ScoreDetail::Scarce => ["w", "m"],
         ScoreDetail::Bar | ScoreDetail::Words => ["words ", "meaning "],
@@ -108,10 +108,10 @@ pub fn found_by(item: &EvidenceRow, room: ScoreDetail) -> Row {
 pub fn legend() -> Vec<Row> {
     let graded = |value: f64, words: String| {
         let ink = band(value);
-        Row::of(Ink::Text, " ")
+        Row::new(Ink::Text, " ")
             .join(bar(value, ink))
-            .with(ink, format!(" {value:.2} "))
-            .with(Ink::Dim, words)
+            .add(ink, format!(" {value:.2} "))
+            .add(Ink::Dim, words)
     };
     vec![
         graded(
@@ -120,13 +120,13 @@ pub fn legend() -> Vec<Row> {
         ),
         graded(0.5, "weak: more is looked for".to_owned()),
         graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
-        Row::of(Ink::Text, " ")
-            .with(Ink::Unmeasured, UNMEASURED)
-            .with(Ink::Dim, "      not measured"),
+        Row::new(Ink::Text, " ")
+            .add(Ink::Unmeasured, UNMEASURED)
+            .add(Ink::Dim, "      not measured"),
     ]
 }
 
-/// In place of a bar.
+/// The placeholder for the bar of a score that was not measured.
 const UNMEASURED: &str = "╌╌╌┆╌╌╌╌┆╌╌╌";
 
 fn bar(value: f64, ink: Ink) -> Row {

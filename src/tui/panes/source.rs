@@ -5,7 +5,7 @@ use crate::tui::ink::{Ink, Row, cut_path};
 use crate::tui::model::Model;
 use crate::tui::source_view::SourceView;
 
-use super::evidence::judged;
+use super::evidence::score_row;
 use super::score::ScoreDetail;
 use super::wording::short_tool;
 
@@ -13,7 +13,7 @@ use super::wording::short_tool;
 pub fn head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
     let mut rows = vec![title(model, view, width)];
     let remarks = view.remarks().into_iter();
-    rows.extend(remarks.map(|remark| Row::of(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
+    rows.extend(remarks.map(|remark| Row::new(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
     rows
 }
 
@@ -22,7 +22,7 @@ fn title(model: &Model, view: &SourceView, width: usize) -> Row {
     let Some((run, item)) =
         turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
     else {
-        return Row::of(Ink::Focus, " Source");
+        return Row::new(Ink::Focus, " Source");
     };
     let mut right = Row::default();
     match view.range() {
@@ -35,12 +35,12 @@ fn title(model: &Model, view: &SourceView, width: usize) -> Row {
     if let Some((at, count)) = place_among(&run.evidence, item) {
         right.push(Ink::Dim, format!("{at} of {count} "));
     }
-    let head = Row::of(Ink::Focus, " ▸ Source ");
+    let head = Row::new(Ink::Focus, " ▸ Source ");
     let room = width.saturating_sub(right.width() + head.width() + 1);
-    let mut left = head.with(Ink::Text, cut_path(&item.place(), room));
+    let mut left = head.add(Ink::Text, cut_path(&item.place(), room));
     let number = run.evidence.number(item);
-    let number = number.map(|number| Row::of(Ink::Citation, format!("  [{number}]")));
-    let judged = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(judged(
+    let number = number.map(|number| Row::new(Ink::Citation, format!("  [{number}]")));
+    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score_row(
         run,
         item,
         ScoreDetail::Words,
@@ -54,7 +54,7 @@ fn title(model: &Model, view: &SourceView, width: usize) -> Row {
     left.and_right(right, width)
 }
 
-/// From this width on the title says in how many lines.
+/// The least width at which the title tells the number of lines.
 const ROOMY: usize = 80;
 
 /// The item's place in the pane, from 1, and how many stand there.

@@ -3,13 +3,13 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, pad};
 use crate::tui::overlay::StatisticsWindow;
 use crate::tui::wrap::wrap;
 
 /// Columns before what a line says.
 const LABEL: usize = 22;
-/// In a narrower window what a line says follows its label.
+/// Below this width of the window a value follows its label directly.
 const NARROW: usize = 48;
 /// Fewer bars beside a figure tell too little; they stand beneath it then.
 const LEAST_BARS: usize = 10;
@@ -26,20 +26,20 @@ enum StatisticsRow {
     },
 }
 
-/// All rows.
+/// Lays out all rows of the window.
 pub fn rows(window: &StatisticsWindow, width: usize) -> Vec<Row> {
     let lines = match &window.read {
-        None => vec![StatisticsRow::Words(Row::of(
+        None => vec![StatisticsRow::Words(Row::new(
             Ink::Dim,
             "reading the audit log …",
         ))],
-        Some(Err(why)) => vec![StatisticsRow::Words(Row::of(
+        Some(Err(why)) => vec![StatisticsRow::Words(Row::new(
             Ink::Warning,
             format!("⚠ {why}"),
         ))],
         Some(Ok(history)) if history.total.runs == 0 => {
             let words = "Nothing has been asked yet: the audit log holds no run.";
-            vec![StatisticsRow::Words(Row::of(Ink::Dim, words))]
+            vec![StatisticsRow::Words(Row::new(Ink::Dim, words))]
         }
         Some(Ok(history)) => lines(history),
     };
@@ -58,15 +58,15 @@ impl StatisticsRow {
     fn rows(&self, column: usize, width: usize) -> Vec<Row> {
         let is_narrow = width < NARROW;
         let indent = if is_narrow { 2 } else { LABEL };
-        let blank = Row::of(Ink::Text, " ".repeat(indent));
+        let blank = Row::new(Ink::Text, " ".repeat(indent));
         let (label, value, bars) = match self {
             Self::Words(row) => return wrap(row, &Row::default(), &Row::default(), width),
             Self::Figure { label, value, bars } => (label, value, bars),
         };
         let mut row = match (label.as_str(), is_narrow) {
             ("", true) => blank.clone(),
-            (label, true) => Row::of(Ink::Dim, format!("{label}  ")),
-            (label, false) => Row::of(Ink::Dim, pad(label, LABEL)),
+            (label, true) => Row::new(Ink::Dim, format!("{label}  ")),
+            (label, false) => Row::new(Ink::Dim, pad(label, LABEL)),
         };
         row.push(Ink::Text, value.as_str());
         let count = bars.len();
@@ -79,7 +79,7 @@ impl StatisticsRow {
                 } else {
                     row.width() + 1
                 };
-                row = row.pad_to(gap).with(Ink::Info, last(bars, beside));
+                row = row.pad_to(gap).add(Ink::Info, last(bars, beside));
             }
             return wrap(&row, &Row::default(), &blank, width);
         }
@@ -87,10 +87,10 @@ impl StatisticsRow {
         let room = width.saturating_sub(indent);
         if count * (all + 1) <= room + 1 {
             let both = bars.join(" ");
-            rows.push(blank.with(Ink::Info, both));
+            rows.push(blank.add(Ink::Info, both));
         } else {
             let each = bars.iter().map(|bars| last(bars, room));
-            rows.extend(each.map(|bars| blank.clone().with(Ink::Info, bars)));
+            rows.extend(each.map(|bars| blank.clone().add(Ink::Info, bars)));
         }
         rows
     }
@@ -147,7 +147,7 @@ fn lines(history: &RunHistory) -> Vec<StatisticsRow> {
         );
         lines.extend([
             StatisticsRow::Words(Row::default()),
-            StatisticsRow::Words(Row::of(Ink::Dim, words)),
+            StatisticsRow::Words(Row::new(Ink::Dim, words)),
         ]);
     }
     lines
@@ -218,7 +218,7 @@ fn figure<const N: usize>(label: &str, value: String, bars: [String; N]) -> Stat
 }
 
 fn heading(text: &str) -> [StatisticsRow; 2] {
-    [Row::default(), Row::of(Ink::Heading, text)].map(StatisticsRow::Words)
+    [Row::default(), Row::new(Ink::Heading, text)].map(StatisticsRow::Words)
 }
 
 fn outcomes(statistics: &RunStatistics) -> String {
@@ -238,7 +238,7 @@ fn outcomes(statistics: &RunStatistics) -> String {
 }
 
 fn of_hits(hits: &Hits) -> String {
-    let runs = counted(hits.runs as u64, "run", "runs");
+    let runs = grouped_count(hits.runs as u64, "run", "runs");
     match hits.rate {
         Some(rate) => format!("{runs} · {:.0} %", rate * 100.0),
         None => runs,

@@ -2,7 +2,7 @@
 
 use crate::text::duration;
 use crate::tui::fold::{NodeState, RunView};
-use crate::tui::ink::{Ink, Row, counted, pad};
+use crate::tui::ink::{Ink, Row, grouped_count, pad};
 use crate::tui::model::Model;
 
 use super::wording::{broken_off, outcome_word, reason_ink, spinner};
@@ -11,11 +11,11 @@ use super::wording::{broken_off, outcome_word, reason_ink, spinner};
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     let Some(run) = run else {
         let limits = &model.limits;
-        return Row::of(
+        return Row::new(
             Ink::Dim,
             format!(
                 "at most {}; none for ≤ {} items or vector ≥ {:.2}",
-                counted(u64::from(limits.max_iterations), "grading", "gradings"),
+                grouped_count(u64::from(limits.max_iterations), "grading", "gradings"),
                 limits.auto_approve_max_items,
                 limits.vector_score_threshold
             ),
@@ -24,20 +24,20 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     };
     let made = run.calls() as usize;
     let Some(finish) = &run.finish else {
-        return Row::of(Ink::Text, run.mode.calls(run.calls())).with(Ink::Dim, " so far");
+        return Row::new(Ink::Text, run.mode.calls(run.calls())).add(Ink::Dim, " so far");
     };
     let whole = made + finish.saved as usize;
     if run.visits.is_empty() {
         let line = format!("{} before the first node", outcome_word(finish.outcome));
-        return Row::of(Ink::Dim, line).fit(width);
+        return Row::new(Ink::Dim, line).fit(width);
     }
     if whole == 0 {
-        return Row::of(Ink::Dim, format!("no {} was made", run.mode.call())).fit(width);
+        return Row::new(Ink::Dim, format!("no {} was made", run.mode.call())).fit(width);
     }
     if finish.broke_off() {
         // Nothing was saved by not arriving.
-        return Row::of(Ink::Text, run.mode.calls(run.calls()))
-            .with(Ink::Dim, format!(" · {}", outcome_word(finish.outcome)))
+        return Row::new(Ink::Text, run.mode.calls(run.calls()))
+            .add(Ink::Dim, format!(" · {}", outcome_word(finish.outcome)))
             .fit(width);
     }
     let mut row = Row::default();
@@ -74,9 +74,9 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
             NodeState::Stopped if last => ("◼", Ink::Warning),
             _ => ("●", Ink::Done),
         };
-        let mut row = Row::of(Ink::Dim, format!("{:>3} ", at + 1))
-            .with(ink, format!("{sign} "))
-            .with(Ink::Text, pad(visit.node.as_str(), 18));
+        let mut row = Row::new(Ink::Dim, format!("{:>3} ", at + 1))
+            .add(ink, format!("{sign} "))
+            .add(Ink::Text, pad(visit.node.as_str(), 18));
         match visit.ms {
             Some(ms) if ink == Ink::Failed || ink == Ink::Warning => {
                 row.push(ink, format!(" {}", broken_off(state, ms)));
@@ -90,13 +90,13 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         rows.push(row.fit(width));
         if let Some((reason, why)) = &visit.left {
             rows.push(
-                Row::of(Ink::Done, "    │ ")
-                    .with(reason_ink(Some(*reason)), why.clone())
+                Row::new(Ink::Done, "    │ ")
+                    .add(reason_ink(Some(*reason)), why.clone())
                     .fit(width),
             );
         }
     }
     let meter = meter(Some(run), model, width.saturating_sub(1));
-    rows.push(Row::of(Ink::Dim, " ").join(meter));
+    rows.push(Row::new(Ink::Dim, " ").join(meter));
     rows
 }

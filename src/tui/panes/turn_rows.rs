@@ -2,12 +2,12 @@
 
 use crate::domain::Outcome;
 use crate::tui::fold::Exchange;
-use crate::tui::growing_answer::GrowingAnswer;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::{Retry, TurnView};
+use crate::tui::turn_cache::GrowingAnswer;
 use crate::tui::wrap::wrap;
 
-use super::asked::{GUTTER, asked};
+use super::asked::{GUTTER, question_rows};
 use super::foot;
 
 /// The rows of a turn as text, one a line.
@@ -56,7 +56,7 @@ fn lay_out(
     width: usize,
     known: &mut GrowingAnswer,
 ) {
-    let question = asked(&run.query, &run.within, (run.forced, retry), width);
+    let question = question_rows(&run.query, &run.within, run.forced, retry, width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let (above, mut answer) = known.render(&run.answer, body);
     if above > 0 {
@@ -74,7 +74,7 @@ fn lay_out(
                 Outcome::Failed => "no answer",
                 _ => "an empty answer",
             };
-            answer.push(Row::of(Ink::Dim, words));
+            answer.push(Row::new(Ink::Dim, words));
         }
         if !run.citations.is_empty() {
             answer.push(Row::default());
@@ -84,11 +84,11 @@ fn lay_out(
         match finish.outcome {
             Outcome::Answered => {}
             Outcome::NotFound => {
-                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"));
+                answer.push(Row::new(Ink::Warning, "◌ not found in the knowledge base"));
             }
-            Outcome::Cancelled => answer.push(Row::of(Ink::Warning, "◼ cancelled")),
+            Outcome::Cancelled => answer.push(Row::new(Ink::Warning, "◼ cancelled")),
             Outcome::Failed => answer.extend(wrap(
-                &Row::of(
+                &Row::new(
                     Ink::Failed,
                     format!(
                         "× failed: {}",
@@ -96,7 +96,7 @@ fn lay_out(
                     ),
                 ),
                 &Row::default(),
-                &Row::of(Ink::Text, "  "),
+                &Row::new(Ink::Text, "  "),
                 body,
             )),
         }
@@ -114,7 +114,7 @@ fn lay_out(
         } else {
             "       "
         };
-        rows.push(Row::of(Ink::Kb, label).join(line));
+        rows.push(Row::new(Ink::Kb, label).join(line));
     }
     if run.finish.is_some() {
         rows.push(Row::default());
@@ -179,7 +179,7 @@ mod tests {
                         growing.take(event);
                     }
                     let width = if at < change { 44 } else { 31 };
-                    let mut anew = TurnView::after(&events[..=at]).unwrap();
+                    let mut anew = TurnView::from_events(&events[..=at]).unwrap();
                     let rows = turn_rows(&mut growing, width);
                     assert_eq!(rows, turn_rows(&mut anew, width), "event {at}, {outcome:?}");
                 }

@@ -3,10 +3,10 @@
 use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
-use crate::tui::ink::{Ink, Row, counted, cut};
+use crate::tui::ink::{Ink, Row, cut, grouped_count};
 use crate::tui::model::{AskedBy, Model, Retry, TurnQuestion, TurnView};
 
-use super::asked::{GUTTER, asked};
+use super::asked::{GUTTER, question_rows};
 use super::wording::{route_ink, spinner};
 
 /// More of what a tool looks for says no more, characters.
@@ -23,8 +23,8 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     {
         let text = crate::text::sanitize(text);
         let first = retry_of.as_ref();
-        let retry = first.map(|first| Retry::after(&model.turns, first));
-        rows.extend(asked(&text, &[], (*route, retry), width));
+        let retry = first.map(|first| Retry::placement(&model.turns, first));
+        rows.extend(question_rows(&text, &[], *route, retry, width));
         let waited = model.starting.map(|waited| waited.line(model.now));
         let doing = waited.as_deref().unwrap_or("starting");
         rows.push(working(model, doing, true, width));
@@ -42,7 +42,7 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
             rows.push(working(model, &doing, run.id == last.id, width));
         }
     } else if ended_with(model, Outcome::Failed) {
-        let mut row = Row::of(Ink::Dim, "       /retry asks again");
+        let mut row = Row::new(Ink::Dim, "       /retry asks again");
         if model.turns.last().map(|turn| turn.exchange().mode) == Some(Mode::Llm) {
             row.push(Ink::Dim, " · kb-agent doctor says why");
         }
@@ -57,17 +57,17 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
     let room = width.saturating_sub(GUTTER + 9);
     let rows = model.queue.iter().enumerate().map(|(at, question)| {
         let label = if at == 0 { "queued: " } else { "        " };
-        let mut row = Row::of(Ink::Text, " ".repeat(GUTTER)).with(Ink::Dim, label);
+        let mut row = Row::new(Ink::Text, " ".repeat(GUTTER)).add(Ink::Dim, label);
         if let Some(route) = question.route {
             row.push(route_ink(route), format!("{} ", route.as_str()));
         }
         let line = crate::text::one_line(&question.text, 300);
-        row.with(Ink::Text, cut(&line, room)).fit(width)
+        row.add(Ink::Text, cut(&line, room)).fit(width)
     });
     let mut rows: Vec<Row> = rows.collect();
     if !rows.is_empty() {
         let help = format!("{}Esc takes the last one back", " ".repeat(GUTTER));
-        rows.push(Row::of(Ink::Dim, help).fit(width));
+        rows.push(Row::new(Ink::Dim, help).fit(width));
     }
     rows
 }
@@ -95,7 +95,7 @@ fn doing(model: &Model, run: &RunView) -> String {
     if let Some(waited) = &run.waited {
         return waited.line(model.now);
     }
-    let kept = run.evidence.kept();
+    let kept = run.evidence.kept_count();
     match run.active() {
         Some(NodeName::ToolExec) if run.round < run.tools.len() => searching(run),
         Some(NodeName::GradeEvidence) if kept > 0 => format!("grading {kept}"),
@@ -103,7 +103,7 @@ fn doing(model: &Model, run: &RunView) -> String {
             let node = node.map_or("…", |node| node.as_str());
             match kept as u64 {
                 0 => node.to_owned(),
-                kept => format!("{node} · {}", counted(kept, "passage", "passages")),
+                kept => format!("{node} · {}", grouped_count(kept, "passage", "passages")),
             }
         }
     }
@@ -140,7 +140,7 @@ fn searching(run: &RunView) -> String {
 
 /// A line of what goes on; the last of them says what Esc does.
 fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
-    let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
+    let mut row = Row::new(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
     let words = match (&model.replay, model.asked_by) {
         (Some(_), _) => " · Esc leaves",

@@ -5,9 +5,9 @@ use crate::tui::fold::AuditRow;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
 
-/// In fewer cells a bar says nothing.
+/// The least width of a bar that can be read.
 const LEAST: usize = 6;
-/// In more it says no more.
+/// The largest width of a bar; a longer one shows no more.
 const MOST: usize = 24;
 
 /// How wide all bars are where the longest row of a node leaves that many cells; `None` where that
@@ -32,8 +32,8 @@ pub fn bar(model: &Model, row: &AuditRow, width: usize) -> Option<Row> {
     let first = (cell(from).floor() as usize).min(width - 1);
     let last = (cell(to).ceil() as usize).clamp(first + 1, width);
     Some(
-        Row::of(Ink::Border, "·".repeat(first))
-            .with(ink, "━".repeat(last - first))
-            .with(Ink::Border, "·".repeat(width - last)),
+        Row::new(Ink::Border, "·".repeat(first))
+            .add(ink, "━".repeat(last - first))
+            .add(Ink::Border, "·".repeat(width - last)),
     )
 }

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 use crate::text::one_line;
-use crate::tui::ink::{Ink, Row, counted, cut_path, grouped, pad};
+use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_count, pad};
 use crate::tui::model::Model;
 use crate::tui::setup::Sample;
 use crate::tui::wrap::wrap;
@@ -45,10 +45,10 @@ fn contents(contents: &KnowledgeContents) -> Vec<Row> {
     let newest: Vec<String> = newest.collect();
     let mut rows = Vec::new();
     if !listed.is_empty() {
-        rows.push(Row::of(Ink::Text, listed.join(" · ")));
+        rows.push(Row::new(Ink::Text, listed.join(" · ")));
     }
     if !newest.is_empty() {
-        rows.push(Row::of(Ink::Dim, "Newest: ").with(Ink::Text, newest.join(" · ")));
+        rows.push(Row::new(Ink::Dim, "Newest: ").add(Ink::Text, newest.join(" · ")));
     }
     rows
 }
@@ -79,7 +79,7 @@ fn progress(knowledge: &KnowledgeStatus) -> String {
         (true, pending) => format!(
             "Embedding: {} of {} to come",
             grouped(pending as u64),
-            counted(knowledge.chunks as u64, "chunk", "chunks")
+            grouped_count(knowledge.chunks as u64, "chunk", "chunks")
         ),
         (false, 1) => "1 chunk is not embedded yet".to_owned(),
         (false, pending) => format!("{} chunks are not embedded yet", grouped(pending as u64)),
@@ -90,7 +90,7 @@ fn progress(knowledge: &KnowledgeStatus) -> String {
 /// How much of the welcome fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WelcomeDetail {
-    /// All of it.
+    /// The whole welcome fits.
     Plenty,
     /// What can be asked, whole.
     Some,
@@ -122,20 +122,20 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
         rows.push(Row::default());
     }
     let mut say = |row: Row| {
-        let indent = Row::of(Ink::Text, "  ");
+        let indent = Row::new(Ink::Text, "  ");
         rows.extend(wrap(&row, &indent, &indent, body + 2));
     };
-    say(Row::of(Ink::Brand, format!("Ask {name} anything.")));
+    say(Row::new(Ink::Brand, format!("Ask {name} anything.")));
     // First of all, where no size of the screen hides them.
     for notice in model.greetings.iter().take(GREETINGS) {
-        say(Row::of(Ink::Warning, "⚠ ").with(Ink::Text, notice.clone()));
+        say(Row::new(Ink::Warning, "⚠ ").add(Ink::Text, notice.clone()));
     }
     if let Some(more) = model.greetings.len().checked_sub(GREETINGS + 1) {
         let more = format!("⚠ and {} more like these", more + 1);
-        say(Row::of(Ink::Warning, more));
+        say(Row::new(Ink::Warning, more));
     }
     if room == WelcomeDetail::Plenty {
-        say(Row::of(
+        say(Row::new(
             Ink::Text,
             "Each answer shows its work: which way the question went and why, what it rests on, \
          and what it cost. Tab goes to Path, Evidence and Audit.",
@@ -143,31 +143,31 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
         say(Row::default());
     }
     say(match (knowledge.documents, knowledge.indexing) {
-        (0, true) => Row::of(Ink::Running, "Reading the documents…"),
-        (0, false) => Row::of(Ink::Dim, "It holds no documents yet."),
-        (documents, _) => Row::of(Ink::Dim, "It holds ")
-            .with(
+        (0, true) => Row::new(Ink::Running, "Reading the documents…"),
+        (0, false) => Row::new(Ink::Dim, "It holds no documents yet."),
+        (documents, _) => Row::new(Ink::Dim, "It holds ")
+            .add(
                 Ink::Text,
                 format!(
                     "{}{} in {}",
-                    counted(documents as u64, "document", "documents"),
+                    grouped_count(documents as u64, "document", "documents"),
                     of_bytes(model.contents.bytes),
-                    counted(knowledge.chunks as u64, "chunk", "chunks")
+                    grouped_count(knowledge.chunks as u64, "chunk", "chunks")
                 ),
             )
-            .with(Ink::Dim, "."),
+            .add(Ink::Dim, "."),
     });
     if room != WelcomeDetail::Little {
         contents(&model.contents).into_iter().for_each(&mut say);
     }
     if room == WelcomeDetail::Plenty && !model.contents.names.is_empty() {
-        say(Row::of(Ink::Dim, KEPT_WITHIN));
+        say(Row::new(Ink::Dim, KEPT_WITHIN));
     }
     if documents_to_come(knowledge) {
-        say(Row::of(Ink::Running, progress(knowledge)));
+        say(Row::new(Ink::Running, progress(knowledge)));
     }
     if model.mode == Mode::Offline && room == WelcomeDetail::Plenty {
-        say(Row::of(
+        say(Row::new(
             Ink::Dim,
             "No model is configured: answers are extractive, offline, quoted from the documents.",
         ));
@@ -176,15 +176,15 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
         if room == WelcomeDetail::Plenty {
             say(Row::default());
         }
-        say(Row::of(Ink::Dim, "Try one; press its number:"));
+        say(Row::new(Ink::Dim, "Try one; press its number:"));
     }
     if model.contents.samples_are_sought {
-        say(Row::of(Ink::Running, SEEKING_SAMPLES));
+        say(Row::new(Ink::Running, SEEKING_SAMPLES));
     } else if model.samples.is_empty() && !model.contents.kinds.is_empty() {
-        say(Row::of(Ink::Dim, NO_SAMPLES));
+        say(Row::new(Ink::Dim, NO_SAMPLES));
     }
     for (first, text) in samples(model) {
-        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
+        let rest = Row::new(Ink::Text, " ".repeat(first.width()));
         match room {
             WelcomeDetail::Little => rows.push(first.join(text).fit(body + 2)),
             _ => rows.extend(wrap(&text, &first, &rest, body + 2)),
@@ -212,11 +212,11 @@ fn samples(model: &Model) -> Vec<(Row, Row)> {
             Some("complex") => Ink::Complex,
             _ => Ink::Weak,
         };
-        let first = Row::of(Ink::Key, format!("  {} ", at + 1))
-            .with(ink, pad(sample.route, column.unwrap_or(0)))
-            .with(Ink::Text, "  ");
+        let first = Row::new(Ink::Key, format!("  {} ", at + 1))
+            .add(ink, pad(sample.route, column.unwrap_or(0)))
+            .add(Ink::Text, "  ");
         let text = one_line(&sample.text, 200);
-        (first, Row::of(Ink::Text, text))
+        (first, Row::new(Ink::Text, text))
     };
     samples.enumerate().map(row).collect()
 }

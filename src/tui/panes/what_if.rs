@@ -1,12 +1,12 @@
 //! The window that asks what a run would have done within other limits.
 
 use crate::domain::{
-    Change, Decision, EDGES, Edge, GradedBy, Judged, NodeName, Round, RoutingLimits, Unknown,
+    Change, Decision, EDGES, Edge, Forecast, GradedBy, NodeName, Round, RoutingLimits, Unknown,
     WhatIf,
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, counted, pad};
+use crate::tui::ink::{Ink, Row, grouped_count, pad};
 use crate::tui::model::Model;
 use crate::tui::sliders::{Slider, Sliders};
 use crate::tui::turn::TurnView;
@@ -17,7 +17,7 @@ use super::wording::reason_ink;
 /// Cells of a slider, and of one in a narrow window.
 const TRACK: usize = 24;
 const SHORT_TRACK: usize = 14;
-/// Cells before it.
+/// Cells before the slider's track.
 const TITLE: usize = 19;
 /// The sign before it, and the value behind.
 const VALUE: usize = 8;
@@ -27,14 +27,14 @@ const SIDE_BY_SIDE: usize = 76;
 /// All rows: the sliders, the run as it went and as it would, and all runs in one line.
 pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let Some(turn) = model.shown_turn() else {
-        return vec![Row::of(Ink::Dim, "Nothing was asked yet.")];
+        return vec![Row::new(Ink::Dim, "Nothing was asked yet.")];
     };
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let result = recorded.what_if(&wanted);
     let mut rows: Vec<Row> = Slider::ALL
         .into_iter()
-        .map(|slider| slider_row(slider, sliders, (&recorded.limits, &wanted), width).fit(width))
+        .map(|slider| slider_row(slider, sliders, &recorded.limits, &wanted, width).fit(width))
         .collect();
     rows.push(Row::default());
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
@@ -51,7 +51,8 @@ fn paragraph(row: &Row, width: usize) -> Vec<Row> {
 fn slider_row(
     slider: Slider,
     sliders: &Sliders,
-    (recorded, wanted): (&RoutingLimits, &RoutingLimits),
+    recorded: &RoutingLimits,
+    wanted: &RoutingLimits,
     width: usize,
 ) -> Row {
     let track = if width < SIDE_BY_SIDE {
@@ -70,7 +71,7 @@ fn slider_row(
     };
     let at = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
     let (now, was) = (at(wanted), at(recorded));
-    let mut row = Row::of(ink, sign).with(ink, pad(slider.title(), TITLE));
+    let mut row = Row::new(ink, sign).add(ink, pad(slider.title(), TITLE));
     for cell in 0..track {
         let (ink, sign) = match cell {
             _ if cell == now => (if is_moved { Ink::Weak } else { Ink::Focus }, "●"),
@@ -81,8 +82,8 @@ fn slider_row(
         row.push(ink, sign);
     }
     let ink = if is_moved { Ink::Weak } else { Ink::Text };
-    row.push(ink, format!("  {}", slider.shown(wanted)));
-    let was = Row::of(Ink::Dim, format!("  was {}", slider.shown(recorded)));
+    row.push(ink, format!("  {}", slider.value_text(wanted)));
+    let was = Row::new(Ink::Dim, format!("  was {}", slider.value_text(recorded)));
     if is_moved && row.width() + was.width() <= width {
         row = row.join(was);
     }
@@ -101,9 +102,9 @@ fn rounds(
     let half = if side_by_side { width / 2 } else { width };
     if side_by_side && !result.rounds.is_empty() {
         let heads = ["As it was", "Within these limits"];
-        rows.push(beside(
-            Row::of(Ink::Heading, heads[0]),
-            Row::of(Ink::Heading, heads[1]),
+        rows.push(two_columns(
+            Row::new(Ink::Heading, heads[0]),
+            Row::new(Ink::Heading, heads[1]),
             half,
         ));
     }
@@ -112,24 +113,26 @@ fn rounds(
         let mut left = vec![head(round, &round.taken)];
         left.extend(decision(&round.taken, recorded, differs));
         let mut right = match &round.would {
-            Judged::Decided(would) => vec![head(round, would)],
-            Judged::Unknown(_) => vec![Row::default()],
+            Forecast::Decided(would) => vec![head(round, would)],
+            Forecast::Unknown(_) => vec![Row::default()],
         };
         right.extend(match &round.would {
-            Judged::Decided(would) => decision(would, wanted, differs),
-            Judged::Unknown(why) => vec![Row::of(Ink::Warning, format!("  ? {}", unknown(*why)))],
+            Forecast::Decided(would) => decision(would, wanted, differs),
+            Forecast::Unknown(why) => {
+                vec![Row::new(Ink::Warning, format!("  ? {}", unknown(*why)))]
+            }
         });
         if side_by_side {
             let count = left.len().max(right.len());
             left.resize(count, Row::default());
             right.resize(count, Row::default());
             let both = left.into_iter().zip(right);
-            rows.extend(both.map(|(left, right)| beside(left, right, half).fit(width)));
+            rows.extend(both.map(|(left, right)| two_columns(left, right, half).fit(width)));
         } else {
             rows.extend(left.into_iter().map(|row| row.fit(width)));
             // What is the same is drawn once.
             if differs {
-                rows.push(Row::of(Ink::Heading, "Within these limits"));
+                rows.push(Row::new(Ink::Heading, "Within these limits"));
                 rows.extend(right.into_iter().map(|row| row.fit(width)));
             }
         }
@@ -137,20 +140,20 @@ fn rounds(
     rows
 }
 
-fn beside(left: Row, right: Row, half: usize) -> Row {
+fn two_columns(left: Row, right: Row, half: usize) -> Row {
     left.fit(half.saturating_sub(2)).pad_to(half).join(right)
 }
 
 fn is_different(round: &Round) -> bool {
     match &round.would {
-        Judged::Decided(would) => *would != round.taken,
-        Judged::Unknown(_) => true,
+        Forecast::Decided(would) => *would != round.taken,
+        Forecast::Unknown(_) => true,
     }
 }
 
 fn head(round: &Round, decision: &Decision) -> Row {
-    let items = counted(round.items as u64, "item", "items");
-    let mut row = Row::of(
+    let items = grouped_count(round.items as u64, "item", "items");
+    let mut row = Row::new(
         Ink::Text,
         format!("round {}", round.round.saturating_add(1)),
     );
@@ -171,7 +174,7 @@ fn decision(decision: &Decision, limits: &RoutingLimits, with_branches: bool) ->
         by: decision.by,
     };
     let words = why(decision.reason, Some(&grading), limits);
-    let mut rows = vec![Row::of(
+    let mut rows = vec![Row::new(
         reason_ink(Some(decision.reason)),
         format!("  {words}"),
     )];
@@ -187,9 +190,9 @@ fn decision(decision: &Decision, limits: &RoutingLimits, with_branches: bool) ->
 fn branch(edge: &Edge, decision: &Decision) -> Row {
     let to = edge.to.map_or("end", NodeName::as_str);
     if decision.next() == edge.to {
-        Row::of(Ink::Done, "  ━▶ ").with(Ink::Text, to)
+        Row::new(Ink::Done, "  ━▶ ").add(Ink::Text, to)
     } else {
-        Row::of(Ink::Border, "  ┄▷ ").with(Ink::Waiting, to)
+        Row::new(Ink::Border, "  ┄▷ ").add(Ink::Waiting, to)
     }
 }
 
@@ -204,12 +207,12 @@ fn unknown(why: Unknown) -> &'static str {
 fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
     let last = result.rounds.last();
     let would = last.and_then(|round| match &round.would {
-        Judged::Decided(would) => Some(would),
-        Judged::Unknown(_) => None,
+        Forecast::Decided(would) => Some(would),
+        Forecast::Unknown(_) => None,
     });
     let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
     let kept = would.map_or(0, Decision::kept_count);
-    let kept = counted(kept as u64, "item", "items");
+    let kept = grouped_count(kept as u64, "item", "items");
     let (ink, words) = match result.change {
         Change::Nothing if result.rounds.is_empty() => {
             let route = recorded
@@ -265,7 +268,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
         }
         _ => words,
     };
-    Row::of(ink, words)
+    Row::new(ink, words)
 }
 
 /// How many of all runs of the conversation would change.
@@ -279,8 +282,8 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
             Change::Nothing | Change::Decider | Change::Reason => {}
         }
     }
-    let runs = counted(model.turns.len() as u64, "run", "runs");
-    let mut row = Row::of(Ink::Dim, format!("Of {runs} in this conversation "));
+    let runs = grouped_count(model.turns.len() as u64, "run", "runs");
+    let mut row = Row::new(Ink::Dim, format!("Of {runs} in this conversation "));
     row.push(Ink::Text, format!("{routes} would go another way"));
     if evidence > 0 {
         row.push(Ink::Text, format!(", {evidence} would keep other evidence"));
@@ -288,5 +291,5 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
     if unknown > 0 {
         row.push(Ink::Dim, format!("; {unknown} cannot be known"));
     }
-    row.with(Ink::Dim, ".")
+    row.add(Ink::Dim, ".")
 }

@@ -4,7 +4,7 @@ use crate::domain::{Cue, NodeName, QueryType, ToolCall, spoken_reasons};
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
 use crate::tui::fold::{RunView, ToolUse};
-use crate::tui::ink::{Ink, Row, counted};
+use crate::tui::ink::{Ink, Row, grouped_count};
 use crate::tui::path_line::Rank;
 
 use super::wording::short_tool;
@@ -18,8 +18,8 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
             rows.extend(planned(run).map(|row| (Rank::Plan, row)));
             let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
             rows.extend(parts.enumerate().map(|(at, part)| {
-                let row = Row::of(Ink::Dim, format!("  {} ", at + 1))
-                    .with(Ink::Text, one_line(part, 400));
+                let row = Row::new(Ink::Dim, format!("  {} ", at + 1))
+                    .add(Ink::Text, one_line(part, 400));
                 (Rank::Extra, row)
             }));
         }
@@ -38,25 +38,25 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
 fn because(run: &RunView) -> Option<Row> {
     let plan = run.plan.as_ref()?;
     if run.forced.is_some() {
-        let row = Row::of(Ink::Dim, "forced: you chose ");
-        return Some(row.with(Ink::Text, plan.complexity.as_str()));
+        let row = Row::new(Ink::Dim, "forced: you chose ");
+        return Some(row.add(Ink::Text, plan.complexity.as_str()));
     }
     if run.because.is_empty() {
-        let own = Row::of(Ink::Dim, "the model's own plan");
+        let own = Row::new(Ink::Dim, "the model's own plan");
         return (run.mode == Mode::Llm).then_some(own);
     }
     let reasons: Vec<&str> = spoken_reasons(&run.because).collect();
     let reasons = one_line(&reasons.join("; "), 200);
-    Some(Row::of(Ink::Dim, "because ").with(Ink::Text, reasons))
+    Some(Row::new(Ink::Dim, "because ").add(Ink::Text, reasons))
 }
 
 /// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.
 pub fn cue_words(cue: &Cue) -> Row {
-    let row = Row::of(Ink::Text, one_line(&cue.cue, 80));
+    let row = Row::new(Ink::Text, one_line(&cue.cue, 80));
     match cue.weight {
         None => row,
-        Some(weight) if cue.cue.starts_with('"') => row.with(Ink::Dim, format!(" +{weight:.2}")),
-        Some(weight) => row.with(Ink::Dim, format!(" {weight:.2}")),
+        Some(weight) if cue.cue.starts_with('"') => row.add(Ink::Dim, format!(" +{weight:.2}")),
+        Some(weight) => row.add(Ink::Dim, format!(" {weight:.2}")),
     }
 }
 
@@ -70,7 +70,7 @@ fn planned(run: &RunView) -> Option<Row> {
         QueryType::FileDiscovery => "file discovery",
         QueryType::Chitchat => return None,
     };
-    let mut row = Row::of(Ink::Dim, kind);
+    let mut row = Row::new(Ink::Dim, kind);
     let tools: Vec<_> = plan
         .suggested_tools
         .iter()
@@ -89,12 +89,12 @@ fn planned(run: &RunView) -> Option<Row> {
 
 /// A tool call: what was asked for, how much came back, how long it took.
 pub fn tool_row(used: &ToolUse) -> Row {
-    let mut row = Row::of(Ink::Dim, format!("  {} ", short_tool(used.call.tool())));
+    let mut row = Row::new(Ink::Dim, format!("  {} ", short_tool(used.call.tool())));
     row.push(Ink::Text, one_line(&asked_for(&used.call), 200));
     match (&used.error, used.items) {
         (Some(error), _) => row.push(Ink::Warning, format!("  ⚠ {error}")),
         (None, Some(items)) => {
-            let items = counted(items as u64, "item", "items");
+            let items = grouped_count(items as u64, "item", "items");
             row.push(Ink::Dim, format!("  {items}"));
             if let Some(ms) = used.ms {
                 row.push(Ink::Dim, format!(" · {}", duration(ms)));

@@ -45,7 +45,7 @@ pub fn certainty(level: ConfidenceLevel) -> Row {
         ConfidenceLevel::Likely => (Ink::Weak, "≈"),
         ConfidenceLevel::Unsure => (Ink::Warning, "?"),
     };
-    Row::of(ink, format!("{sign} {}", level.advice()))
+    Row::new(ink, format!("{sign} {}", level.advice()))
 }
 
 /// How a visit ended that did not come to its end.

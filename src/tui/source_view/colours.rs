@@ -21,7 +21,7 @@ pub struct CodeColours {
 
 impl CodeColours {
     /// For a document that has arrived; only the lines of a file are those of its language.
-    pub fn of(part: &DocumentPart) -> Self {
+    pub fn new(part: &DocumentPart) -> Self {
         let path = part.path.as_deref().map(|path| path.to_string_lossy());
         let first = if part.first == 1 { part.line(1) } else { None };
         Self {

@@ -4,7 +4,7 @@ use crate::domain::LineRange;
 use crate::protocol::{DocumentPart, Timestamp};
 use crate::text::one_line;
 
-/// As much of a passage's beginning is looked for.
+/// How many characters of a passage's beginning are looked for.
 const BEGINNING: usize = 80;
 
 /// What is to be said of a document that was read later than its passage was found, and where the

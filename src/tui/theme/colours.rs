@@ -16,7 +16,7 @@ pub enum ColorDepth {
     Indexed,
     /// The sixteen that the terminal names.
     Sixteen,
-    /// None.
+    /// No colours.
     None,
 }
 
@@ -34,11 +34,11 @@ const ALL_COLOURS: [&str; 7] = [
 ];
 
 impl ColorDepth {
-    /// From most to none.
+    /// All depths, from most colours to none.
     pub const ALL: [Self; 4] = [Self::True, Self::Indexed, Self::Sixteen, Self::None];
 
-    /// By what terminals say of themselves in `COLORTERM` and `TERM`.
-    pub fn of(colorterm: &str, term: &str) -> Self {
+    /// Detects the depth from the terminal's `COLORTERM` and `TERM`.
+    pub fn from_variables(colorterm: &str, term: &str) -> Self {
         let says = |value: &str, words: &[&str]| words.iter().any(|word| value.contains(word));
         if COLOURLESS.contains(&term) || term.ends_with("-m") || term.ends_with("-mono") {
             Self::None
@@ -87,7 +87,7 @@ fn nearest_indexed(wanted: Rgb) -> u8 {
         .unwrap_or(16)
 }
 
-/// As the VGA has the sixteen.
+/// The sixteen colours as the VGA has them.
 pub const VGA: [(Color, Rgb); 16] = [
     (Color::Black, (0, 0, 0)),
     (Color::Red, (170, 0, 0)),
@@ -137,7 +137,11 @@ mod tests {
             ("", "vt100", ColorDepth::None),
             ("", "xterm-mono", ColorDepth::None),
         ] {
-            assert_eq!(ColorDepth::of(colorterm, term), depth, "{colorterm} {term}");
+            assert_eq!(
+                ColorDepth::from_variables(colorterm, term),
+                depth,
+                "{colorterm} {term}"
+            );
         }
     }
 

@@ -7,13 +7,14 @@ pub fn is_light(ground: Rgb) -> bool {
     ratio(ground, (0, 0, 0)) > ratio(ground, (255, 255, 255))
 }
 
-/// From 1 for the same to 21 for black on white.
+/// Contrast ratio of two colours: 1 for the same, 21 for black on white.
 pub fn ratio(one: Rgb, other: Rgb) -> f64 {
     let (one, other) = (luminance(one), luminance(other));
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-fn luminance((r, g, b): Rgb) -> f64 {
+fn luminance(colour: Rgb) -> f64 {
+    let (r, g, b) = colour;
     let linear = |value: u8| {
         let value = f64::from(value) / 255.0;
         if value <= 0.040_45 {

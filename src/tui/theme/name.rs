@@ -19,7 +19,7 @@ pub enum ThemeName {
 }
 
 impl ThemeName {
-    /// In the order in which help lists them.
+    /// All themes in the order in which help lists them.
     pub const ALL: [Self; 5] = [
         Self::Auto,
         Self::Dark,

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as ValueError;
 
+use crate::tui::error::toml_error;
 use crate::tui::ink::Ink;
-use crate::tui::mistake::of_toml;
 
 use super::colours::{ColorDepth, color};
 use super::name::ThemeName;
@@ -23,7 +23,7 @@ pub struct ThemeFile {
 
 /// Reads a theme; the error is one line.
 pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
-    let table: toml::Table = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let table: toml::Table = toml::from_str(source).map_err(|error| toml_error(source, &error))?;
     let mut sheet = ThemeFile {
         inks: Vec::new(),
         ground: None,
@@ -54,9 +54,9 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
     Ok(sheet)
 }
 
-/// On which of ours it stands, where it says so.
+/// Returns the built-in theme that the file extends, where it names one.
 pub fn base(source: &str) -> Result<Option<ThemeName>, String> {
-    let table: toml::Table = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let table: toml::Table = toml::from_str(source).map_err(|error| toml_error(source, &error))?;
     let Some(name) = table.get("base") else {
         return Ok(None);
     };
@@ -95,7 +95,7 @@ enum Colours {
 }
 
 impl Colours {
-    fn at(&self, depth: ColorDepth) -> Result<Option<Color>, String> {
+    fn color_at(&self, depth: ColorDepth) -> Result<Option<Color>, String> {
         let word = match (self, depth) {
             (Self::Two([_, word]), ColorDepth::Sixteen)
             | (Self::One(word) | Self::Two([word, _]), _) => word,
@@ -107,7 +107,7 @@ impl Colours {
 impl StyleSpec {
     fn style(&self, depth: ColorDepth) -> Result<Style, String> {
         let color = |colours: &Option<Colours>| match colours {
-            Some(colours) => colours.at(depth),
+            Some(colours) => colours.color_at(depth),
             None => Ok(None),
         };
         let mut style = Style::new();

@@ -294,7 +294,7 @@ fn a_model_name_and_a_notice_bring_no_escape_sequence() {
         theme: ThemeName::Dark,
         no_color: false,
         mode: Mode::Llm,
-        models: JobModels::of(evil),
+        models: JobModels::same_for_all(evil),
         limits: kb_agent::domain::RoutingLimits::default(),
         samples: vec![Sample {
             route: "simple",

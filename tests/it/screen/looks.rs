@@ -34,7 +34,7 @@ fn on_ground(
         background,
         answers: true,
     };
-    let mut screen = Screen::on(setup, terminal).unwrap();
+    let mut screen = Screen::on_terminal(setup, terminal).unwrap();
     for event in runs::complex() {
         screen.handle(Msg::Update(Update::Event(event)));
     }

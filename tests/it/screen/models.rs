@@ -12,7 +12,7 @@ use super::{ask, pictures, tap, write};
 fn online() -> Screen {
     let mut screen = Screen::new(Setup {
         mode: Mode::Llm,
-        models: JobModels::of("qwen3-8b"),
+        models: JobModels::same_for_all("qwen3-8b"),
         ..Setup::default()
     })
     .unwrap();
@@ -38,7 +38,7 @@ fn listing() -> ModelListing {
             offer(&"long-".repeat(40), None),
         ],
         left_out: 1,
-        in_use: JobModels::of("qwen3-8b"),
+        in_use: JobModels::same_for_all("qwen3-8b"),
     }
 }
 
@@ -59,7 +59,7 @@ fn opened() -> Screen {
 #[test]
 fn ui_models_are_listed_with_the_jobs_that_they_do() {
     let mut screen = online();
-    let mut models = JobModels::of("qwen3-8b");
+    let mut models = JobModels::same_for_all("qwen3-8b");
     models.set(JobName::Grade, Some("qwen3-1b"));
     write(&mut screen, "/model");
     tap(&mut screen, KeyCode::Enter);
@@ -121,7 +121,7 @@ fn ui_a_question_waits_until_the_choice_is_checked() {
     }
     // Esc takes the last one back.
     tap(&mut screen, KeyCode::Esc);
-    let chosen = ModelUpdate::Chosen(JobModels::of("qwen3-1b"));
+    let chosen = ModelUpdate::Chosen(JobModels::same_for_all("qwen3-1b"));
     assert_eq!(tell(&mut screen, chosen), ask("one?", None));
     let text = screen.text(100, 30);
     assert!(text.lines().next().unwrap().contains("qwen3-1b"), "{text}");

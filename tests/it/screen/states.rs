@@ -163,7 +163,7 @@ fn in_state(state: fn(&mut Screen), theme: ThemeName, depth: ColorDepth) -> Scre
         background: Some(background),
         answers: false,
     };
-    let mut screen = Screen::on(super::setup(theme), terminal).unwrap();
+    let mut screen = Screen::on_terminal(super::setup(theme), terminal).unwrap();
     super::tell_knowledge(&mut screen);
     state(&mut screen);
     screen

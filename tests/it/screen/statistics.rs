@@ -48,7 +48,7 @@ pub fn history() -> RunHistory {
             recorded.push((begun, figures(&events)));
         }
     }
-    RunHistory::of(&recorded)
+    RunHistory::from_runs(&recorded)
 }
 
 fn opened() -> Screen {
@@ -99,7 +99,7 @@ fn ui_stats_say_what_stands_in_their_way() {
     let text = screen.text(100, 30);
     assert!(text.contains("⚠ the audit log x cannot be read"), "{text}");
     let mut screen = opened();
-    arrive(&mut screen, Ok(RunHistory::of(&[])));
+    arrive(&mut screen, Ok(RunHistory::from_runs(&[])));
     assert!(screen.text(100, 30).contains("Nothing has been asked yet"));
     let mut screen = opened();
     screen.handle(Msg::EngineGone);

@@ -12,7 +12,7 @@ use super::{ask, pictures, tap, write};
 
 fn over(contents: KnowledgeContents) -> Screen {
     let mut screen = Screen::new(Setup {
-        models: JobModels::of("extractive"),
+        models: JobModels::same_for_all("extractive"),
         ..Setup::default()
     })
     .unwrap();

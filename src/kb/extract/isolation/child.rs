@@ -26,7 +26,7 @@ const MAX_KEPT_BYTES: u64 = 32 * 1024 * 1024;
 
 /// How much memory such a process may have, with what of it is for the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::kb::extract) struct Share {
+pub(crate) struct Share {
     pub bytes: u64,
 }
 
@@ -77,14 +77,11 @@ fn answer(request: &ExtractRequest, document: Vec<u8>, answers: &mut File) -> io
     let extracted = panic::catch_unwind(AssertUnwindSafe(|| extract_bytes(name, document)));
     let extracted = extracted
         .unwrap_or_else(|_| Err(SkipReason::Damaged("it cannot be taken apart".to_owned())));
-    let is_last = limits::held().is_some_and(|held| held > MAX_KEPT_BYTES);
+    let is_last = limits::used_memory().is_some_and(|held| held > MAX_KEPT_BYTES);
     ExtractReply { extracted, is_last }.write(answers)
 }
 
-pub(in crate::kb::extract) fn extract_bytes(
-    name: &Path,
-    document: Vec<u8>,
-) -> Result<Extraction, SkipReason> {
+pub(crate) fn extract_bytes(name: &Path, document: Vec<u8>) -> Result<Extraction, SkipReason> {
     let head = &document[..document.len().min(SNIFF_BYTES)];
     match reading(kind_of(name, head)) {
         Reading::Bytes(read) => read(name, document),
@@ -135,7 +132,7 @@ mod limits {
         lower(Resource::Data, share.bytes);
     }
 
-    /// From now on, no more seconds of a processor than that.
+    /// Limits the processor time of this process, in seconds.
     pub fn time(seconds: u64) {
         let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
         let limit = Rlimit {
@@ -147,7 +144,7 @@ mod limits {
     }
 
     /// The memory that it holds now, where that can be known.
-    pub fn held() -> Option<u64> {
+    pub fn used_memory() -> Option<u64> {
         let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
         let mut pages = statm.split(' ').skip(1).map(str::parse::<u64>);
         let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
@@ -175,7 +172,7 @@ mod limits {
 
     pub fn time(_: u64) {}
 
-    pub fn held() -> Option<u64> {
+    pub fn used_memory() -> Option<u64> {
         None
     }
 }

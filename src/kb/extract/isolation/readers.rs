@@ -33,7 +33,7 @@ const LARGE_DOCUMENT: u64 = 24 * MEGABYTE;
 /// Seconds of a processor that any document may take, and a large one.
 const SECONDS: u64 = 10;
 const MAX_SECONDS: u64 = 30;
-/// On a machine with other things to do, a second takes longer.
+/// Factor on the time limit, because a second takes longer on a busy machine.
 const BUSY: u64 = 4;
 /// How often who waits looks whether to go on waiting.
 const LOOK_UP: Duration = Duration::from_millis(20);
@@ -44,7 +44,7 @@ const LAST_WORDS: usize = 1024;
 
 /// Takes documents apart in processes of their own.
 #[derive(Debug)]
-pub(in crate::kb::extract) struct Readers {
+pub(crate) struct Readers {
     program: PathBuf,
     state: Mutex<PoolState>,
     changed: Condvar,
@@ -62,7 +62,7 @@ struct PoolState {
 }
 
 /// A document, as it is asked for.
-pub(in crate::kb::extract) struct DocumentFile<'a> {
+pub(crate) struct DocumentFile<'a> {
     /// Where its bytes are.
     pub file: &'a File,
     /// Its name, without folders.
@@ -135,7 +135,7 @@ impl Readers {
     }
 
     /// Waits until so many shares are free.
-    fn take(&self, shares: usize, stop: &AtomicBool) -> Result<Taken<'_>, SkipReason> {
+    fn take(&self, shares: usize, stop: &AtomicBool) -> Result<BorrowedReader<'_>, SkipReason> {
         let is_large = shares > 1;
         let mut state = self.state();
         state.large_waiting += usize::from(is_large);
@@ -150,7 +150,7 @@ impl Readers {
             return Err(SkipReason::Stopped);
         }
         state.free -= shares;
-        Ok(Taken {
+        Ok(BorrowedReader {
             readers: self,
             shares,
         })
@@ -162,11 +162,11 @@ impl Readers {
 }
 
 /// While there is one, processes that are done are kept for the next document.
-pub(in crate::kb) struct ReadingSession<'a>(Option<&'a Readers>);
+pub(crate) struct ReadingSession<'a>(Option<&'a Readers>);
 
 impl<'a> ReadingSession<'a> {
     /// More documents are going to be asked for until this is dropped.
-    pub(in crate::kb::extract) fn of(readers: Option<&'a Readers>) -> Self {
+    pub(crate) fn begin(readers: Option<&'a Readers>) -> Self {
         if let Some(readers) = readers {
             readers.state().sessions += 1;
         }
@@ -191,12 +191,12 @@ impl Drop for ReadingSession<'_> {
 }
 
 /// Shares that are in use.
-struct Taken<'a> {
+struct BorrowedReader<'a> {
     readers: &'a Readers,
     shares: usize,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BorrowedReader<'_> {
     fn drop(&mut self) {
         self.readers.state().free += self.shares;
         self.readers.changed.notify_all();

@@ -17,7 +17,7 @@ const MAX_PIECE: usize = 64 * 1024;
 
 /// Which document is to be taken apart.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::kb::extract) struct ExtractRequest {
+pub(crate) struct ExtractRequest {
     /// The name of its file, without folders.
     pub name: String,
     /// How many bytes it has, as far as is known.
@@ -27,7 +27,7 @@ pub(in crate::kb::extract) struct ExtractRequest {
 }
 
 /// What came of it.
-pub(in crate::kb::extract) struct ExtractReply {
+pub(crate) struct ExtractReply {
     /// The text, or why there is none.
     pub extracted: Result<Extraction, SkipReason>,
     /// Whether who made it has grown too large to be asked again.
@@ -51,7 +51,7 @@ impl ExtractRequest {
 
 /// Sends a document from where it lies, a piece at a time, for as long as `goes_on` says so. What
 /// is over `limit` is not sent: then this is how much that is at least.
-pub(in crate::kb::extract) fn write_document(
+pub(crate) fn write_document(
     from: &mut impl Read,
     to: &mut impl Write,
     limit: u64,
@@ -77,16 +77,13 @@ pub(in crate::kb::extract) fn write_document(
 }
 
 /// Which side of a sending is broken.
-pub(in crate::kb::extract) enum Sending {
+pub(crate) enum Sending {
     From(io::Error),
     To,
 }
 
-/// What [`write_document`] sent.
-pub(in crate::kb::extract) fn read_document(
-    from: &mut impl Read,
-    size: u64,
-) -> io::Result<Vec<u8>> {
+/// Reads what [`write_document`] sent.
+pub(crate) fn read_document(from: &mut impl Read, size: u64) -> io::Result<Vec<u8>> {
     let expected = size.min(MAX_DOCUMENT_BYTES) as usize;
     let mut document = Vec::with_capacity(expected);
     loop {

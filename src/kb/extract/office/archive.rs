@@ -13,9 +13,9 @@ use zip::{ZipArchive, ZipWriter};
 use crate::kb::extract::SkipReason;
 use crate::kb::extract::text::decode;
 
-/// Of all entries read.
+/// Most bytes of all entries together, unpacked.
 const MAX_UNPACKED: u64 = 200 * MEGABYTE;
-/// Of one entry.
+/// Most bytes of one entry, unpacked.
 const MAX_ENTRY: u64 = 64 * MEGABYTE;
 const MAX_ENTRIES: usize = 20_000;
 /// XML packs to a fiftieth, hardly ever to less than a three-hundredth.
@@ -25,7 +25,7 @@ const UNSUSPICIOUS: u64 = 16 * MEGABYTE;
 const MEGABYTE: u64 = 1024 * 1024;
 
 /// An archive and how much may still come out of it.
-pub(in crate::kb::extract) struct Archive<'a> {
+pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     left: u64,
 }
@@ -87,7 +87,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// An entry's text.
+    /// Reads an entry's text.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, SkipReason> {
         let Some(bytes) = self.bytes(name)? else {
             return Ok(None);

@@ -10,9 +10,7 @@ use crate::kb::extract::text::html;
 use crate::kb::extract::{Extraction, SkipReason};
 
 /// Reads the chapters of the book.
-pub(in crate::kb::extract) fn document(
-    archive: &mut Archive<'_>,
-) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let container = archive.required("META-INF/container.xml")?;
     let package_at = root(&container)?
         .ok_or_else(|| SkipReason::Damaged("it does not say where the book is".to_owned()))?;
@@ -77,7 +75,7 @@ fn inside(folder: &str, href: &str) -> String {
 }
 
 fn root(container: &str) -> Result<Option<String>, SkipReason> {
-    let mut events = Events::of(container);
+    let mut events = Events::new(container);
     while let Some(event) = events.next()? {
         if let XmlEvent::Open(tag) = event
             && tag.name() == "rootfile"
@@ -94,7 +92,7 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
     let mut items: HashMap<String, String> = HashMap::new();
     let mut chapters: Vec<String> = Vec::new();
     let mut contents = None;
-    let mut events = Events::of(package);
+    let mut events = Events::new(package);
     while let Some(event) = events.next()? {
         let XmlEvent::Open(tag) = event else { continue };
         match tag.name() {

@@ -22,10 +22,7 @@ use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 const MEGABYTE: u64 = 1024 * 1024;
 
 /// Reads a document, a presentation or a workbook.
-pub(in crate::kb::extract) fn document(
-    bytes: Vec<u8>,
-    format: DocumentFormat,
-) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(bytes: Vec<u8>, format: DocumentFormat) -> Result<Extraction, SkipReason> {
     let mut options = ParseOptions::default();
     options.limits = Limits::strict();
     options.limits.package_entries = 20_000;
@@ -283,13 +280,13 @@ impl Counters {
                 0 => start(above),
                 count => count,
             };
-            label = label.replace(&format!("%{}", above + 1), &counted(count, format));
+            label = label.replace(&format!("%{}", above + 1), &format_number(count, format));
         }
         Some(label.trim().to_owned()).filter(|label| !label.is_empty())
     }
 }
 
-fn counted(count: u32, format: &NumberFormat) -> String {
+fn format_number(count: u32, format: &NumberFormat) -> String {
     let letters = || {
         let letter = char::from(b'a' + ((count.max(1) - 1) % 26) as u8);
         letter
@@ -358,9 +355,9 @@ mod tests {
     fn numbers_are_counted_in_the_way_that_their_format_asks() {
         let said = |count| {
             [
-                counted(count, &NumberFormat::Decimal),
-                counted(count, &NumberFormat::LowerLetter),
-                counted(count, &NumberFormat::UpperRoman),
+                format_number(count, &NumberFormat::Decimal),
+                format_number(count, &NumberFormat::LowerLetter),
+                format_number(count, &NumberFormat::UpperRoman),
             ]
         };
         assert_eq!(said(4), ["4", "d", "IV"]);

@@ -21,9 +21,7 @@ const MAX_REPEATED: usize = 64;
 const MAX_OBJECTS: usize = 100;
 
 /// Reads a text, a presentation or a spreadsheet.
-pub(in crate::kb::extract) fn document(
-    archive: &mut Archive<'_>,
-) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let manifest = archive.text("META-INF/manifest.xml")?.unwrap_or_default();
     if manifest.contains("encryption-data") {
         return Err(SkipReason::Encrypted);
@@ -91,7 +89,7 @@ struct OdfReader {
     next_row: usize,
     next_column: usize,
     cell: OdfCell,
-    /// By its column: the last row of a cell that covers others below it, and what it says.
+    /// For each column, the last row that a merged cell covers and the text of that cell.
     covering: HashMap<usize, (usize, String)>,
 }
 
@@ -106,7 +104,7 @@ struct OdfCell {
 
 impl OdfReader {
     fn read(&mut self, xml: &str) -> Result<(), SkipReason> {
-        let mut events = Events::of(xml);
+        let mut events = Events::new(xml);
         while let Some(event) = events.next()? {
             if self.draft.is_full() {
                 break;

@@ -14,23 +14,23 @@ use crate::kb::extract::SkipReason;
 
 /// What comes next in a document.
 #[derive(Debug)]
-pub(in crate::kb::extract) enum XmlEvent<'a> {
+pub(crate) enum XmlEvent<'a> {
     /// An element begins.
     Open(Tag<'a>),
     /// An element ends.
     Close(String),
-    /// Characters.
+    /// Text between tags.
     Text(Cow<'a, str>),
 }
 
 /// An element's name and attributes.
 #[derive(Debug)]
-pub(in crate::kb::extract) struct Tag<'a> {
+pub(crate) struct Tag<'a> {
     start: BytesStart<'a>,
 }
 
 impl Tag<'_> {
-    /// Without its prefix.
+    /// Name of the element without its prefix.
     pub fn name(&self) -> &str {
         local(self.start.name().into_inner())
     }
@@ -51,14 +51,14 @@ impl Tag<'_> {
 }
 
 /// Goes through a document.
-pub(in crate::kb::extract) struct Events<'a> {
+pub(crate) struct Events<'a> {
     reader: Reader<&'a [u8]>,
     /// The end of an element that is empty.
     pending: Option<String>,
 }
 
 impl<'a> Events<'a> {
-    pub fn of(xml: &'a str) -> Self {
+    pub fn new(xml: &'a str) -> Self {
         let mut reader = Reader::from_str(xml);
         let config = reader.config_mut();
         config.check_end_names = false;
@@ -134,8 +134,8 @@ impl<'a> Events<'a> {
 }
 
 /// The characters of the first element of that name.
-pub(in crate::kb::extract) fn first(xml: &str, name: &str) -> Option<String> {
-    let mut events = Events::of(xml);
+pub(crate) fn first(xml: &str, name: &str) -> Option<String> {
+    let mut events = Events::new(xml);
     while let Ok(Some(event)) = events.next() {
         if let XmlEvent::Open(tag) = event
             && tag.name() == name

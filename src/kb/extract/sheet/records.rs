@@ -11,7 +11,7 @@ const SAMPLE_BYTES: usize = 16 * 1024;
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Reads every record; a broken one is passed over.
-pub(in crate::kb::extract) fn document(path: &Path, text: &str) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(path: &Path, text: &str) -> Result<Extraction, SkipReason> {
     let separator = match extension(&path.to_string_lossy()).as_str() {
         "tsv" | "tab" => b'\t',
         _ => separator(text),

@@ -29,7 +29,7 @@ const MAX_SHEETS: usize = 10_000;
 /// A few bytes of a workbook can ask for very many cells, or for one long text in very many of
 /// them. So cells are kept in one place, in few bytes each, and counted as they come.
 #[derive(Debug, Default)]
-pub(in crate::kb::extract) struct Workbook {
+pub(crate) struct Workbook {
     sheets: Vec<Sheet>,
     cells: Vec<SheetCell>,
     text: String,
@@ -45,9 +45,9 @@ struct Sheet {
 
 #[derive(Debug, Clone, Copy)]
 struct SheetCell {
-    /// As the program that made it counts, from 1.
+    /// Row number, counted from 1 like the spreadsheet program does.
     row: u32,
-    /// From 0.
+    /// Column number, counted from 0.
     column: u32,
     /// Where in the text its value is.
     from: u32,
@@ -119,7 +119,7 @@ fn too_many(most: usize, what: &str) -> SkipReason {
 /// Adds a sheet, its cells in order, row by row.
 fn add(draft: &mut Draft, name: Option<&str>, cells: &[SheetCell], text: &str) {
     let rows = cells.chunk_by(|cell, next| cell.row == next.row);
-    let rows = rows.map(|cells| SheetRow::of(cells, text));
+    let rows = rows.map(|cells| SheetRow::new(cells, text));
     let sample: Vec<SheetRow<'_>> = rows.clone().take(SAMPLE).collect();
     let header = header(&sample);
     for (at, row) in rows.enumerate() {
@@ -143,7 +143,7 @@ struct SheetRow<'a> {
 }
 
 impl<'a> SheetRow<'a> {
-    fn of(cells: &[SheetCell], text: &'a str) -> Self {
+    fn new(cells: &[SheetCell], text: &'a str) -> Self {
         let value = |cell: &SheetCell| &text[cell.from as usize..cell.to as usize];
         Self {
             number: cells.first().map_or(1, |cell| cell.row as usize),

@@ -8,10 +8,10 @@ use office_oxide::xlsx::{Cell, CellRef, CellValue, Worksheet, XlsxDocument};
 
 use super::rows::Workbook;
 use crate::kb::extract::{Extraction, SkipReason};
-use crate::text::counted;
+use crate::text::plural;
 
 /// Reads a workbook of Excel 2007 or later, XLSX or XLSB.
-pub(in crate::kb::extract) fn xlsx(book: &XlsxDocument) -> Result<Extraction, SkipReason> {
+pub(crate) fn xlsx(book: &XlsxDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
     for (name, error) in &book.unreadable_sheets {
         rows.note_missing(format!("sheet {name} cannot be read ({error})"));
@@ -66,7 +66,7 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
         rows.note_missing(format!(
             "sheet {name}: {} without a stored result, the first in {first}: open and save it once in \
              a spreadsheet program",
-            counted(without_result.len(), "formula")
+            plural(without_result.len(), "formula")
         ));
     }
     if let Some(damage) = &sheet.damage {
@@ -75,11 +75,11 @@ fn note_missing(rows: &mut Workbook, sheet: &Worksheet, without_result: &[String
     if !sheet.text_shapes.is_empty() {
         rows.note_missing(format!(
             "sheet {name}: text in {}",
-            counted(sheet.text_shapes.len(), "shape")
+            plural(sheet.text_shapes.len(), "shape")
         ));
     }
     if !sheet.images.is_empty() {
-        let pictures = counted(sheet.images.len(), "picture");
+        let pictures = plural(sheet.images.len(), "picture");
         rows.note_missing(format!("sheet {name}: {pictures}"));
     }
 }
@@ -140,7 +140,7 @@ fn fill_merged(
 }
 
 /// Reads a workbook of Excel 97 to 2003, or an older one.
-pub(in crate::kb::extract) fn xls(book: &XlsDocument) -> Result<Extraction, SkipReason> {
+pub(crate) fn xls(book: &XlsDocument) -> Result<Extraction, SkipReason> {
     let mut rows = Workbook::default();
     let mut missing = book.notices().iter().chain(book.warnings());
     if book.sheets.iter().all(|sheet| sheet.rows.is_empty())

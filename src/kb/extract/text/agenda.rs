@@ -40,7 +40,7 @@ const PROPERTIES: &[(&str, &str)] = &[
 ];
 
 /// Reads a calendar or a file of contacts.
-pub(in crate::kb::extract) fn document(_: &Path, text: &str) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(_: &Path, text: &str) -> Result<Extraction, SkipReason> {
     let mut draft = Draft::default();
     let mut title = None;
     let mut entry: Option<Entry> = None;
@@ -143,7 +143,7 @@ impl Property {
     }
 
     /// The value as people write it.
-    fn shown(&self) -> String {
+    fn display_value(&self) -> String {
         let common_name = self
             .parameters
             .split(';')
@@ -204,7 +204,7 @@ impl Entry {
         } else if TITLES.contains(&property.name.as_str()) {
             self.title = Some(property.value);
         } else if let Some((_, name)) = PROPERTIES.iter().find(|(own, _)| *own == property.name) {
-            let shown = property.shown();
+            let shown = property.display_value();
             if !shown.is_empty() {
                 self.lines.push(format!("{name}: {shown}"));
             }

@@ -20,7 +20,7 @@ const DECLARED_WITHIN: usize = 1024;
 const PATTERN_BYTES: usize = 4096;
 
 /// The text of a whole file, without a byte order mark; single broken bytes become `�`.
-pub(in crate::kb::extract) fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
+pub(crate) fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
     if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
         if encoding != encoding_rs::UTF_8 {
             return decode_as(encoding, &bytes[mark..]);
@@ -112,7 +112,7 @@ fn is_control(byte: u8) -> bool {
 
 /// Every other byte of Western text in UTF-16 is NUL. A text in which NULs part words or lines has
 /// them at other places too, or not at all of these.
-pub(in crate::kb) fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
     let sample = &bytes[..bytes.len().min(PATTERN_BYTES)];
     let pairs = sample.len() / 2;
     let nuls_at = |side: usize| {

@@ -42,7 +42,7 @@ const VOID: &[&str] = &[
     "wbr",
 ];
 /// A page as a document.
-pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(path: &Path, html: &str) -> Result<Extraction, SkipReason> {
     let repaired;
     let html = if extension(&path.to_string_lossy()) == "xhtml" || html.starts_with("<?xml") {
         repaired = opened(html);
@@ -60,9 +60,7 @@ pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extrac
 }
 
 /// A page's Markdown and its title.
-pub(in crate::kb::extract) fn to_markdown(
-    html: &str,
-) -> Result<(String, Option<String>), SkipReason> {
+pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipReason> {
     if is_too_costly(html) {
         return Ok((between_tags(html), None));
     }
@@ -169,7 +167,7 @@ fn is_too_costly(html: &str) -> bool {
 }
 
 /// XHTML closes empty elements with a mark that HTML does not know.
-pub(in crate::kb::extract) fn opened(xhtml: &str) -> String {
+pub(crate) fn opened(xhtml: &str) -> String {
     static EMPTY: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"<([A-Za-z][\w:-]*)([^<>]*)/>").ok());
     let Some(empty) = EMPTY.as_ref() else {

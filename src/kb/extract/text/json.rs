@@ -14,7 +14,7 @@ const MAX_WIDTH: usize = 100;
 const MAX_INDENT: usize = 12;
 
 /// Reads JSON that has no lines.
-pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
     let mut draft = Draft::default();
     draft.push(&laid_out(json));
     draft.finish(TextLayout::Data, None, "the file is empty")
@@ -31,7 +31,7 @@ fn laid_out(json: &str) -> String {
     let mut escaped = false;
     for c in json.chars() {
         if in_string {
-            out.put(c);
+            out.push(c);
             match c {
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
@@ -43,33 +43,33 @@ fn laid_out(json: &str) -> String {
         match c {
             '"' => {
                 in_string = true;
-                out.put(c);
+                out.push(c);
             }
             '{' | '[' => {
-                out.put(c);
+                out.push(c);
                 out.open.push(c);
                 out.line_break();
             }
             '}' | ']' => {
                 out.open.pop();
                 out.line_break();
-                out.put(c);
+                out.push(c);
             }
             ',' => {
-                out.put(c);
+                out.push(c);
                 let in_list = out.open.last() == Some(&'[');
                 if in_list && out.width() < MAX_WIDTH {
-                    out.put(' ');
+                    out.push(' ');
                 } else {
                     out.line_break();
                 }
             }
             ':' => {
-                out.put(c);
-                out.put(' ');
+                out.push(c);
+                out.push(' ');
             }
             c if c.is_whitespace() => {}
-            c => out.put(c),
+            c => out.push(c),
         }
     }
     out.text
@@ -83,7 +83,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn put(&mut self, c: char) {
+    fn push(&mut self, c: char) {
         self.text.push(c);
     }
 

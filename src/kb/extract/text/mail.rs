@@ -14,7 +14,7 @@ use super::html;
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
-use crate::text::counted;
+use crate::text::plural;
 
 /// Messages within messages are read down to here.
 const MAX_DEPTH: usize = 3;
@@ -24,7 +24,7 @@ const MAX_ATTACHED_BYTES: usize = 256 * 1024;
 const PAGE_SAYS_MORE: usize = 4;
 
 /// Reads one message.
-pub(in crate::kb::extract) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(_: &Path, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
     let bytes = match Encoding::for_bom(&bytes) {
         Some((encoding, _)) if encoding != encoding_rs::UTF_8 => decode(bytes)?.into_bytes(),
         _ => bytes,
@@ -57,7 +57,7 @@ fn parse(bytes: &[u8]) -> Option<Message<'_>> {
 }
 
 /// Reads a mailbox, message by message.
-pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
+pub(crate) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let mut draft = Draft::default();
     let mut broken = 0;
     let bytes = with_escaped_lines(bytes);
@@ -75,7 +75,7 @@ pub(in crate::kb::extract) fn mailbox(_: &Path, bytes: &[u8]) -> Result<Extracti
         }
     }
     if broken > 0 {
-        let messages = counted(broken, "message");
+        let messages = plural(broken, "message");
         draft.note_missing(format!("{messages} without sender, subject and date"));
     }
     draft.finish(TextLayout::Plain, None, "it holds no messages")
@@ -98,10 +98,7 @@ fn with_escaped_lines(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a page that a browser saved with all its parts (MHTML, RFC 2557).
-pub(in crate::kb::extract) fn saved_page(
-    name: &Path,
-    bytes: &[u8],
-) -> Result<Extraction, SkipReason> {
+pub(crate) fn saved_page(name: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let parsed = MessageParser::default().parse(bytes);
     let page = parsed
         .iter()
@@ -115,7 +112,7 @@ pub(in crate::kb::extract) fn saved_page(
 }
 
 /// Reads a message of Outlook.
-pub(in crate::kb::extract) fn outlook(bytes: &[u8]) -> Result<Extraction, SkipReason> {
+pub(crate) fn outlook(bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let mut message =
         Outlook::from_slice(bytes).map_err(|error| SkipReason::Damaged(error.to_string()))?;
     fill_from_code_pages(&mut message, bytes);

@@ -81,7 +81,7 @@ static ATTRIBUTES: LazyLock<Regex> = LazyLock::new(|| compile(ATTRIBUTE));
 static ESCAPED: LazyLock<Regex> = LazyLock::new(|| compile(r"\\[[:punct:]]"));
 
 /// The text as it is read by people.
-pub(in crate::kb::extract) fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     let matter = front_matter(text.lines());
     let matter = text.split_inclusive('\n').take(matter);
     let (matter, body) = text.split_at(matter.map(str::len).sum());

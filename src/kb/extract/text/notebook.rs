@@ -8,14 +8,14 @@ use super::{html, markdown};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason, TextLayout};
-use crate::text::counted;
+use crate::text::plural;
 
-/// Of what one cell printed, this much tells what it was; the rest is listed as missing.
+/// Most lines of one cell's output; a note tells how many are left out.
 const MAX_OUTPUT_LINES: usize = 1000;
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Reads a notebook of any version since 3.
-pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(_: &Path, json: &str) -> Result<Extraction, SkipReason> {
     let notebook: Value = serde_json::from_str(json)
         .map_err(|error| SkipReason::Damaged(format!("it is not a notebook ({error})")))?;
     let older = &notebook["worksheets"][0]["cells"];
@@ -38,7 +38,7 @@ pub(in crate::kb::extract) fn document(_: &Path, json: &str) -> Result<Extractio
         };
         let (outputs, left_out) = outputs(cell);
         if left_out > 0 {
-            let lines = counted(left_out, "line");
+            let lines = plural(left_out, "line");
             draft.note_missing(format!("cell {}: {lines} of its output", at + 1));
         }
         if source.trim().is_empty() && outputs.is_empty() {
@@ -75,7 +75,7 @@ fn text(value: &Value) -> String {
 }
 
 /// What a cell returned: as text, or as a page where the text only names its kind.
-fn shown(data: &Value) -> String {
+fn cell_result(data: &Value) -> String {
     let plain = text(&data["text/plain"]);
     let page = text(&data["text/html"]);
     if !page.is_empty() && (plain.is_empty() || plain.starts_with('<')) {
@@ -110,7 +110,7 @@ fn outputs(cell: &Value) -> (String, usize) {
                 output["ename"].as_str().unwrap_or("error"),
                 output["evalue"].as_str().unwrap_or_default()
             ),
-            _ => shown(&output["data"]),
+            _ => cell_result(&output["data"]),
         };
         // What was written over is gone.
         for line in printed.trim_end().split('\n') {

@@ -2,7 +2,7 @@
 //! links.
 
 /// The same lines; what is out of sight is blank.
-pub(in crate::kb::extract) fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     let mut is_in_drawer = false;
     let lines = text.split('\n').map(|line| {
         let mark = line.trim();

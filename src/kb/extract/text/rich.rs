@@ -11,7 +11,7 @@ use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 const MAX_OPEN: usize = 1000;
 
 /// Reads a document of rich text; one that is cut off, as far as it goes.
-pub(in crate::kb::extract) fn document(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
+pub(crate) fn document(_: &Path, bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let begin = memchr::memchr(b'{', bytes).unwrap_or(0);
     let bytes = &bytes[begin..];
     let mut draft = Draft::default();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use quick_xml::escape::unescape;
 
 /// The same lines, with the time at which each cue begins instead of its number and its span.
-pub(in crate::kb::extract) fn readable(text: &str) -> String {
+pub(crate) fn readable(text: &str) -> String {
     let mut readable = String::with_capacity(text.len());
     let mut lines = text.split('\n').peekable();
     let mut is_of_player = false;

@@ -22,13 +22,13 @@ use crate::kb::source::roots::below;
 /// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
 /// costs little; `aside` gets what is left out and why. An error is why nothing of the root is
 /// looked at.
-pub(in crate::kb) fn builder(
+pub(crate) fn builder(
     root: &Path,
     included: &Included,
     is_on_the_way: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
     aside: impl Fn(&Path, SkipReason) + Send + Sync + 'static,
 ) -> Result<WalkBuilder, SkipReason> {
-    let belonging = Belonging::of(root, included, &aside)?;
+    let belonging = Belonging::read(root, included, &aside)?;
     let mut builder = WalkBuilder::new(root);
     builder.standard_filters(false).follow_links(false);
     builder.filter_entry(move |entry| {
@@ -70,7 +70,7 @@ struct Belonging {
 }
 
 impl Belonging {
-    fn of(
+    fn read(
         root: &Path,
         included: &Included,
         aside: &impl Fn(&Path, SkipReason),

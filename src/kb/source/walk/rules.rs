@@ -17,20 +17,20 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::files::{self, Unreadable};
 use crate::globs;
 
-/// Of one file. What git's own collection has for a language is less than 10 kB.
+/// Largest ignore file. Git's own template for a language is below 10 kB.
 const MAX_BYTES: u64 = 512 * 1024;
-/// Of one file: each pattern is some kilobytes of a matcher.
+/// Most patterns in one ignore file: each takes some kilobytes in the matcher.
 const MAX_PATTERNS: usize = 10_000;
-/// Of all files of a root together.
+/// Most bytes of all ignore files of a root together.
 const MAX_BYTES_IN_ALL: u64 = 4 * 1024 * 1024;
-/// Of the files by which a work tree says where its repository is.
+/// Largest `.git` file of a work tree, which says where its repository is.
 const MAX_POINTER_BYTES: u64 = 16 * 1024;
 
 /// The rules that hold in a folder: its own, then those of the folders above it.
 #[derive(Debug, Default)]
 pub(super) struct IgnoreRules {
     above: Option<Arc<IgnoreRules>>,
-    /// In the order in which they decide: `.ignore`, `.gitignore`, `.git/info/exclude`.
+    /// Rule files in the order in which they decide: `.ignore`, `.gitignore`, `.git/info/exclude`.
     own: [Option<Gitignore>; 3],
 }
 

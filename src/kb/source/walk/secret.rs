@@ -7,7 +7,7 @@ use crate::globs::{BadGlob, Globs};
 
 const LIST: &str = include_str!("../../../../assets/secret-files.txt");
 
-static NAMES: LazyLock<Option<SecretNames>> = LazyLock::new(|| SecretNames::of(LIST).ok());
+static NAMES: LazyLock<Option<SecretNames>> = LazyLock::new(|| SecretNames::parse(LIST).ok());
 
 /// What a file at this path below a root holds by its name; `None` for one like any other.
 pub(super) fn held_by(relative: &Path) -> Option<&'static str> {
@@ -21,7 +21,7 @@ struct SecretNames {
 }
 
 impl SecretNames {
-    fn of(list: &'static str) -> Result<Self, BadGlob> {
+    fn parse(list: &'static str) -> Result<Self, BadGlob> {
         let lines = list.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let (mut patterns, mut holds) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn trust_every_line_of_the_list_says_what_is_held() {
-        let names = SecretNames::of(LIST).ok().unwrap();
+        let names = SecretNames::parse(LIST).ok().unwrap();
         assert!(names.holds.len() > 80);
         assert!(names.holds.iter().flatten().all(|held| !held.is_empty()));
     }

@@ -65,7 +65,7 @@ struct Wording {
 pub struct Sizes {
     /// What the model reads.
     pub context: Option<u32>,
-    /// What was sent.
+    /// How many tokens were sent.
     pub sent: Option<u32>,
     /// The reply that was allowed for, where it counts.
     pub reply: Option<u32>,
@@ -105,7 +105,7 @@ pub struct Wordings {
 
 impl Wordings {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
-    pub fn with(own: Option<&str>) -> Result<Self, String> {
+    pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         let own_rows: Self = read_tables(own, "")?;
         for says in own_rows.error.iter().flat_map(|row| &row.says) {
             pattern(says).map_err(|why| one_line(&why.to_string(), 300))?;
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_example_is_understood_as_its_row_says() {
-        let table = Wordings::with(None).unwrap();
+        let table = Wordings::with_user_rows(None).unwrap();
         for row in &table.error {
             let words = &row.example;
             let is_said = |says| pattern(says).unwrap().is_match(words);
@@ -201,21 +201,21 @@ mod tests {
     #[test]
     fn own_rows_are_read_first_and_a_mistake_is_one_line() {
         let own = "[[error]]\nkind = \"overflow\"\nsays = [\"zu viel\"]\n";
-        let table = Wordings::with(Some(own)).unwrap();
+        let table = Wordings::with_user_rows(Some(own)).unwrap();
         assert!(table.tell(ErrorKind::Overflow, "das ist zu viel"));
         assert!(table.tell(ErrorKind::Overflow, "maximum context length"));
         for wrong in [
             "[[error]]\nkind = \"odd\"\n",
             "[[error]]\nkind = \"overflow\"\nsays = [\"(\"]\n",
         ] {
-            let wrong = Wordings::with(Some(wrong)).unwrap_err();
+            let wrong = Wordings::with_user_rows(Some(wrong)).unwrap_err();
             assert!(!wrong.contains('\n'), "{wrong}");
         }
     }
 
     #[test]
     fn a_missing_model_is_distinguished_from_another_missing_thing() {
-        let table = Wordings::with(None).unwrap();
+        let table = Wordings::with_user_rows(None).unwrap();
         for (said, missing) in [
             ("model 'qwen9' not found", true),
             (
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_read_from_what_servers_say() {
-        let wordings = Wordings::with(None).unwrap();
+        let wordings = Wordings::with_user_rows(None).unwrap();
         for (said, share, max_tokens) in [
             (
                 r#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it","n_ctx":4096,"n_prompt_tokens":9015}}"#,

@@ -35,7 +35,7 @@ static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// As far as is looked ahead; no tag and no mark is longer.
+/// How many bytes are looked ahead; no tag and no mark is longer.
 const LONGEST: usize = 64;
 
 /// The text with every such beginning broken.

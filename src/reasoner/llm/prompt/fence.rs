@@ -31,7 +31,7 @@ pub struct PromptFence {
 }
 
 impl PromptFence {
-    /// With a mark that cannot be guessed.
+    /// Makes a fence with a random mark, which a document cannot guess.
     pub fn new() -> Self {
         let random = RandomState::new().hash_one("fence") as u32;
         Self {

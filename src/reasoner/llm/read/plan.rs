@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::ports::{Caveat, Planned};
+use crate::agent::ports::{Caveat, PlannedCalls};
 use crate::domain::{ToolCall, ToolName};
 use crate::reasoner::llm::reply_schema::{Argument, ArgumentKind, arguments_of};
 use crate::text::one_line;
@@ -30,8 +30,8 @@ const LONGEST_ARGUMENT: usize = 2_000;
 
 /// The calls of the reply. What cannot be called is dropped, with a caveat each; a reply without
 /// any plan has one caveat of its own. Costs are not known here.
-pub fn plan(reply: &str) -> Planned {
-    let mut planned = Planned::default();
+pub fn plan(reply: &str) -> PlannedCalls {
+    let mut planned = PlannedCalls::default();
     let warnings = &mut planned.warnings;
     let Some(calls) = calls_in(reply) else {
         let message = "the plan could not be read";
@@ -352,6 +352,6 @@ mod tests {
             assert_eq!(planned.warnings.len(), 1, "{reply}");
             assert_eq!(planned.warnings[0].code, "plan_unreadable", "{reply}");
         }
-        assert_eq!(plan("[]"), Planned::default());
+        assert_eq!(plan("[]"), PlannedCalls::default());
     }
 }

@@ -139,7 +139,7 @@ fn cuts(passage: &Passage, all: &Range<usize>) -> Vec<usize> {
     cuts
 }
 
-/// As much of some bytes as fits, up to the end of a word where one is near.
+/// Cuts a text to so many bytes, at the end of a word where one is near.
 fn as_much_as_fits(
     text: &str,
     part: Range<usize>,
@@ -173,7 +173,7 @@ fn marked_up(
         _ if text[..shown.start].ends_with('\n') => "…\n\n".to_owned(),
         _ => "… ".to_owned(),
     };
-    let quoted = passage.markup.quoted(text, shown, bold);
+    let quoted = passage.markup.quote_part(text, shown, bold);
     let mut written = format!("{above}{}", quoted.trim_matches('\n'));
     let rest_of_line = text[shown.end..].lines().next().unwrap_or_default();
     if !rest_of_line.trim().is_empty() {

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 
-use super::pool::Pool;
 use super::query::Query;
 use super::terms::BlockTerms;
+use super::terms::Pool;
 use crate::domain::{Language, Languages};
 use crate::text::LetterCounts;
 

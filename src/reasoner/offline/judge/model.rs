@@ -20,7 +20,7 @@ static FITTED: LazyLock<BTreeMap<String, Model>> = LazyLock::new(|| {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Model {
     bias: f64,
-    /// In the order of the signals.
+    /// Weights in the order of the signals.
     weights: Vec<f64>,
     calibration: Calibration,
 }
@@ -32,7 +32,7 @@ pub(super) struct Calibration {
     pub(super) grade: GradeModel,
     /// How likely an answer is right.
     pub(super) answer: AnswerModel,
-    /// From this confidence on an answer is given rather than "not found".
+    /// The lowest confidence with which an answer is given rather than "not found".
     pub(super) answer_from: f64,
 }
 
@@ -133,7 +133,7 @@ fn logistic(sum: f64) -> f64 {
 }
 
 /// The inverse of [`logistic`], finite also at 0 and 1.
-pub(in super::super) fn log_odds(chance: f64) -> f64 {
+pub(crate) fn log_odds(chance: f64) -> f64 {
     let chance = chance.clamp(1e-6, 1.0 - 1e-6);
     (chance / (1.0 - chance)).ln()
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::domain::{Language, Question, QuestionKind};
 
 use super::super::question::subject_terms;
-use super::pool::Pool;
-use super::terms::{BlockTerms, grams, written};
+use super::terms::Pool;
+use super::terms::{BlockTerms, grams, raw_words};
 
 /// The words of a question with their weights among the blocks of a pool.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Query {
             kind: question.kind,
             language: question.language,
             words: weigh(terms.clone(), |block| &block.held),
-            written: weigh(written(&question.asked).collect(), |block| &block.written),
+            written: weigh(raw_words(&question.asked).collect(), |block| &block.written),
             grams: grams(terms.iter()),
             subject: subject_terms(question).into_iter().collect(),
         }

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use crate::domain::QuestionKind;
 
 use super::super::passage::{Block, BlockKind};
-use super::pool::{Pool, SearchMeasure};
 use super::query::Query;
 use super::terms::{BlockTerms, PassageTerms};
+use super::terms::{Pool, SearchMeasure};
 
 /// A block with all that is known of it.
 struct Candidate<'a> {
@@ -37,13 +37,13 @@ type Signal = fn(&Query, &Candidate<'_>) -> f64;
 
 const SIGNALS: &[(&str, Scope, Signal)] = &[
     ("passage_terms", Relative, passage_terms),
-    ("named", Alone, named),
+    ("named", Alone, heading_match),
     ("written", Alone, as_written),
     ("grams", Relative, grams),
     ("nearness", Relative, nearness),
-    ("found", Alone, found),
+    ("found", Alone, search_score),
     ("found_cosine", Alone, found_cosine),
-    ("before", Alone, before),
+    ("before", Alone, previous_block_match),
     ("shows_code", Alone, shows_code),
     ("lists", Alone, lists),
 ];
@@ -109,7 +109,7 @@ fn passage_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
 
 /// How far the innermost heading, or a name of the document, is exactly what is asked for: their common words as a
 /// share of all their words (Jaccard 1901).
-fn named(query: &Query, candidate: &Candidate<'_>) -> f64 {
+fn heading_match(query: &Query, candidate: &Candidate<'_>) -> f64 {
     let names = std::iter::once(&candidate.terms.heading).chain(&candidate.passage_terms.names);
     names
         .map(|name| jaccard(name, &query.subject))
@@ -138,7 +138,7 @@ fn nearness(_: &Query, candidate: &Candidate<'_>) -> f64 {
 }
 
 /// The score that the search gave the passage, less the best of all.
-fn found(_: &Query, candidate: &Candidate<'_>) -> f64 {
+fn search_score(_: &Query, candidate: &Candidate<'_>) -> f64 {
     candidate.found.score
 }
 
@@ -148,7 +148,7 @@ fn found_cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
 }
 
 /// The share of the question's words that the block before it in its section holds.
-fn before(query: &Query, candidate: &Candidate<'_>) -> f64 {
+fn previous_block_match(query: &Query, candidate: &Candidate<'_>) -> f64 {
     candidate
         .before
         .map_or(0.0, |before| query.words.share(&[&before.held]))

@@ -7,10 +7,11 @@ use crate::text::is_cjk;
 
 use super::super::language::{language_of, terms};
 use super::super::passage::{Block, Passage};
+use crate::domain::Evidence;
 
 /// The words of a passage.
 #[derive(Debug)]
-pub(in super::super) struct PassageTerms {
+pub(crate) struct PassageTerms {
     pub(super) blocks: Vec<BlockTerms>,
     /// Each name of the document, as words.
     pub(super) names: Vec<HashSet<String>>,
@@ -20,10 +21,10 @@ pub(in super::super) struct PassageTerms {
 
 /// The words of a block.
 #[derive(Debug)]
-pub(in super::super) struct BlockTerms {
-    /// Stems.
+pub(crate) struct BlockTerms {
+    /// Stems of the words.
     pub(super) held: HashSet<String>,
-    /// As they are written, in lower case.
+    /// Words as they are written, in lower case.
     pub(super) written: HashSet<String>,
     pub(super) grams: HashSet<String>,
     /// The words of the innermost heading.
@@ -55,7 +56,7 @@ impl PassageTerms {
     }
 
     /// Reads the passages of a question.
-    pub(in super::super) fn read_all(passages: &[Passage]) -> Vec<Self> {
+    pub(crate) fn read_all(passages: &[Passage]) -> Vec<Self> {
         passages.iter().map(Self::read).collect()
     }
 }
@@ -68,7 +69,7 @@ impl BlockTerms {
         let with_topic = held.iter().chain(&headings).chain(names.iter().flatten());
         Self {
             with_topic: with_topic.cloned().collect(),
-            written: written(&block.text).collect(),
+            written: raw_words(&block.text).collect(),
             grams: grams(held.iter()),
             heading: set(bare(block.heading())),
             sentences: block
@@ -87,7 +88,7 @@ fn bare(name: &str) -> &str {
 }
 
 /// Words as they are written, in lower case; of scripts without spaces pairs of characters.
-pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn raw_words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_alphanumeric() || is_cjk(c));
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
     let characters: Vec<char> = text.chars().collect();
@@ -109,4 +110,33 @@ pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<Stri
         found.extend(marked.windows(3).map(String::from_iter));
     }
     found
+}
+
+/// The passages of a question with their words, read once for the whole and its parts.
+#[derive(Debug)]
+pub(crate) struct Pool<'a> {
+    pub(crate) passages: &'a [Passage],
+    pub(crate) terms: Vec<PassageTerms>,
+    /// What a search measured of each.
+    pub(crate) found: Vec<SearchMeasure>,
+}
+
+/// What a search measured of a passage, each 0 where it measured nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SearchMeasure {
+    /// How likely it is relevant, 0–1.
+    pub(crate) score: f64,
+    /// The cosine with the question.
+    pub(crate) cosine: f64,
+}
+
+impl SearchMeasure {
+    pub(crate) fn from_evidence(item: &Evidence) -> Self {
+        let measured = &item.measured;
+        let is_ranked = measured.lexical_rank.or(measured.vector_rank).is_some();
+        Self {
+            score: if is_ranked { item.score.value() } else { 0.0 },
+            cosine: measured.cosine.unwrap_or_default(),
+        }
+    }
 }

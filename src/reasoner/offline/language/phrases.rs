@@ -14,7 +14,7 @@ pub struct Phrases {
 
 impl Phrases {
     /// The number of tokens of the longest phrase that begins at a token.
-    pub fn at(&self, tokens: &[Token], at: usize) -> Option<usize> {
+    pub fn longest(&self, tokens: &[Token], at: usize) -> Option<usize> {
         let rest = tokens.get(at..)?;
         let is_next = |phrase: &&Vec<String>| {
             let mut pairs = rest.iter().zip(phrase.iter());
@@ -26,7 +26,7 @@ impl Phrases {
 
     /// Whether the tokens hold a phrase.
     pub fn is_in(&self, tokens: &[Token]) -> bool {
-        (0..tokens.len()).any(|at| self.at(tokens, at).is_some())
+        (0..tokens.len()).any(|at| self.longest(tokens, at).is_some())
     }
 
     /// Whether a single word is a phrase.

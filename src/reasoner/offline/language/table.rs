@@ -79,7 +79,7 @@ impl Table {
     /// The longest phrase that asks and begins at a token: its number of tokens, and what it asks for.
     pub fn asks_at(&self, tokens: &[Token], at: usize) -> Option<(usize, QuestionKind)> {
         let kinds = self.asks.iter();
-        let found = kinds.filter_map(|(kind, list)| Some((list.at(tokens, at)?, *kind)));
+        let found = kinds.filter_map(|(kind, list)| Some((list.longest(tokens, at)?, *kind)));
         found.max_by_key(|(length, _)| *length)
     }
 
@@ -88,8 +88,11 @@ impl Table {
         let mut places = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
-            let kept = self.keep.at(tokens, at);
-            let phrase = lists.iter().filter_map(|list| list.at(tokens, at)).max();
+            let kept = self.keep.longest(tokens, at);
+            let phrase = lists
+                .iter()
+                .filter_map(|list| list.longest(tokens, at))
+                .max();
             let length = kept.or(phrase).unwrap_or(1);
             if kept.is_some() || phrase.is_none() && !tokens[at].is_mark() {
                 places.extend(at..at + length);

@@ -18,8 +18,8 @@ pub fn terms(text: &str, language: Language) -> Vec<String> {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let table = table(token.language(language));
-        let kept = table.keep.at(&tokens, at);
-        let stop = table.stop.at(&tokens, at).filter(|_| kept.is_none());
+        let kept = table.keep.longest(&tokens, at);
+        let stop = table.stop.longest(&tokens, at).filter(|_| kept.is_none());
         let length = kept.or(stop).unwrap_or(1);
         let is_unspaced = matches!(token.sign, Sign::Han | Sign::Kana);
         let joins = is_unspaced && stop.is_none();

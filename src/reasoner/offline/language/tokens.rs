@@ -7,7 +7,7 @@ use crate::text::is_cjk;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub range: Range<usize>,
-    /// In lower case.
+    /// The word in lower case.
     pub word: String,
     pub sign: Sign,
 }

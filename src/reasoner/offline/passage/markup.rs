@@ -164,7 +164,7 @@ impl Markup {
     }
 
     /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
-    pub fn quoted(
+    pub fn quote_part(
         &self,
         text: &str,
         part: &Range<usize>,
@@ -334,7 +334,7 @@ mod tests {
         ] {
             let (_, markup) = blocks(text, &[]);
             let at = text.find(sentence).unwrap();
-            let bold = markup.quoted(text, &(0..text.len()), Some(&(at..at + sentence.len())));
+            let bold = markup.quote_part(text, &(0..text.len()), Some(&(at..at + sentence.len())));
             assert_eq!(bold, shown);
         }
     }

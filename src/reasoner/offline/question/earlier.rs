@@ -76,9 +76,9 @@ fn topic_words(previous: Span<'_>) -> Vec<String> {
 /// Whether a question may need what was said before it.
 fn leans(asked: Span<'_>, literals: &Literals) -> bool {
     let own = asked.count_words();
-    let leads_on = asked.table.leads.at(asked.tokens, 0).is_some();
+    let leads_on = asked.table.leads.longest(asked.tokens, 0).is_some();
     let is_named = !literals.keywords().is_empty() || !literals.paths.is_empty();
-    let starts = asked.table.starts.at(asked.tokens, 0).is_some();
+    let starts = asked.table.starts.longest(asked.tokens, 0).is_some();
     let mut asking = asked.table.asks.values();
     let is_fragment = own <= FRAGMENT && !starts && !asking.any(|list| list.is_in(asked.tokens));
     // A subject that is known is left out in Chinese.

@@ -3,7 +3,7 @@ use super::sides::sides_of;
 use super::span::{Span, ends_sentence};
 use crate::domain::{Parts, QuestionKind};
 
-/// At most this many parts; the rest would only be more searches.
+/// Most parts of one question; more would only be more searches.
 const MOST: usize = 4;
 /// Longer texts are pasted rather than asked, in tokens.
 const LONGEST: usize = 400;
@@ -47,7 +47,7 @@ fn clause_ends(asked: Span<'_>) -> Vec<usize> {
     let ends = |at: &usize| {
         let before = &tokens[at - 1];
         let is_comma = matches!(before.word.as_str(), "," | "，");
-        let joint = table.part_joints.at(tokens, *at);
+        let joint = table.part_joints.longest(tokens, *at);
         let begins = at + joint.unwrap_or(0);
         ends_sentence(before)
             || is_comma && asked.is_chinese()
@@ -61,8 +61,8 @@ fn clause_ends(asked: Span<'_>) -> Vec<usize> {
 fn begins_question(asked: Span<'_>, at: usize, is_joined: bool) -> bool {
     use QuestionKind::{Other, When, Where, Who};
     let (table, tokens) = (asked.table, asked.tokens);
-    let at = at + table.polite_front.at(tokens, at).unwrap_or(0);
-    let at = at + table.links.at(tokens, at).unwrap_or(0);
+    let at = at + table.polite_front.longest(tokens, at).unwrap_or(0);
+    let at = at + table.links.longest(tokens, at).unwrap_or(0);
     table.asks_at(tokens, at).is_some_and(|(length, kind)| {
         is_joined || length > 1 || !matches!(kind, When | Where | Who | Other)
     })
@@ -71,7 +71,7 @@ fn begins_question(asked: Span<'_>, at: usize, is_joined: bool) -> bool {
 /// Whether a clause asks or orders something.
 fn is_question(clause: Span<'_>) -> bool {
     let clause = clause.without_frames();
-    let starts = || clause.table.starts.at(clause.tokens, 0).is_some();
+    let starts = || clause.table.starts.longest(clause.tokens, 0).is_some();
     if clause.is_chinese() {
         clause.asks()
     } else {
@@ -82,7 +82,11 @@ fn is_question(clause: Span<'_>) -> bool {
 /// A clause without the joint in front and the marks around it.
 fn without_joint(piece: Span<'_>) -> Span<'_> {
     let piece = piece.slice(piece.leading_marks()..);
-    let joint = piece.table.part_joints.at(piece.tokens, 0).unwrap_or(0);
+    let joint = piece
+        .table
+        .part_joints
+        .longest(piece.tokens, 0)
+        .unwrap_or(0);
     let end = piece.tokens.iter().rposition(|token| !token.is_mark());
     piece.slice(joint..end.map_or(joint, |at| at + 1))
 }

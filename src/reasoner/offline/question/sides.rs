@@ -20,7 +20,7 @@ pub fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
     (1..clause.tokens.len())
         .filter(|at| !clause.is_kept(*at))
         .find_map(|at| {
-            let length = joints.at(clause.tokens, at)?;
+            let length = joints.longest(clause.tokens, at)?;
             names_of_sides(clause.slice(..at), clause.slice(at + length..))
         })
 }

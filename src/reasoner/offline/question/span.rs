@@ -84,13 +84,13 @@ impl<'a> Span<'a> {
     pub fn find(self, list: &Phrases) -> Option<(usize, usize)> {
         (0..self.tokens.len())
             .filter(|at| !self.is_kept(*at))
-            .find_map(|at| Some((at, list.at(self.tokens, at)?)))
+            .find_map(|at| Some((at, list.longest(self.tokens, at)?)))
     }
 
     /// Whether a token is part of a word that only looks as if it held a stop word.
     pub fn is_kept(self, at: usize) -> bool {
         (at.saturating_sub(2)..=at).any(|from| {
-            let kept = self.table.keep.at(self.tokens, from);
+            let kept = self.table.keep.longest(self.tokens, from);
             kept.is_some_and(|length| from + length > at)
         })
     }
@@ -109,10 +109,10 @@ impl<'a> Span<'a> {
         self.tokens.iter().take_while(|it| it.is_mark()).count()
     }
 
-    /// Without the polite frames in front and behind, where more than those is said.
+    /// Strips polite phrases at both ends, unless nothing else is left.
     pub fn without_frames(self) -> Self {
         let mut rest = self.slice(self.leading_marks()..);
-        while let Some(length) = self.table.polite_front.at(rest.tokens, 0) {
+        while let Some(length) = self.table.polite_front.longest(rest.tokens, 0) {
             if rest.is_kept(0) {
                 break;
             }
@@ -123,7 +123,7 @@ impl<'a> Span<'a> {
         if rest.has_terms() { rest } else { self }
     }
 
-    /// Without what asks, joins and compares at its ends.
+    /// Strips question words, joints and words that compare at both ends.
     pub fn subject(self) -> Self {
         let table = self.table;
         let mut form: Vec<&Phrases> = table.asks.values().collect();
@@ -136,7 +136,7 @@ impl<'a> Span<'a> {
             .slice(first.unwrap_or(self.tokens.len())..)
     }
 
-    /// Without the phrases of the lists and the marks at its end.
+    /// Strips the phrases of the lists and punctuation at the end.
     fn without_end(self, lists: &[&Phrases]) -> Self {
         let last = self.table.uncovered(lists, self.tokens).pop();
         self.slice(..last.map_or(0, |last| last + 1))

@@ -46,7 +46,7 @@ pub fn values_said(tokens: &[Token]) -> Vec<String> {
     for state in STATES.values() {
         let phrases = Phrases::from(state.words.clone());
         for at in 0..tokens.len() {
-            let length = phrases.at(tokens, at).unwrap_or(0);
+            let length = phrases.longest(tokens, at).unwrap_or(0);
             let bytes: usize = tokens[at..at + length].iter().map(|it| it.word.len()).sum();
             let is_behind = |words: &[&str], count: usize| {
                 let mut before = tokens[at.saturating_sub(count)..at].iter();

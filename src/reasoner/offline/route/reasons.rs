@@ -4,7 +4,7 @@
 use crate::domain::{Cue, QuestionKind};
 use crate::text::is_cjk;
 
-/// At most so many words are told.
+/// Most words that a reason lists.
 const WORDS: usize = 3;
 /// A word that changes the probability by less decided nothing.
 const DECIDING_FROM: f64 = 0.05;

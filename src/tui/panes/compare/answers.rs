@@ -7,8 +7,6 @@ use crate::tui::ink::{Emphasis, Ink, Row};
 use crate::tui::markdown;
 use crate::tui::wrap::wrap;
 
-use super::columns::beside;
-
 /// Below this share of common words a difference reads worse than both answers.
 const ALIKE: f32 = 0.5;
 /// Longer answers are put beside each other: a difference of them takes long to find and to read.
@@ -20,10 +18,10 @@ const UNBROKEN: usize = 100_000;
 pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide: bool) -> Vec<Row> {
     let (a, b) = (left.answer.trim(), right.answer.trim());
     if a.is_empty() && b.is_empty() {
-        return vec![Row::of(Ink::Heading, "Answers: none yet")];
+        return vec![Row::new(Ink::Heading, "Answers: none yet")];
     }
     if a == b {
-        let mut rows = vec![Row::of(Ink::Heading, "Answers: the same")];
+        let mut rows = vec![Row::new(Ink::Heading, "Answers: the same")];
         rows.extend(markdown::render(a, width));
         return rows;
     }
@@ -37,18 +35,18 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
             return difference(&diff, width);
         }
     }
-    let mut rows = vec![Row::of(Ink::Heading, "Answers")];
+    let mut rows = vec![Row::new(Ink::Heading, "Answers")];
     let answer = |text| markdown::render(text, half);
-    rows.extend(beside(answer(a), answer(b), half, is_wide));
+    rows.extend(side_by_side(answer(a), answer(b), half, is_wide));
     rows
 }
 
 /// One text: words of the left answer only stand in `[-…-]`, those of the right only in `{+…+}`.
 fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
-    let head = Row::of(Ink::Heading, "Answers: ")
-        .with(Ink::Dropped, "[-only left-]")
-        .with(Ink::Text, " ")
-        .with(Ink::Strong, "{+only right+}");
+    let head = Row::new(Ink::Heading, "Answers: ")
+        .add(Ink::Dropped, "[-only left-]")
+        .add(Ink::Text, " ")
+        .add(Ink::Strong, "{+only right+}");
     let mut lines = vec![Row::default()];
     let mut open = ChangeTag::Equal;
     for change in diff.iter_all_changes() {
@@ -104,4 +102,31 @@ fn words(answer: &str) -> String {
     let rows = markdown::render(answer, UNBROKEN);
     let lines: Vec<String> = rows.iter().map(Row::text).collect();
     lines.join("\n")
+}
+
+/// Between the columns.
+pub const BETWEEN: &str = " │ ";
+
+/// Two columns with a line between them, or one below the other where there is no room.
+pub fn side_by_side(
+    mut left: Vec<Row>,
+    mut right: Vec<Row>,
+    half: usize,
+    is_wide: bool,
+) -> Vec<Row> {
+    if !is_wide {
+        left.push(Row::default());
+        left.append(&mut right);
+        return left.into_iter().map(|row| row.fit(half)).collect();
+    }
+    let count = left.len().max(right.len());
+    left.resize(count, Row::default());
+    right.resize(count, Row::default());
+    let pairs = left.into_iter().zip(right);
+    pairs
+        .map(|(left, right)| {
+            let left = left.fit(half).pad_to(half);
+            left.add(Ink::Border, BETWEEN).join(right.fit(half))
+        })
+        .collect()
 }
