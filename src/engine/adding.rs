@@ -127,7 +127,7 @@ impl Adding {
             return Err(format!("{named} is part of the knowledge base already"));
         }
         let with = [self.added().as_slice(), std::slice::from_ref(&real)].concat();
-        let base = open_with(&self.settings, self.built_in.clone(), &with)
+        let base = open_with(&self.settings, &self.built_in, &with)
             .map_err(|error| format!("{named} cannot be added: {error}"))?;
         let skipped = match update_words(&base, progress, stop) {
             _ if stop.load(Ordering::Relaxed) => {

@@ -18,7 +18,7 @@ use super::{EngineError, demo};
 /// Opens the knowledge base that the settings name, the bundled demo when they name none, with
 /// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
 pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, BuiltInModels::new())?;
+    let embedder = embedder(settings, &BuiltInModels::new())?;
     open(settings, embedder)
 }
 
@@ -30,7 +30,7 @@ pub fn open_knowledge_at(
     home: &Path,
     space: &str,
 ) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, BuiltInModels::new())?;
+    let embedder = embedder(settings, &BuiltInModels::new())?;
     let base = match access(settings) {
         Some(access) => {
             let access = StoreAccess {
@@ -48,7 +48,7 @@ pub fn open_knowledge_at(
 
 /// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, BuiltInModels::new())?;
+    let embedder = embedder(settings, &BuiltInModels::new())?;
     let embedder = of_passages(settings, embedder);
     let home = settings.index_dir();
     let base = match access(settings) {
@@ -79,7 +79,7 @@ pub(super) async fn open_beside(
     settings: &Settings,
     built_in: BuiltInModels,
 ) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, built_in)?;
+    let embedder = embedder(settings, &built_in)?;
     let settings = settings.clone();
     tokio::task::spawn_blocking(move || open(&settings, embedder))
         .await
@@ -89,7 +89,7 @@ pub(super) async fn open_beside(
 /// The one place that decides what embeds chunks and questions.
 pub(super) fn embedder(
     settings: &Settings,
-    built_in: BuiltInModels,
+    built_in: &BuiltInModels,
 ) -> Result<Arc<dyn Embedder>, EngineError> {
     let Some(endpoint) = &settings.embedding else {
         return Ok(Arc::new(built_in.for_base(settings.embedding_languages)));
@@ -110,7 +110,7 @@ pub(super) fn embedder(
 pub(super) fn embedder_of_base(
     settings: &Settings,
 ) -> Result<(Arc<dyn Embedder>, Option<LanguageChoice>), EngineError> {
-    let embedder = embedder(settings, BuiltInModels::new())?;
+    let embedder = embedder(settings, &BuiltInModels::new())?;
     let Some(choice) = embedder.choice().filter(|_| !is_demo(settings)) else {
         return Ok((embedder, None));
     };
@@ -178,7 +178,7 @@ pub(super) fn access(settings: &Settings) -> Option<StoreAccess> {
 /// The base that the settings name, with more folders and files.
 pub(super) fn open_with(
     settings: &Settings,
-    built_in: BuiltInModels,
+    built_in: &BuiltInModels,
     more: &[PathBuf],
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = of_passages(settings, embedder(settings, built_in)?);
