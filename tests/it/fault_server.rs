@@ -39,6 +39,8 @@ pub struct FaultServer {
 struct Shared {
     script: Mutex<HashMap<&'static str, VecDeque<Act>>>,
     seen: Mutex<Vec<Seen>>,
+    /// How many [`Act::Hang`]s have written their bytes.
+    hanging: Mutex<usize>,
     hung_up: Mutex<usize>,
     /// When each piece of an [`Act::Send`] was about to be written.
     sent: Mutex<Vec<Instant>>,
@@ -112,6 +114,11 @@ impl FaultServer {
     /// When each piece was about to be written, of everything sent in pieces so far.
     pub fn sent(&self) -> Vec<Instant> {
         self.shared.sent.lock().unwrap().clone()
+    }
+
+    /// How often an [`Act::Hang`] has written all its bytes.
+    pub fn hanging(&self) -> usize {
+        *self.shared.hanging.lock().unwrap()
     }
 
     /// How often the other side hung up on a [`Act::Hang`], [`Act::Flood`] or [`Act::Drip`].
@@ -190,6 +197,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             }
             Act::Hang(bytes) => {
                 let _ = stream.write_all(&bytes);
+                *shared.hanging.lock().unwrap() += 1;
                 let _ = stream.read(&mut [0; 16]);
                 *shared.hung_up.lock().unwrap() += 1;
                 return;
