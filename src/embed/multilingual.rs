@@ -9,12 +9,12 @@ const BLOCK: usize = 32;
 const BLOCK_BYTES: usize = 2 + BLOCK / 2;
 const BLOCKS: usize = 12;
 
-static TABLE: &[u8] = include_bytes!("../../assets/embedding/multilingual/tokens.q4");
-
 /// The vectors of these tokens, one behind the other; of a token that there is not, zeros.
 pub(super) fn token_rows(tokens: &[i32]) -> Vec<f32> {
     let mut numbers = Vec::with_capacity(tokens.len() * BLOCKS * BLOCK);
-    let (blocks, _) = TABLE.as_chunks::<BLOCK_BYTES>();
+    // Within the function: the bytes of a static are copied into the metadata at every build.
+    let table: &[u8] = include_bytes!("../../assets/embedding/multilingual/tokens.q4");
+    let (blocks, _) = table.as_chunks::<BLOCK_BYTES>();
     for token in tokens {
         let start = usize::try_from(*token).unwrap_or(usize::MAX);
         let start = start.saturating_mul(BLOCKS);
