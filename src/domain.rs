@@ -43,7 +43,9 @@ pub use route::{
 };
 pub use rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use score::{Score, average};
-pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
+pub use tool::{
+    Argument, ArgumentKind, MOST_LISTED, TOOLS, ToolCall, ToolDescriptor, ToolName, ToolRecord,
+};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
 pub use wait::Wait;

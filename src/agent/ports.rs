@@ -24,7 +24,7 @@ use crate::text::Trouble;
 
 pub use calls::{CallLog, ModelCall, WaitSink};
 pub use stop::{Caller, blocking};
-pub use tools::{NarrowedTools, ToolDescriptor, ToolError, Toolbox};
+pub use tools::{NarrowedTools, ToolError, Toolbox};
 pub use waiting::CallWaits;
 
 /// How an answer begins that has no evidence to go by.

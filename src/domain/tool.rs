@@ -1,3 +1,5 @@
+//! The retrieval tools: how each is called, and one description of each that everything else reads.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -39,14 +41,12 @@ impl ToolName {
 
     /// The word of the wire format.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::VectorSearch => "vector_search",
-            Self::GrepSearch => "grep_search",
-            Self::HybridSearch => "hybrid_search",
-            Self::ReadFile => "read_file",
-            Self::LocalFileQa => "local_file_qa",
-            Self::GraphRelated => "graph_related",
-        }
+        self.descriptor().word
+    }
+
+    /// What everything but the tool itself knows of it.
+    pub fn descriptor(self) -> &'static ToolDescriptor {
+        &TOOLS[self as usize]
     }
 
     /// The tool of that name, in the spelling of the wire format.
@@ -147,6 +147,188 @@ impl ToolCall {
         }
     }
 }
+
+/// What a tool is for, what it takes and how it is shown.
+///
+/// Plans, prompts, the schema that servers are asked for, and the screen read it; the tool itself is a file of
+/// `crate::tools`.
+#[derive(Debug)]
+pub struct ToolDescriptor {
+    /// The tool.
+    pub name: ToolName,
+    /// The word of the wire format.
+    pub word: &'static str,
+    /// A word for narrow columns: at most six letters.
+    pub label: &'static str,
+    /// What a running call does to its subject: `searching`.
+    pub doing: &'static str,
+    /// What it finds things by, in a few words for the routing prompt.
+    pub by: &'static str,
+    /// One sentence: what it finds and when to choose it.
+    pub purpose: &'static str,
+    /// Its arguments as a JSON example.
+    pub example: &'static str,
+    /// Its arguments, the one that it needs most first.
+    pub arguments: &'static [Argument],
+    /// Makes a call of a question and the words that it wants found literally. `None` where a call needs a name,
+    /// which a question alone does not give.
+    pub search: Option<fn(String, &[String]) -> ToolCall>,
+    /// Whether its evidence has a score of its own.
+    pub is_scored: bool,
+}
+
+/// An argument of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name in the wire format.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ArgumentKind,
+    /// Whether a call can do without it.
+    pub is_optional: bool,
+}
+
+/// What an argument holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentKind {
+    /// One text.
+    Text,
+    /// A whole number.
+    Count,
+    /// A list of texts.
+    List,
+}
+
+impl Argument {
+    const fn needed(name: &'static str, kind: ArgumentKind) -> Self {
+        Self {
+            name,
+            kind,
+            is_optional: false,
+        }
+    }
+
+    const fn optional(name: &'static str, kind: ArgumentKind) -> Self {
+        Self {
+            name,
+            kind,
+            is_optional: true,
+        }
+    }
+}
+
+/// Every tool, in the order of [`ToolName::ALL`].
+pub static TOOLS: [ToolDescriptor; ToolName::ALL.len()] = [
+    ToolDescriptor {
+        name: ToolName::VectorSearch,
+        word: "vector_search",
+        label: "vector",
+        doing: "searching",
+        by: "by meaning",
+        purpose: "Finds the passages nearest in meaning, also in other words than the question's; \
+                  choose it for concepts and explanations.",
+        example: r#"{"query": "how are documents cut into chunks", "k": 10}"#,
+        arguments: &[
+            Argument::needed("query", ArgumentKind::Text),
+            Argument::optional("k", ArgumentKind::Count),
+        ],
+        search: Some(|query, _| ToolCall::VectorSearch { query, k: None }),
+        is_scored: true,
+    },
+    ToolDescriptor {
+        name: ToolName::GrepSearch,
+        word: "grep_search",
+        label: "grep",
+        doing: "searching",
+        by: "by words or a regular expression",
+        purpose: "Finds lines that hold given words or match a regular expression, with ten lines \
+                  around each; choose it for ids, setting names, error messages and other literals.",
+        example: r#"{"query": "PROJ-123"}"#,
+        arguments: &[Argument::needed("query", ArgumentKind::Text)],
+        search: Some(|query, keywords| ToolCall::GrepSearch {
+            query: if keywords.is_empty() {
+                query
+            } else {
+                keywords.join(" ")
+            },
+        }),
+        is_scored: true,
+    },
+    ToolDescriptor {
+        name: ToolName::HybridSearch,
+        word: "hybrid_search",
+        label: "hybrid",
+        doing: "searching",
+        by: "both",
+        purpose: "Finds passages by words and meaning together; choose it when in doubt, and put \
+                  words that must be met literally into exact_keywords.",
+        example: r#"{"semantic_query": "why is a question not graded", "exact_keywords": ["fast_path_hit"]}"#,
+        arguments: &[
+            Argument::needed("semantic_query", ArgumentKind::Text),
+            Argument::needed("exact_keywords", ArgumentKind::List),
+        ],
+        search: Some(|semantic_query, keywords| ToolCall::HybridSearch {
+            semantic_query,
+            exact_keywords: keywords.to_vec(),
+        }),
+        is_scored: true,
+    },
+    ToolDescriptor {
+        name: ToolName::ReadFile,
+        word: "read_file",
+        label: "read",
+        doing: "reading",
+        by: "a named file",
+        purpose: "Opens a named file of the knowledge base, or some of its lines (at most 400); \
+                  choose it when the path is known.",
+        example: r#"{"path": "guide/setup.md", "start_line": 1, "end_line": 80}"#,
+        arguments: &[
+            Argument::needed("path", ArgumentKind::Text),
+            Argument::optional("start_line", ArgumentKind::Count),
+            Argument::optional("end_line", ArgumentKind::Count),
+        ],
+        search: None,
+        is_scored: false,
+    },
+    ToolDescriptor {
+        name: ToolName::LocalFileQa,
+        word: "local_file_qa",
+        label: "files",
+        doing: "searching",
+        by: "files by name or topic",
+        purpose: "Finds files by name, glob or topic and the passages in them that answer; choose \
+                  it for questions about which file holds something or what a file says. The query \
+                  `*` shows how the documents begin, up to 40; `value` and `field` keep to what says \
+                  that of itself (field status, value open).",
+        example: r#"{"query": "which file describes the audit log", "path": "docs/*.md"}"#,
+        arguments: &[
+            Argument::needed("query", ArgumentKind::Text),
+            Argument::optional("path", ArgumentKind::Text),
+            Argument::optional("field", ArgumentKind::Text),
+            Argument::optional("value", ArgumentKind::Text),
+        ],
+        search: Some(|query, _| ToolCall::LocalFileQa {
+            query,
+            path: None,
+            field: None,
+            value: None,
+        }),
+        is_scored: true,
+    },
+    ToolDescriptor {
+        name: ToolName::GraphRelated,
+        word: "graph_related",
+        label: "graph",
+        doing: "following links of",
+        by: "links between documents and ticket ids",
+        purpose: "Finds what a document or ticket is linked with, in both directions, with the \
+                  kind of relation (parent, blocks, clones …); choose it for relations.",
+        example: r#"{"entity_id": "PROJ-123"}"#,
+        arguments: &[Argument::needed("entity_id", ArgumentKind::Text)],
+        search: None,
+        is_scored: true,
+    },
+];
 
 /// One finished call, kept in `tool_history`.
 #[derive(Debug, Clone, PartialEq)]

@@ -105,7 +105,6 @@ fn endpoint(llm: &config::EndpointConfig, overrides: Option<PathBuf>) -> Endpoin
             synthesize: job(&llm.synthesize, &built_in.synthesize),
         },
         overrides,
-        tools: crate::tools::DESCRIPTORS,
     }
 }
 

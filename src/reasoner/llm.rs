@@ -49,8 +49,7 @@ use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, Embedder, GradeJob, Grades, Identity, PlanJob,
-    PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor,
-    UnreadableGrades, WaitSink,
+    PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
 };
 use crate::domain::{Complexity, NodeName, Outcome, Question, Turn};
 use crate::protocol::Mode;
@@ -85,7 +84,6 @@ pub struct EndpointReasoner {
     model: Arc<OnceCell<ListedModel>>,
     /// Whether the last attempt to find it out failed.
     is_unreached: Arc<AtomicBool>,
-    tools: &'static [ToolDescriptor],
     /// The second opinion on what a model takes for small talk.
     offline: Option<Arc<OfflineReasoner>>,
 }
@@ -122,7 +120,6 @@ impl EndpointReasoner {
             own_models,
             model: Arc::new(OnceCell::new_with(named)),
             is_unreached: Arc::default(),
-            tools: settings.tools,
             offline: None,
         })
     }
@@ -302,7 +299,7 @@ impl Reasoner for EndpointReasoner {
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.plan(&job, self.tools, room, &fence);
+        let messages = |room: &Room| self.prompts.plan(&job, room, &fence);
         let schema = Some(reply_schema::plan());
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;

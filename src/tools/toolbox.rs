@@ -3,8 +3,8 @@ use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 
+use super::run_tool;
 use super::scope::Scope;
-use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
 use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::KnowledgeBase;
@@ -38,7 +38,7 @@ impl Toolbox for KbToolbox {
         let tool = call.tool();
         let run = move |stop: &AtomicBool| {
             let waits = waits.as_ref();
-            dispatch(&base, &call, &scope, Caller { stop, waits })
+            run_tool(&base, &call, &scope, Caller { stop, waits })
         };
         blocking(run)
             .await
@@ -95,36 +95,5 @@ impl Toolbox for KbToolbox {
             message,
         });
         failed.into_iter().chain(incomplete).collect()
-    }
-}
-
-fn dispatch(
-    base: &KnowledgeBase,
-    call: &ToolCall,
-    scope: &Scope,
-    caller: Caller<'_>,
-) -> Result<Vec<Evidence>, ToolError> {
-    match call {
-        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, scope, caller),
-        ToolCall::GrepSearch { query } => grep_search::run(base, query, scope, caller),
-        ToolCall::HybridSearch {
-            semantic_query,
-            exact_keywords,
-        } => hybrid_search::run(base, semantic_query, exact_keywords, scope, caller),
-        ToolCall::ReadFile {
-            path,
-            start_line,
-            end_line,
-        } => read_file::run(base, path, *start_line, *end_line, scope, caller),
-        ToolCall::LocalFileQa {
-            query,
-            path,
-            field,
-            value,
-        } => {
-            let filter = (field.as_deref(), value.as_deref());
-            local_file_qa::run(base, query, path.as_deref(), filter, scope, caller)
-        }
-        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, scope, caller),
     }
 }

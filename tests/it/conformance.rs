@@ -13,7 +13,7 @@ use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{EventBody, Mode};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use kb_agent::reasoner::offline::OfflineReasoner;
-use kb_agent::tools::{DESCRIPTORS, KbToolbox};
+use kb_agent::tools::KbToolbox;
 use std::time::Duration;
 
 use crate::frozen_demo;
@@ -116,7 +116,6 @@ fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     let settings = EndpointSettings {
         model: None,
         timeout: Duration::from_secs(5),
-        tools: DESCRIPTORS,
         ..crate::llm_jobs::settings(endpoint.base_url())
     };
     Arc::new(EndpointReasoner::new(settings).unwrap())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kb_agent::agent::ports::{
     AnalyzeJob, AnswerSink, CallOrigin, GradeJob, PlanJob, Reasoner, ReasonerError, Synthesis,
-    SynthesizeJob, ToolDescriptor,
+    SynthesizeJob,
 };
 use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Question, RoutingPlan, Score,
@@ -15,19 +15,6 @@ use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
 use tokio::sync::mpsc;
 
 use crate::scripted_endpoint::ScriptedEndpoint;
-
-pub static TOOLS: [ToolDescriptor; 2] = [
-    ToolDescriptor {
-        name: ToolName::VectorSearch,
-        purpose: "Finds passages by meaning.",
-        args: r#"{"query": "…", "k": 10}"#,
-    },
-    ToolDescriptor {
-        name: ToolName::GrepSearch,
-        purpose: "Finds lines by words.",
-        args: r#"{"query": "…"}"#,
-    },
-];
 
 /// What the scripted endpoint counts for one call.
 pub const COUNTED: Usage = Usage {
@@ -49,7 +36,6 @@ pub fn settings(base_url: String) -> EndpointSettings {
         authorities: Vec::new(),
         jobs: Jobs::default(),
         overrides: None,
-        tools: &TOOLS,
     }
 }
 

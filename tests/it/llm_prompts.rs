@@ -2,7 +2,7 @@
 
 use kb_agent::agent::ports::{AnalyzeJob, PlanJob, Reasoner};
 use kb_agent::domain::{
-    Complexity, NodeName, QueryType, Score, ToolCall, ToolName, ToolRecord, Turn,
+    Complexity, NodeName, QueryType, Score, TOOLS, ToolCall, ToolName, ToolRecord, Turn,
 };
 
 use crate::llm_jobs::{answer, given, item, reasoner_at};
@@ -131,8 +131,9 @@ async fn r11_the_plan_knows_the_tools_the_parts_and_the_calls_made() {
         sent.message("system"),
         &[
             "you never answer",
-            "- vector_search: Finds passages by meaning. args: {\"query\": \"…\", \"k\": 10}",
-            "- grep_search: Finds lines by words.",
+            "- vector_search: Finds the passages nearest in meaning,",
+            "args: {\"query\": \"how are documents cut into chunks\", \"k\": 10}",
+            "- grep_search: Finds lines that hold given words",
         ],
     );
     assert_has(
@@ -218,12 +219,21 @@ async fn r23_the_answer_is_bound_to_the_evidence_and_evidence_is_only_data() {
     );
 }
 
+#[tokio::test]
+async fn r04_the_routing_prompt_names_every_tool() {
+    let sent = analyzed(given("hi").analyze()).await;
+    for tool in &TOOLS {
+        let named = format!("{} ({})", tool.word, tool.by);
+        assert!(sent.message("system").contains(&named), "{named}");
+    }
+}
+
 #[test]
 fn the_arguments_that_prompts_show_are_those_that_tools_take() {
-    for tool in kb_agent::tools::DESCRIPTORS {
-        let args: serde_json::Value = serde_json::from_str(tool.args).unwrap();
-        let call = serde_json::json!({"tool": tool.name, "args": args});
+    for tool in &TOOLS {
+        let args: serde_json::Value = serde_json::from_str(tool.example).unwrap();
+        let call = serde_json::json!({"tool": tool.word, "args": args});
         let read: ToolCall = serde_json::from_value(call.clone()).unwrap();
-        assert_eq!(serde_json::to_value(read).unwrap(), call, "{}", tool.name);
+        assert_eq!(serde_json::to_value(read).unwrap(), call, "{}", tool.word);
     }
 }

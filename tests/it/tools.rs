@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::{ToolError, Toolbox};
-use kb_agent::domain::{Evidence, ToolCall, ToolName};
+use kb_agent::domain::{Evidence, TOOLS, ToolCall, ToolName};
 use kb_agent::tools::KbToolbox;
 
 use crate::kb::Bench;
@@ -873,18 +873,12 @@ async fn r14_evidence_names_its_tool_and_leaves_the_id_to_the_agent() {
 
 #[test]
 fn r12_every_tool_is_described_with_arguments_that_parse() {
-    let described: Vec<ToolName> = kb_agent::tools::DESCRIPTORS
-        .iter()
-        .map(|d| d.name)
-        .collect();
-    assert_eq!(described, ToolName::ALL);
-    for descriptor in kb_agent::tools::DESCRIPTORS {
-        let json = format!(
-            r#"{{"tool":"{}","args":{}}}"#,
-            descriptor.name, descriptor.args
-        );
+    for (tool, descriptor) in ToolName::ALL.into_iter().zip(&TOOLS) {
+        assert_eq!(descriptor.name, tool);
+        let (word, example) = (descriptor.word, descriptor.example);
+        let json = format!(r#"{{"tool":"{word}","args":{example}}}"#);
         let call: ToolCall = serde_json::from_str(&json).unwrap();
-        assert_eq!(call.tool(), descriptor.name);
+        assert_eq!(call.tool(), tool);
     }
 }
 

@@ -72,32 +72,7 @@ fn fallback_call(routing: &RoutingPlan, query: &str, history: &[ToolRecord]) -> 
         .iter()
         .copied()
         .chain(any)
-        .filter_map(|tool| search_for(tool, query, &routing.grep_keywords))
+        .filter_map(|tool| tool.descriptor().search)
+        .map(|search| search(query.to_owned(), &routing.grep_keywords))
         .find(|call| !was_made(history, call))
-}
-
-fn search_for(tool: ToolName, query: &str, keywords: &[String]) -> Option<ToolCall> {
-    let query = query.to_owned();
-    match tool {
-        ToolName::VectorSearch => Some(ToolCall::VectorSearch { query, k: None }),
-        ToolName::HybridSearch => Some(ToolCall::HybridSearch {
-            semantic_query: query,
-            exact_keywords: keywords.to_vec(),
-        }),
-        ToolName::GrepSearch => Some(ToolCall::GrepSearch {
-            query: if keywords.is_empty() {
-                query
-            } else {
-                keywords.join(" ")
-            },
-        }),
-        ToolName::LocalFileQa => Some(ToolCall::LocalFileQa {
-            query,
-            path: None,
-            field: None,
-            value: None,
-        }),
-        // These two need a name, which a question alone does not give.
-        ToolName::ReadFile | ToolName::GraphRelated => None,
-    }
 }

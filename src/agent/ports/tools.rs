@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::{Caveat, WaitSink};
-use crate::domain::{Evidence, ToolCall, ToolName};
+use crate::domain::{Evidence, ToolCall};
 
 /// The retrieval tools.
 #[async_trait]
@@ -55,17 +55,6 @@ impl fmt::Debug for NarrowedTools {
         shown.field("within", &self.within);
         shown.field("query", &self.query).finish_non_exhaustive()
     }
-}
-
-/// What a tool is for and what it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolDescriptor {
-    /// Which.
-    pub name: ToolName,
-    /// One sentence: what it finds and when to choose it.
-    pub purpose: &'static str,
-    /// Its arguments as a JSON example.
-    pub args: &'static str,
 }
 
 /// Why a tool found nothing it could return. The message is one line and never evidence.

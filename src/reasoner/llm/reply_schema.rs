@@ -1,20 +1,31 @@
 //! The form of a reply: the JSON schema that a server holds it to.
 //!
-//! The schemas are files in `assets/llm/schemas/`, in the subset that strict servers take: every field
-//! is required and no other is allowed. What the prompt shows and what the parser looks for is read from
-//! them, and tests compare them with the domain's types.
+//! They keep to the subset that strict servers take: every field is required and no other is allowed. That of an
+//! analysis is a file in `assets/llm/schemas/`, which the prompt shows and the parser reads too; that of a plan is made
+//! of the tools' descriptions.
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::server::SchemaBounds;
-use crate::domain::{RoutingPlan, ToolName};
+use crate::domain::{Argument, ArgumentKind, RoutingPlan, TOOLS, ToolDescriptor};
 
-static ANALYSIS: LazyLock<Value> =
-    LazyLock::new(|| parse(include_str!("../../../assets/llm/schemas/analysis.json")));
-static PLAN: LazyLock<Value> =
-    LazyLock::new(|| parse(include_str!("../../../assets/llm/schemas/plan.json")));
+static ANALYSIS: LazyLock<Value> = LazyLock::new(|| {
+    let file = include_str!("../../../assets/llm/schemas/analysis.json");
+    let mut schema: Value = serde_json::from_str(file).unwrap_or_default();
+    let tools = &mut schema["properties"]["suggested_tools"];
+    tools["items"]["enum"] = TOOLS.iter().map(|tool| tool.word).collect();
+    tools["maxItems"] = TOOLS.len().into();
+    schema
+});
+
+/// Most calls of a plan.
+const MOST_CALLS: usize = 6;
+/// Characters of a text that a call looks for, and of one word of a list.
+const LONGEST_TEXT: usize = 300;
+const LONGEST_WORD: usize = 80;
+const MOST_WORDS: usize = 8;
 
 /// A reply's form, as a server is asked for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,28 +36,6 @@ pub struct ReplySchema {
     schema: Value,
     /// How many items it is about, where it is about some.
     pub items: usize,
-}
-
-/// An argument of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Argument {
-    /// The value as the wire format spells it.
-    pub name: &'static str,
-    /// What it holds.
-    pub kind: ArgumentKind,
-    /// Whether a call can do without it.
-    pub is_optional: bool,
-}
-
-/// What an argument holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArgumentKind {
-    /// One text.
-    Text,
-    /// A whole number.
-    Count,
-    /// A list of texts.
-    List,
 }
 
 /// A list is bounded by this times a power of two where the exact number would make a schema of
@@ -97,7 +86,49 @@ pub fn analysis() -> ReplySchema {
 
 /// The schema of a plan: a list of tool calls.
 pub fn plan() -> ReplySchema {
-    ReplySchema::new("tool_calls", PLAN.clone(), 0)
+    let calls: Vec<Value> = TOOLS.iter().map(call_of).collect();
+    let calls = json!({"type": "array", "items": {"anyOf": calls}, "maxItems": MOST_CALLS});
+    ReplySchema::new("tool_calls", strict_object([("calls", calls)]), 0)
+}
+
+/// The schema of a call of this tool.
+fn call_of(tool: &ToolDescriptor) -> Value {
+    let arguments = tool.arguments.iter();
+    let arguments = strict_object(arguments.map(|argument| (argument.name, value_of(*argument))));
+    let word = json!({"type": "string", "enum": [tool.word]});
+    strict_object([("tool", word), ("args", arguments)])
+}
+
+fn value_of(argument: Argument) -> Value {
+    // Strict servers know no optional field: it may be null instead.
+    let or_null = |name| match argument.is_optional {
+        true => json!([name, "null"]),
+        false => json!(name),
+    };
+    match argument.kind {
+        ArgumentKind::Text => json!({"type": or_null("string"), "maxLength": LONGEST_TEXT}),
+        ArgumentKind::Count => json!({"type": or_null("integer")}),
+        ArgumentKind::List => {
+            let word = json!({"type": "string", "maxLength": LONGEST_WORD});
+            json!({"type": or_null("array"), "items": word, "maxItems": MOST_WORDS})
+        }
+    }
+}
+
+/// The schema of an object that has all these fields and no other.
+fn strict_object(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let mut names = Vec::new();
+    let mut properties = Map::new();
+    for (name, schema) in fields {
+        names.push(name);
+        properties.insert(name.to_owned(), schema);
+    }
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": names,
+        "properties": properties,
+    })
 }
 
 /// One number for each item: exactly as many where the server compiles schemas by itself.
@@ -105,13 +136,7 @@ pub fn grades(items: usize) -> ReplySchema {
     let count = items.max(1);
     let numbers = json!({"type": "number"});
     let scores = json!({"type": "array", "items": numbers, "minItems": count, "maxItems": count});
-    let schema = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["scores"],
-        "properties": {"scores": scores},
-    });
-    ReplySchema::new("grades", schema, items)
+    ReplySchema::new("grades", strict_object([("scores", scores)]), items)
 }
 
 /// The form of an analysis as the prompt shows it: each field with the words that it takes, or with an
@@ -134,28 +159,6 @@ pub fn analysis_fields() -> impl Iterator<Item = &'static str> {
     words_in(&ANALYSIS["required"])
 }
 
-/// The arguments of a tool, the one that it needs most first.
-pub fn arguments_of(tool: ToolName) -> impl Iterator<Item = Argument> {
-    let calls = PLAN["properties"]["calls"]["items"]["anyOf"].as_array();
-    let mut calls = calls.into_iter().flatten().map(|call| &call["properties"]);
-    let call = calls.find(|call| call["tool"]["enum"][0] == tool.as_str());
-    let args = call.map_or(&Value::Null, |call| &call["args"]);
-    words_in(&args["required"]).map(|name| {
-        // Strict servers know no optional field: it may be null instead.
-        let type_of = &args["properties"][name]["type"];
-        let kind = match type_of.get(0).unwrap_or(type_of).as_str() {
-            Some("array") => ArgumentKind::List,
-            Some("integer") => ArgumentKind::Count,
-            _ => ArgumentKind::Text,
-        };
-        Argument {
-            name,
-            kind,
-            is_optional: type_of.is_array(),
-        }
-    })
-}
-
 fn words_in(list: &'static Value) -> impl Iterator<Item = &'static str> {
     list.as_array()
         .into_iter()
@@ -163,16 +166,12 @@ fn words_in(list: &'static Value) -> impl Iterator<Item = &'static str> {
         .filter_map(Value::as_str)
 }
 
-fn parse(schema: &str) -> Value {
-    serde_json::from_str(schema).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::domain::{Complexity, QueryType, ToolCall};
+    use crate::domain::{Complexity, QueryType, ToolCall, ToolName};
     use crate::reasoner::llm::read;
 
     /// What serde says it could have read.
@@ -213,80 +212,60 @@ mod tests {
         assert_eq!(words_of_field("suggested_tools"), tools);
     }
 
-    /// A call with every argument given. A new tool or argument does not compile before it is here.
-    fn example_call(tool: ToolName) -> ToolCall {
-        let query = || "which words to look for".to_owned();
-        match tool {
-            ToolName::VectorSearch => ToolCall::VectorSearch {
-                query: query(),
-                k: Some(10),
-            },
-            ToolName::GrepSearch => ToolCall::GrepSearch { query: query() },
-            ToolName::HybridSearch => ToolCall::HybridSearch {
-                semantic_query: query(),
-                exact_keywords: vec!["PROJ-123".to_owned()],
-            },
-            ToolName::ReadFile => ToolCall::ReadFile {
-                path: "guide/setup.md".to_owned(),
-                start_line: Some(1),
-                end_line: Some(80),
-            },
-            ToolName::LocalFileQa => ToolCall::LocalFileQa {
-                query: query(),
-                path: Some("docs/*.md".to_owned()),
-                field: Some("status".to_owned()),
-                value: Some("open".to_owned()),
-            },
-            ToolName::GraphRelated => ToolCall::GraphRelated {
-                entity_id: "PROJ-123".to_owned(),
-            },
-        }
+    /// A call with every argument given.
+    fn example_call(tool: &ToolDescriptor) -> Value {
+        let value = |argument: &Argument| match argument.kind {
+            ArgumentKind::Text => json!("which words to look for"),
+            ArgumentKind::Count => json!(10),
+            ArgumentKind::List => json!(["PROJ-123"]),
+        };
+        let args = tool.arguments.iter();
+        let args: Map<_, _> = args.map(|it| (it.name.to_owned(), value(it))).collect();
+        json!({"tool": tool.word, "args": args})
     }
 
     #[test]
     fn the_schema_of_a_plan_has_every_argument_of_every_tool() {
-        let calls = PLAN["properties"]["calls"]["items"]["anyOf"].as_array();
-        assert_eq!(calls.unwrap().len(), ToolName::ALL.len());
-        for tool in ToolName::ALL {
-            let call = serde_json::to_value(example_call(tool)).unwrap();
-            let given = call["args"].as_object().unwrap();
-            assert_eq!(arguments_of(tool).count(), given.len(), "{tool}");
-            for argument in arguments_of(tool) {
-                let kind = match &given[argument.name] {
-                    Value::Array(_) => ArgumentKind::List,
-                    Value::Number(_) => ArgumentKind::Count,
-                    _ => ArgumentKind::Text,
-                };
-                assert_eq!(argument.kind, kind, "{tool} {argument:?}");
+        let schema = plan().schema(SchemaBounds::All);
+        let calls = schema["properties"]["calls"]["items"]["anyOf"].as_array();
+        assert_eq!(calls.unwrap().len(), TOOLS.len());
+        for tool in &TOOLS {
+            let call = example_call(tool);
+            let parsed: ToolCall = serde_json::from_value(call.clone()).unwrap();
+            assert_eq!(serde_json::to_value(parsed).unwrap(), call, "{}", tool.word);
+            for argument in tool.arguments {
                 let mut without = call.clone();
-                without["args"]
-                    .as_object_mut()
-                    .unwrap()
-                    .remove(argument.name);
+                let args = without["args"].as_object_mut().unwrap();
+                args.remove(argument.name);
                 let can_do_without = serde_json::from_value::<ToolCall>(without).is_ok();
                 // An empty list stands for one that was left out.
-                let is_optional = argument.is_optional || kind == ArgumentKind::List;
-                assert_eq!(is_optional, can_do_without, "{tool} {argument:?}");
+                let is_optional = argument.is_optional || argument.kind == ArgumentKind::List;
+                assert_eq!(is_optional, can_do_without, "{} {argument:?}", tool.word);
             }
         }
     }
 
     #[test]
     fn every_call_of_the_schema_is_read_back_as_it_was_meant() {
-        for tool in ToolName::ALL {
+        for tool in &TOOLS {
             let call = example_call(tool);
             let reply = json!({"calls": [call]}).to_string();
             let planned = read::plan(&reply);
-            assert_eq!(planned.calls, std::slice::from_ref(&call), "{reply}");
+            let meant: ToolCall = serde_json::from_value(call.clone()).unwrap();
+            assert_eq!(planned.calls, [meant], "{reply}");
             assert_eq!(planned.warnings, vec![], "{reply}");
             // Strict servers send null for what may be left out.
-            let mut bare = serde_json::to_value(&call).unwrap();
-            for argument in arguments_of(tool).filter(|argument| argument.is_optional) {
+            let mut bare = call;
+            for argument in tool
+                .arguments
+                .iter()
+                .filter(|argument| argument.is_optional)
+            {
                 bare["args"][argument.name] = Value::Null;
             }
             let planned = read::plan(&json!({"calls": [bare]}).to_string());
             assert_eq!(planned.calls.len(), 1, "{bare}");
-            assert_eq!(planned.calls[0].tool(), tool);
+            assert_eq!(planned.calls[0].tool(), tool.name);
             assert_eq!(planned.warnings, vec![], "{bare}");
         }
     }

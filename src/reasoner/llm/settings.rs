@@ -4,8 +4,6 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
-use crate::agent::ports::ToolDescriptor;
-
 use super::Jobs;
 
 /// Where the model is and how it is spoken to.
@@ -31,6 +29,4 @@ pub struct EndpointSettings {
     pub jobs: Jobs,
     /// The folder with the user's own prompts, prices and servers.
     pub overrides: Option<PathBuf>,
-    /// What the plan prompt may offer.
-    pub tools: &'static [ToolDescriptor],
 }

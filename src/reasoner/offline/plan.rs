@@ -75,14 +75,12 @@ impl Round<'_> {
                 ToolName::GraphRelated => self.add_related(),
                 ToolName::GrepSearch => self.add_grep(&asked),
                 ToolName::LocalFileQa => self.add_file_search(),
-                ToolName::HybridSearch => {
+                other => {
+                    let Some(search) = other.descriptor().search else {
+                        continue;
+                    };
                     for question in &asked {
-                        self.add(hybrid_search(text(question), question));
-                    }
-                }
-                ToolName::VectorSearch => {
-                    for question in &asked {
-                        self.add(vector_search(&text(question), None));
+                        self.add(search(text(question), &question.literals.keywords()));
                     }
                 }
             }

@@ -4,7 +4,7 @@
 //! dashed line with the word; an item without a grade shows how well it matched, and at which
 //! places the searches had it.
 
-use crate::domain::{GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
+use crate::domain::{GradedBy, KEEP_FROM, SUFFICIENT_FROM};
 use crate::tui::fold::{ContextState, EvidenceRow, Grade};
 use crate::tui::ink::{Ink, Row, measure};
 
@@ -84,7 +84,7 @@ fn graded(item: &EvidenceRow, value: f64, with_bar: bool) -> Row {
 pub fn found_by(item: &EvidenceRow, room: ScoreDetail) -> Row {
     let score = item.found_with.value();
     let ranks = (item.measured.lexical_rank, item.measured.vector_rank);
-    if item.tool == ToolName::ReadFile || (score == 0.0 && ranks == (None, None)) {
+    if !item.tool.descriptor().is_scored || (score == 0.0 && ranks == (None, None)) {
         return Row::new(Ink::Unmeasured, "not scored");
     }
     let short = format!("{score:.2}");

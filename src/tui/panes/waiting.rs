@@ -1,6 +1,6 @@
 //! What comes after the finished turns: a question on its way, what is being done, what waits.
 
-use crate::domain::{NodeName, Outcome, ToolName};
+use crate::domain::{NodeName, Outcome};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, cut, grouped_count};
@@ -116,14 +116,7 @@ fn searching(run: &RunView) -> String {
     let Some(shown) = open.next().or(round.last()) else {
         return String::new();
     };
-    let verb = match shown.call.tool() {
-        ToolName::ReadFile => "reading",
-        ToolName::GraphRelated => "following links of",
-        ToolName::VectorSearch
-        | ToolName::GrepSearch
-        | ToolName::HybridSearch
-        | ToolName::LocalFileQa => "searching",
-    };
+    let verb = shown.call.tool().descriptor().doing;
     let subject = crate::text::one_line(shown.call.subject(), LONGEST_SUBJECT);
     let mut doing = format!("{verb} '{subject}'");
     match open.count() {

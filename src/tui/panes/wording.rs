@@ -59,14 +59,7 @@ pub fn broken_off(state: NodeState, ms: f64) -> String {
 
 /// The tool in at most six letters.
 pub fn short_tool(tool: ToolName) -> &'static str {
-    match tool {
-        ToolName::VectorSearch => "vector",
-        ToolName::GrepSearch => "grep",
-        ToolName::HybridSearch => "hybrid",
-        ToolName::ReadFile => "read",
-        ToolName::LocalFileQa => "files",
-        ToolName::GraphRelated => "graph",
-    }
+    tool.descriptor().label
 }
 
 /// One frame of the sign of something at work.

@@ -1,7 +1,7 @@
 //! The messages of each job: which values go into its prompt.
 
-use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob, ToolDescriptor};
-use crate::domain::{Complexity, RoutingPlan, ToolRecord};
+use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob};
+use crate::domain::{Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord};
 use crate::reasoner::offline::answer_instruction;
 
 use super::super::reply_schema::analysis_form;
@@ -28,6 +28,7 @@ impl Prompts {
     pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         self.analyze.fill(&[
             ("form", analysis_form()),
+            ("tools", names_of_tools()),
             ("history", fence.conversation(job.history, room.history)),
             ("failed", failed(job.failed, fence)),
             ("forced", job.forced.map(forced).unwrap_or_default()),
@@ -36,17 +37,11 @@ impl Prompts {
     }
 
     /// R11, R21: the messages of a planning round.
-    pub fn plan(
-        &self,
-        job: &PlanJob<'_>,
-        tools: &[ToolDescriptor],
-        room: &Room,
-        fence: &PromptFence,
-    ) -> Vec<Message> {
+    pub fn plan(&self, job: &PlanJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         let calls = fence.calls(CALLS, "calls", job.tool_history);
         let kept = fence.evidence(job.context, room.evidence, job.scores);
         self.plan.fill(&[
-            ("tools", describe(tools)),
+            ("tools", descriptions_of_tools()),
             ("history", fence.conversation(job.history, room.history)),
             ("routing", routing(job.routing, fence)),
             ("calls", calls),
@@ -109,12 +104,22 @@ fn forced(complexity: Complexity) -> String {
     format!("The user has chosen the route: complexity is \"{word}\"; {so}.")
 }
 
-fn describe(tools: &[ToolDescriptor]) -> String {
+/// Every tool on one line: `vector_search (by meaning)`.
+fn names_of_tools() -> String {
+    let names = TOOLS
+        .iter()
+        .map(|tool| format!("{} ({})", tool.word, tool.by));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// A line for each tool: what it is for and what it takes.
+fn descriptions_of_tools() -> String {
     let describe = |tool: &ToolDescriptor| {
-        let (name, purpose, args) = (tool.name, tool.purpose, tool.args);
-        format!("- {name}: {purpose} args: {args}")
+        let (word, purpose, example) = (tool.word, tool.purpose, tool.example);
+        format!("- {word}: {purpose} args: {example}")
     };
-    tools.iter().map(describe).collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = TOOLS.iter().map(describe).collect();
+    lines.join("\n")
 }
 
 fn routing(routing: &RoutingPlan, fence: &PromptFence) -> String {

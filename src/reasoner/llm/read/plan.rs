@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::agent::ports::{Caveat, PlannedCalls};
-use crate::domain::{ToolCall, ToolName};
-use crate::reasoner::llm::reply_schema::{Argument, ArgumentKind, arguments_of};
+use crate::domain::{Argument, ArgumentKind, ToolCall, ToolName};
 use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
@@ -111,7 +110,7 @@ fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
     let tool = tool_named(name).ok_or_else(|| format!("no tool '{}'", one_line(name, 60)))?;
     let given = arguments(tool, fields)?;
     let mut args = Map::new();
-    for argument in arguments_of(tool) {
+    for &argument in tool.descriptor().arguments {
         let name = argument.name;
         let names = SYNONYMS
             .into_iter()
@@ -144,7 +143,7 @@ fn arguments(tool: ToolName, fields: &Map<String, Value>) -> Result<Map<String, 
         }
         (Value::String(_), _) => {
             // One word in place of arguments is the one that every tool needs.
-            let needed = arguments_of(tool).take(1);
+            let needed = tool.descriptor().arguments.iter().take(1);
             Ok(needed
                 .map(|it| (it.name.to_owned(), given.clone()))
                 .collect())
