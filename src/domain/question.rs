@@ -44,17 +44,21 @@ impl Question {
     }
 }
 
-/// A language that the program has a table of words for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
+/// A language that the program has a table of words for, by its code (ISO 639-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Language(pub &'static str);
+
+impl Language {
     /// English, and what is in no known language.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-    /// German.
-    De,
+    pub const EN: Self = Self("en");
+    /// Chinese, whose words are not parted by spaces.
+    pub const ZH: Self = Self("zh");
+}
+
+impl Default for Language {
+    fn default() -> Self {
+        Self::EN
+    }
 }
 
 /// The literal parts of a question, each in order of appearance, without repetition.

@@ -234,13 +234,13 @@ fn unknown_name(
             .any(|c| c.is_uppercase() || c.is_numeric())
     };
     let is_name = |word: &&String| match question.language {
-        Language::Zh => true,
-        Language::De => is_code(word),
-        Language::En => {
+        Language::ZH => true,
+        language if table(language).writes_nouns_large => is_code(word),
+        language => {
             let is_first = question.text.trim_start().starts_with(word.as_str());
             let has_capital = word.contains(char::is_uppercase);
             let lower = word.to_lowercase();
-            let is_order = is_first && table(Language::En).starts.has(&lower);
+            let is_order = is_first && table(language).starts.has(&lower);
             !is_order && (has_capital && !is_first || !embedder.knows(&lower))
         }
     };

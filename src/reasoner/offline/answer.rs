@@ -221,7 +221,7 @@ impl Draft<'_> {
             let about = filled(&self.frames.about, &earlier.question);
             self.sections.insert(0, about);
         }
-        if (language == Language::Zh) != (question.language == Language::Zh) {
+        if (language == Language::ZH) != (question.language == Language::ZH) {
             self.sections.push(self.frames.untranslated.clone());
         }
         self.add_places(&self.frames.see_also);

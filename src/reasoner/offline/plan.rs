@@ -194,7 +194,7 @@ fn plain_words(question: &Question) -> String {
     if question.terms.is_empty() {
         return question.search_text();
     }
-    if question.language == Language::Zh {
+    if question.language == Language::ZH {
         return question.terms.join(" ");
     }
     let text = question.search_text();
@@ -241,10 +241,10 @@ mod tests {
             asked: text.to_owned(),
             words: text
                 .split([' ', '?'])
-                .filter(|word| !terms(word, Language::En).is_empty())
+                .filter(|word| !terms(word, Language::EN).is_empty())
                 .map(str::to_owned)
                 .collect(),
-            terms: terms(text, Language::En),
+            terms: terms(text, Language::EN),
             ..Question::default()
         }
     }

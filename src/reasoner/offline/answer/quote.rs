@@ -233,7 +233,7 @@ mod tests {
         });
         let at = text.find(bold).unwrap();
         let bold = Some(at..at + bold.len()).filter(|bold| !bold.is_empty());
-        let frames = &table(Language::En).frames;
+        let frames = &table(Language::EN).frames;
         quote(
             &passage,
             &(0..text.lines().count()),
@@ -288,7 +288,7 @@ mod tests {
         let passage = Passage::read(&Evidence::without_file(1, text));
         let at = text.find(bold).unwrap();
         let bold = at..at + bold.len();
-        let frames = &table(Language::En).frames;
+        let frames = &table(Language::EN).frames;
         let lines = 0..text.lines().count();
         let shown = window(&passage, &passage.bytes_of(&lines), Some(&bold));
         let quoted = quote(&passage, &lines, Some(&bold), 1, frames);

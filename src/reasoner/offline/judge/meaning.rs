@@ -84,7 +84,7 @@ pub(super) fn nearness(
 /// The languages that an embedding must read to compare a question, the first of these texts, with the others.
 fn languages_of(query: &Query, texts: &[&str]) -> Languages {
     let letters: LetterCounts = texts.iter().map(|it| LetterCounts::of_passage(it)).sum();
-    if query.language == Language::En && 2 * letters.foreign < letters.all {
+    if query.language == Language::EN && 2 * letters.foreign < letters.all {
         Languages::English
     } else {
         Languages::All

@@ -89,8 +89,8 @@ impl Model {
     pub(super) fn for_question(language: Language, embedding: Languages) -> Self {
         let name = match (embedding, language) {
             (Languages::English, _) => "en",
-            (Languages::All, Language::Zh) => "zh",
-            (Languages::All, Language::En | Language::De) => "multilingual",
+            (Languages::All, Language::ZH) => "zh",
+            (Languages::All, _) => "multilingual",
         };
         let found = FITTED.get(name).or_else(|| FITTED.get("en"));
         found.cloned().unwrap_or_default()

@@ -1,7 +1,8 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::sync::LazyLock;
 
+use include_dir::{Dir, File, include_dir};
 use serde::Deserialize;
 
 use super::phrases::Phrases;
@@ -38,6 +39,7 @@ pub struct Table {
     pub letters: String,
     pub answer_in: String,
     pub stemmer: String,
+    pub writes_nouns_large: bool,
     pub small_talk_from: f64,
     pub complex_from: f64,
     pub asks: HashMap<QuestionKind, Phrases>,
@@ -107,29 +109,35 @@ impl Table {
     }
 }
 
-/// The tables of English, Chinese and German.
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/language");
+
+/// The table of each language that has a file.
+pub static TABLES: LazyLock<BTreeMap<&str, Table>> = LazyLock::new(|| {
+    let tables = FILES.files().map(|file| {
+        let code = file.path().file_stem()?.to_str()?;
+        Some((code, read(file)))
+    });
+    tables.flatten().collect()
+});
+
 #[expect(
     clippy::expect_used,
     reason = "the files are part of the program, and a test reads them"
 )]
-pub static TABLES: LazyLock<[Table; 3]> =
-    LazyLock::new(|| FILES.map(|file| toml::from_str(file).expect("a table of words can be read")));
-
-/// The table of a language.
-pub fn table(language: Language) -> &'static Table {
-    let [en, zh, de] = &*TABLES;
-    match language {
-        Language::En => en,
-        Language::Zh => zh,
-        Language::De => de,
-    }
+fn read(file: &File<'_>) -> Table {
+    let text = file.contents_utf8().expect("a table of words is text");
+    toml::from_str(text).expect("a table of words can be read")
 }
 
-const FILES: [&str; 3] = [
-    include_str!("../../../../assets/language/en.toml"),
-    include_str!("../../../../assets/language/zh.toml"),
-    include_str!("../../../../assets/language/de.toml"),
-];
+/// The table of a language; without one, that of English.
+pub fn table(language: Language) -> &'static Table {
+    TABLES.get(language.0).unwrap_or(&TABLES[Language::EN.0])
+}
+
+/// Every language that has a table.
+pub fn languages() -> impl Iterator<Item = Language> {
+    TABLES.keys().map(|code| Language(code))
+}
 
 #[cfg(test)]
 mod tests {
@@ -137,10 +145,9 @@ mod tests {
 
     #[test]
     fn every_language_has_every_kind_and_no_phrase_asks_for_two() {
-        for language in [Language::En, Language::Zh, Language::De] {
-            let table = table(language);
-            assert_eq!(table.asks.len(), 14, "{language:?}");
-            assert_eq!(table.small_talk.len(), 5, "{language:?}");
+        for (language, table) in &*TABLES {
+            assert_eq!(table.asks.len(), 14, "{language}");
+            assert_eq!(table.small_talk.len(), 5, "{language}");
             let frames = &table.frames;
             for frame in [
                 &table.about,
@@ -150,11 +157,11 @@ mod tests {
                 &frames.documents,
                 &frames.first_documents,
             ] {
-                assert_eq!(frame.matches("{}").count(), 1, "{language:?}: {frame}");
+                assert_eq!(frame.matches("{}").count(), 1, "{language}: {frame}");
             }
         }
-        for file in FILES {
-            let table: toml::Table = toml::from_str(file).unwrap();
+        for file in FILES.files() {
+            let table: toml::Table = toml::from_str(file.contents_utf8().unwrap()).unwrap();
             let lists = table["asks"].as_table().unwrap().values();
             let phrases: Vec<&str> = lists
                 .flat_map(|list| list.as_array().unwrap())
@@ -167,7 +174,10 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_refused() {
-        let more = FILES[2].replacen("stop = [", "stops = []\nstop = [", 1);
+        let file = FILES.get_file("de.toml").unwrap().contents_utf8();
+        let more = file
+            .unwrap()
+            .replacen("stop = [", "stops = []\nstop = [", 1);
         let error = toml::from_str::<Table>(&more).unwrap_err();
         assert!(error.to_string().contains("stops"), "{error}");
     }

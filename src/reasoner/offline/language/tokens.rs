@@ -27,8 +27,8 @@ impl Token {
     /// The language whose table holds the token, in a text of a language.
     pub fn language(&self, of_text: Language) -> Language {
         match (self.sign, of_text) {
-            (Sign::Han | Sign::Kana, _) => Language::Zh,
-            (_, Language::Zh) => Language::En,
+            (Sign::Han | Sign::Kana, _) => Language::ZH,
+            (_, Language::ZH) => Language::EN,
             (_, language) => language,
         }
     }

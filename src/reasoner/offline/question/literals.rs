@@ -131,7 +131,7 @@ fn id(word: &str) -> Option<String> {
     let (project, number) = (&captures[1], &captures[2]);
     let is_small = project.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
-    let is_word = is_small && (is_year || table(Language::En).stop.has(project));
+    let is_word = is_small && (is_year || table(Language::EN).stop.has(project));
     (!is_word).then(|| word.to_uppercase())
 }
 

@@ -2,9 +2,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::language::{regex, table};
+use super::super::language::{TABLES, regex};
 use super::super::passage::Block;
-use crate::domain::{Language, Question};
+use crate::domain::Question;
 
 /// The number of a part, as people write it: `4`, `4.2`, `12a`, `IV`, `B`, `四`.
 const NUMBER: &str = r"(?:\d+(?:\.\d+)*[a-z]?|[IVXLC]{2,}|[A-HJ-Z]|[一二三四五六七八九十百]+)";
@@ -27,9 +27,7 @@ static HEADING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What numbered parts are called in any language, as alternatives of a pattern.
 fn names() -> String {
-    let languages = [Language::En, Language::De, Language::Zh];
-    let names = languages.map(|language| &table(language).numbered_parts);
-    let names = names.into_iter().flatten();
+    let names = TABLES.values().flat_map(|table| &table.numbered_parts);
     names
         .map(|name| regex::escape(name))
         .collect::<Vec<_>>()

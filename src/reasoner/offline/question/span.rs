@@ -96,7 +96,7 @@ impl<'a> Span<'a> {
     }
 
     pub fn is_chinese(self) -> bool {
-        self.language == Language::Zh
+        self.language == Language::ZH
     }
 
     /// Whether words that ask or a question mark are in it.

@@ -20,7 +20,7 @@ pub fn correct_spelling(
     vocabulary: &[&str],
 ) -> Option<String> {
     // The words that are known are English.
-    if question.len() > LONGEST || language_of(question) != Language::En {
+    if question.len() > LONGEST || language_of(question) != Language::EN {
         return None;
     }
     let literals = literals_of(question);

@@ -9,7 +9,7 @@ use super::super::language::{Phrases, Token, tokens};
 use crate::domain::{Question, QuestionKind};
 
 static STATES: LazyLock<BTreeMap<String, State>> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../../assets/language/states.toml")).unwrap_or_default()
+    toml::from_str(include_str!("../../../../assets/states.toml")).unwrap_or_default()
 });
 
 #[derive(Debug, Deserialize)]
