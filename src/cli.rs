@@ -36,8 +36,8 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Environment, Overrides, Settings, StartSettings, survey, variables};
-use crate::engine::{EngineError, Resume, doctor as engine_doctor};
+use crate::config::{Environment, Overrides, Settings, StartSettings, variables};
+use crate::engine::{EngineError, Resume};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::protocol::use_local_times;
@@ -278,20 +278,18 @@ fn own_program() -> PathBuf {
 
 /// Every setting with what it may be and what it is while it is not set.
 fn settings_help() -> String {
-    let nothing_set = survey(&Environment::default(), &Overrides::default());
     let mut text =
-        "Settings, from the environment, --env-file or .env in the configuration folder, or \
-                    .env in the folder you are in, in this order; of the last, those of reach only \
-                    where 'kb-agent trust' let it:"
+        "Settings, in order of precedence: environment, --env-file, .env of the configuration \
+                    folder, .env of the current folder (not with --env-file). 'reach' settings in \
+                    the last count only after 'kb-agent trust':"
             .to_owned();
-    for (variable, setting) in variables().zip(engine_doctor::settings(&nothing_set)) {
-        let default = setting.value.as_deref().or(setting.unset);
+    for variable in variables() {
         text.push_str(&format!(
             "\n  {:<37}{:<7}{} [default: {}]",
             variable.name,
             variable.class.as_str(),
             variable.allowed,
-            default.unwrap_or("not set")
+            variable.default.or(variable.unset).unwrap_or("not set")
         ));
     }
     text + "\n'kb-agent doctor' lists them as they are in effect."
