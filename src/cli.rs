@@ -14,6 +14,7 @@ mod doctor;
 mod eval;
 mod export;
 mod graph;
+mod help;
 mod index;
 mod interruption;
 mod output;
@@ -49,20 +50,25 @@ pub use diagnostics::install_panic_hook;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
-#[command(name = "kb-agent", version, max_term_width = 100)]
+#[command(
+    name = "kb-agent",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 struct Cli {
     /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Go on with a recorded conversation: its id, that of one of its runs, or a beginning or an end
-    /// that no other has
+    /// Resume a recorded conversation: its id or that of one of its runs (any unique prefix or
+    /// suffix)
     #[arg(short = 'c', value_name = "RUN|SESSION", conflicts_with = "go_on")]
     conversation: Option<String>,
-    /// Go on with the last conversation
+    /// Resume the last conversation
     #[arg(long = "continue")]
     go_on: bool,
-    /// Lines instead of the screen, for screen readers, pipes and terminals that cannot be drawn
-    /// on; where there is no terminal, or TERM is dumb, that is so anyway
+    /// Plain line output instead of the full screen (screen readers, pipes). Automatic when there
+    /// is no terminal or TERM=dumb
     #[arg(long)]
     plain: bool,
     #[command(flatten)]
@@ -124,6 +130,20 @@ enum CliCommand {
     Trust(trust::Trust),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages to a folder
+    #[command(hide = true)]
+    Man(ManArgs),
+    /// Print a page of the manual, or the help of a command
+    Help(help::Help),
+}
+
+/// The command line, with what its help adds.
+pub fn command() -> clap::Command {
+    let topics = help::topics();
+    Cli::command()
+        .after_long_help(format!("{topics}\n\n{}", settings_help()))
+        .after_help(topics)
+        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
 }
 
 /// Runs the command that the arguments name.
@@ -135,9 +155,7 @@ pub fn main() -> ExitCode {
     }
     install_panic_hook();
     use_local_times();
-    let parsed = Cli::command()
-        .after_long_help(settings_help())
-        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
+    let parsed = command()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -184,9 +202,12 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     if let Some(failure) = first.and_then(|first| misspelt(first.as_os_str())) {
         return Err(failure);
     }
-    if let Some(CliCommand::Completions(completions)) = command {
-        return print_completions(&completions);
-    }
+    let command = match command {
+        Some(CliCommand::Completions(completions)) => return print_completions(&completions),
+        Some(CliCommand::Help(help)) => return help::run(&help, self::command()),
+        Some(CliCommand::Man(man)) => return write_manual(&man),
+        other => other,
+    };
     let overrides = Overrides {
         sources: if paths.is_empty() {
             global.kb
@@ -243,7 +264,13 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
-        Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
+        Some(
+            CliCommand::Completions(_)
+            | CliCommand::Doctor(_)
+            | CliCommand::Help(_)
+            | CliCommand::Man(_)
+            | CliCommand::Trust(_),
+        ) => Ok(()),
     }
 }
 
@@ -256,13 +283,20 @@ struct CompletionsArgs {
 
 fn print_completions(completions: &CompletionsArgs) -> Result<(), CommandFailure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        completions.shell,
-        &mut Cli::command(),
-        "kb-agent",
-        &mut script,
-    );
+    clap_complete::generate(completions.shell, &mut command(), "kb-agent", &mut script);
     Ok(print_text(String::from_utf8_lossy(&script))?)
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+struct ManArgs {
+    /// The folder, which must exist
+    dir: PathBuf,
+}
+
+fn write_manual(man: &ManArgs) -> Result<(), CommandFailure> {
+    clap_mangen::generate_to(command(), &man.dir)
+        .map_err(|error| CommandFailure::failed(format!("{}: {error}", man.dir.display())))
 }
 
 /// This program, to be started again. One that cannot be found cannot be started either, which is
@@ -292,7 +326,7 @@ fn settings_help() -> String {
             variable.default.or(variable.unset).unwrap_or("not set")
         ));
     }
-    text + "\n'kb-agent doctor' lists them as they are in effect."
+    text + "\n'kb-agent doctor' lists them as they are in effect; 'kb-agent help settings' explains them."
 }
 
 /// What to say of a first word that is neither a folder nor a command, and nearly a command.
