@@ -102,7 +102,7 @@ enum CliCommand {
     Ask(ask::Ask),
     /// Build or update the index. Which embedding it gets is chosen by its text; KB_AGENT_EMBEDDING sets it
     Index(index::Index),
-    /// Print what is seen of a file: its text with its places, and what is missing
+    /// Print what kb-agent sees of a file: its text with its places, and what is missing
     Read(read::Read),
     /// Search without answering
     Search(search::Search),
@@ -112,23 +112,23 @@ enum CliCommand {
     Graph(graph::Graph),
     /// List the recorded runs, newest first
     Runs(runs::Runs),
-    /// Open a recorded run in the screen, step by step
+    /// Open a recorded run on the screen, step by step
     Replay(replay::ReplayArgs),
     /// Sum up the recorded runs: short cuts, what they saved, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(export::Export),
-    /// Check that the audit log is as it was written
+    /// Check that no line of the audit log was changed
     Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
-    /// Show every route on the demo knowledge base, a line of explanation each; any key ends it
+    /// Show every route on the demo knowledge base; any key ends it
     Demo(demo::Demo),
     /// Set up and look after the store that KB_AGENT_STORE_URL names
     Store(store::Store),
-    /// Let a folder's .env set addresses, keys, models, folders and files
+    /// Trust a folder: its .env may set addresses, keys, models, folders and files
     Trust(trust::Trust),
-    /// Print a completion script for a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
     /// Write the manual pages to a folder
     #[command(hide = true)]

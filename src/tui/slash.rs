@@ -49,19 +49,19 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/route",
         arguments: "auto|simple|complex|chitchat",
-        help: "the route of the questions to come",
+        help: "set the route of new questions",
         does: SlashAction::Route,
     },
     SlashCommand {
         name: "/retry",
         arguments: "[auto|simple|complex|chitchat]",
-        help: "ask again, by another route",
+        help: "retry by another route",
         does: SlashAction::Retry,
     },
     SlashCommand {
         name: "/replay",
         arguments: "[slow]",
-        help: "this run again, event by event",
+        help: "replay this run, event by event",
         does: SlashAction::Replay,
     },
     SlashCommand {
@@ -79,19 +79,19 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/stats",
         arguments: "",
-        help: "fast paths, what they saved, times",
+        help: "short cuts, what they saved, times",
         does: SlashAction::Act(Action::Stats),
     },
     SlashCommand {
         name: "/index",
         arguments: "[stop|go]",
-        help: "how much is indexed; stop, go on",
+        help: "index progress; pause or resume",
         does: SlashAction::Index,
     },
     SlashCommand {
         name: "/add",
         arguments: "PATH",
-        help: "a source more, for this session",
+        help: "add a source for this session",
         does: SlashAction::Add,
     },
     SlashCommand {
@@ -115,7 +115,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/theme",
         arguments: "auto|dark|light|high-contrast|mono",
-        help: "the colours, at once",
+        help: "change the theme",
         does: SlashAction::Theme,
     },
     SlashCommand {
@@ -133,7 +133,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/race",
         arguments: "[QUESTION]",
-        help: "simple against complex, at once",
+        help: "run simple and complex side by side",
         does: SlashAction::Race,
     },
     SlashCommand {

@@ -531,7 +531,7 @@ fn what_is_left_out_is_said_when_it_is_news() {
     let index = place.run(&["index", "--kb", "kb"]);
     let listed = text(&index.stdout);
     assert!(listed.starts_with("kb: 1 document, 1 chunk; "), "{listed}");
-    assert_eq!(listed.matches("left out: ").count(), 3, "{listed}");
+    assert_eq!(listed.matches("skipped ").count(), 3, "{listed}");
     assert!(search().stderr.is_empty());
 }
 
@@ -546,7 +546,7 @@ fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
     let index = place.run(&["index", "--kb", "kb"]);
     assert!(
         text(&index.stdout).contains(
-            "left out: huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
+            "skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
         ),
         "{}",
         text(&index.stdout)
