@@ -14,6 +14,7 @@ mod doctor;
 mod eval;
 mod export;
 mod graph;
+mod help;
 mod index;
 mod interruption;
 mod output;
@@ -36,8 +37,8 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Environment, Overrides, Settings, StartSettings, survey, variables};
-use crate::engine::{EngineError, Resume, doctor as engine_doctor};
+use crate::config::{Environment, Overrides, Settings, StartSettings, variables};
+use crate::engine::{EngineError, Resume};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::protocol::use_local_times;
@@ -49,20 +50,25 @@ pub use diagnostics::install_panic_hook;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
-#[command(name = "kb-agent", version, max_term_width = 100)]
+#[command(
+    name = "kb-agent",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 struct Cli {
     /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Go on with a recorded conversation: its id, that of one of its runs, or a beginning or an end
-    /// that no other has
+    /// Resume a recorded conversation: its id or that of one of its runs (any unique prefix or
+    /// suffix)
     #[arg(short = 'c', value_name = "RUN|SESSION", conflicts_with = "go_on")]
     conversation: Option<String>,
-    /// Go on with the last conversation
+    /// Resume the last conversation
     #[arg(long = "continue")]
     go_on: bool,
-    /// Lines instead of the screen, for screen readers, pipes and terminals that cannot be drawn
-    /// on; where there is no terminal, or TERM is dumb, that is so anyway
+    /// Plain line output instead of the full screen (screen readers, pipes). Automatic when there
+    /// is no terminal or TERM=dumb
     #[arg(long)]
     plain: bool,
     #[command(flatten)]
@@ -96,7 +102,7 @@ enum CliCommand {
     Ask(ask::Ask),
     /// Build or update the index. Which embedding it gets is chosen by its text; KB_AGENT_EMBEDDING sets it
     Index(index::Index),
-    /// Print what is seen of a file: its text with its places, and what is missing
+    /// Print what kb-agent sees of a file: its text with its places, and what is missing
     Read(read::Read),
     /// Search without answering
     Search(search::Search),
@@ -106,24 +112,38 @@ enum CliCommand {
     Graph(graph::Graph),
     /// List the recorded runs, newest first
     Runs(runs::Runs),
-    /// Open a recorded run in the screen, step by step
+    /// Open a recorded run on the screen, step by step
     Replay(replay::ReplayArgs),
     /// Sum up the recorded runs: short cuts, what they saved, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(export::Export),
-    /// Check that the audit log is as it was written
+    /// Check that no line of the audit log was changed
     Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
-    /// Show every route on the demo knowledge base, a line of explanation each; any key ends it
+    /// Show every route on the demo knowledge base; any key ends it
     Demo(demo::Demo),
     /// Set up and look after the store that KB_AGENT_STORE_URL names
     Store(store::Store),
-    /// Let a folder's .env set addresses, keys, models, folders and files
+    /// Trust a folder: its .env may set addresses, keys, models, folders and files
     Trust(trust::Trust),
-    /// Print a completion script for a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
+    /// Write the manual pages to a folder
+    #[command(hide = true)]
+    Man(ManArgs),
+    /// Print a page of the manual, or the help of a command
+    Help(help::Help),
+}
+
+/// The command line, with what its help adds.
+pub fn command() -> clap::Command {
+    let topics = help::topics();
+    Cli::command()
+        .after_long_help(format!("{topics}\n\n{}", settings_help()))
+        .after_help(topics)
+        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
 }
 
 /// Runs the command that the arguments name.
@@ -135,9 +155,7 @@ pub fn main() -> ExitCode {
     }
     install_panic_hook();
     use_local_times();
-    let parsed = Cli::command()
-        .after_long_help(settings_help())
-        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
+    let parsed = command()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -184,9 +202,12 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     if let Some(failure) = first.and_then(|first| misspelt(first.as_os_str())) {
         return Err(failure);
     }
-    if let Some(CliCommand::Completions(completions)) = command {
-        return print_completions(&completions);
-    }
+    let command = match command {
+        Some(CliCommand::Completions(completions)) => return print_completions(&completions),
+        Some(CliCommand::Help(help)) => return help::run(&help, self::command()),
+        Some(CliCommand::Man(man)) => return write_manual(&man),
+        other => other,
+    };
     let overrides = Overrides {
         sources: if paths.is_empty() {
             global.kb
@@ -243,7 +264,13 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
-        Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
+        Some(
+            CliCommand::Completions(_)
+            | CliCommand::Doctor(_)
+            | CliCommand::Help(_)
+            | CliCommand::Man(_)
+            | CliCommand::Trust(_),
+        ) => Ok(()),
     }
 }
 
@@ -256,13 +283,20 @@ struct CompletionsArgs {
 
 fn print_completions(completions: &CompletionsArgs) -> Result<(), CommandFailure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        completions.shell,
-        &mut Cli::command(),
-        "kb-agent",
-        &mut script,
-    );
+    clap_complete::generate(completions.shell, &mut command(), "kb-agent", &mut script);
     Ok(print_text(String::from_utf8_lossy(&script))?)
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+struct ManArgs {
+    /// The folder, which must exist
+    dir: PathBuf,
+}
+
+fn write_manual(man: &ManArgs) -> Result<(), CommandFailure> {
+    clap_mangen::generate_to(command(), &man.dir)
+        .map_err(|error| CommandFailure::failed(format!("{}: {error}", man.dir.display())))
 }
 
 /// This program, to be started again. One that cannot be found cannot be started either, which is
@@ -278,23 +312,21 @@ fn own_program() -> PathBuf {
 
 /// Every setting with what it may be and what it is while it is not set.
 fn settings_help() -> String {
-    let nothing_set = survey(&Environment::default(), &Overrides::default());
     let mut text =
-        "Settings, from the environment, --env-file or .env in the configuration folder, or \
-                    .env in the folder you are in, in this order; of the last, those of reach only \
-                    where 'kb-agent trust' let it:"
+        "Settings, in order of precedence: environment, --env-file, .env of the configuration \
+                    folder, .env of the current folder (not with --env-file). 'reach' settings in \
+                    the last count only after 'kb-agent trust':"
             .to_owned();
-    for (variable, setting) in variables().zip(engine_doctor::settings(&nothing_set)) {
-        let default = setting.value.as_deref().or(setting.unset);
+    for variable in variables() {
         text.push_str(&format!(
             "\n  {:<37}{:<7}{} [default: {}]",
             variable.name,
             variable.class.as_str(),
             variable.allowed,
-            default.unwrap_or("not set")
+            variable.default.or(variable.unset).unwrap_or("not set")
         ));
     }
-    text + "\n'kb-agent doctor' lists them as they are in effect."
+    text + "\n'kb-agent doctor' lists them as they are in effect; 'kb-agent help settings' explains them."
 }
 
 /// What to say of a first word that is neither a folder nor a command, and nearly a command.

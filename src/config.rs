@@ -33,4 +33,4 @@ pub use settings::{
 pub use trust::{TrustAnswer, TrustRequest, admit, distrust};
 pub use unknown::UnknownSetting;
 pub use variable::{Class, Variable};
-pub use variables::variables;
+pub use variables::{GROUPS, variables};

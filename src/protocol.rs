@@ -92,7 +92,7 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventBody {
-    /// Always the first.
+    /// A run begins; it is always the first event.
     RunStarted {
         /// The conversation it belongs to.
         session: String,
@@ -104,7 +104,7 @@ pub enum EventBody {
         /// Folders and documents that it names to be kept within.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<String>,
-        /// Which engine thinks.
+        /// Whether a model or the offline engine thinks.
         mode: Mode,
         /// Its model, or the offline engine's name.
         model: String,
@@ -116,14 +116,14 @@ pub enum EventBody {
     },
     /// A node begins.
     NodeEntered {
-        /// The item that left.
+        /// The node.
         node: NodeName,
         /// Gradings made before.
         iteration: u32,
     },
     /// A node ends.
     NodeFinished {
-        /// The item that left.
+        /// The node.
         node: NodeName,
         /// Gradings made before it was entered.
         iteration: u32,
@@ -168,10 +168,10 @@ pub enum EventBody {
         completion_tokens: Option<u64>,
         /// Requests made after the first.
         retries: u32,
-        /// What was sent; see [`Event::drop_prompts`].
+        /// What was sent; elsewhere than on the screen only with `KB_AGENT_AUDIT_PROMPTS=1`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
-        /// What came back; nothing where the call failed.
+        /// What came back, likewise; nothing where the call failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply: Option<String>,
     },
@@ -245,7 +245,7 @@ pub enum EventBody {
         /// All that is sent, in its order.
         items: Vec<NumberedItem>,
     },
-    /// A call of a model waits. Whatever comes next, the wait is over.
+    /// A call of a model waits. Whatever event comes next ends the wait.
     Waiting {
         /// The node that made it.
         node: NodeName,

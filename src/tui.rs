@@ -111,6 +111,7 @@ pub use background::Background;
 pub use error::TuiError;
 pub use glyphs::Glyphs;
 pub use layout::LEAST;
+pub use markdown::printed_markdown;
 pub use message::{Effect, Msg};
 pub use pointer::ClickUnit;
 pub use screen::Screen;

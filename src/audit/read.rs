@@ -21,8 +21,8 @@ pub enum ReadError {
     },
     /// Nothing has that name.
     #[error(
-        "no {kind} in {} is called '{name}'; 'kb-agent runs' lists them: give an id, or as much of \
-         its beginning or end as no other has", path.display()
+        "no {kind} in {} matches '{name}'; use an id from 'kb-agent runs' (any unique prefix or \
+         suffix works)", path.display()
     )]
     Unknown {
         /// The log.

@@ -16,7 +16,7 @@ use super::interruption::interruptible;
 use super::output::CommandFailure;
 use super::screen_files::own_files;
 use crate::config::{Overrides, Settings, Survey, survey_of};
-use crate::engine::doctor::{Check, ExaminationProgress, Status, examine, settings};
+use crate::engine::doctor::{Check, ExaminationProgress, Status, examine};
 use crate::text::plural;
 use crate::tui::{check_keymap, check_theme};
 use report::{DoctorReport, as_json};
@@ -44,9 +44,8 @@ pub(super) struct CommandLine<'a> {
 pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), CommandFailure> {
     let survey = survey_of(given.env_file, &given.overrides);
     let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
-    let listed = settings(&survey);
     let mut report = DoctorReport::new(!doctor.json);
-    report.settings(&listed);
+    report.settings(&survey.listed);
     let checks = interruptible(async |cancel| {
         let mut checks = Vec::new();
         let mut written = Ok(());
@@ -73,7 +72,7 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Comman
         Ok(checks)
     })?;
     let result = if doctor.json {
-        super::output::print_json(&as_json(&listed, &checks))
+        super::output::print_json(&as_json(&survey.listed, &checks))
     } else {
         report.summary(&checks)
     };

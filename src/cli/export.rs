@@ -12,7 +12,7 @@ use crate::report;
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// A run or a conversation from the audit log: its id, a beginning or end that no other has, or
+    /// A run or a conversation from the audit log: its id (any unique prefix or suffix) or
     /// 'last'
     #[arg(value_name = "RUN|SESSION")]
     name: String,

@@ -16,7 +16,7 @@ pub(super) struct Graph {
     /// Print Mermaid source
     #[arg(long)]
     mermaid: bool,
-    /// A run from the audit log: its id, a beginning or end that no other has, or 'last'
+    /// A run from the audit log: its id (any unique prefix or suffix) or 'last'
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }

@@ -397,16 +397,13 @@ fn left_out_as_text(left_out: &[&Skipped]) -> String {
         if by_reason.get(&reason).is_some_and(is_many) {
             let paths = by_reason.remove(&reason).unwrap_or_default();
             text.push_str(&format!(
-                "left out: {} files: {reason}: {} and {} more (--json names all)\n",
+                "skipped {} files: {reason}: {} and {} more (--json names all)\n",
                 paths.len(),
                 paths[..NAMED].join(", "),
                 paths.len() - NAMED
             ));
         } else if by_reason.contains_key(&reason) {
-            text.push_str(&format!(
-                "left out: {}: {reason}\n",
-                sanitize(&skipped.path)
-            ));
+            text.push_str(&format!("skipped {}: {reason}\n", sanitize(&skipped.path)));
         }
     }
     text

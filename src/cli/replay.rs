@@ -18,8 +18,8 @@ use crate::tui::{Setup, ThemeName, replay};
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
-    /// Another log than KB_AGENT_AUDIT_LOG, and a run: its id, a beginning or end that no
-    /// other has, or 'last' [default: last]
+    /// Another log than KB_AGENT_AUDIT_LOG, and a run: its id (any unique prefix or suffix)
+    /// or 'last' [default: last]
     #[arg(value_name = "LOG|RUN", num_args = 0..=2)]
     names: Vec<String>,
     /// Print the runs, newest first

@@ -34,7 +34,7 @@ pub(super) struct Runs {
     /// Print one JSON object a run
     #[arg(long)]
     json: bool,
-    /// Only the runs of this conversation: its id, or a beginning or an end that no other has
+    /// Only the runs of this conversation: its id (any unique prefix or suffix)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

@@ -6,20 +6,16 @@
 
 use std::path::Path;
 
-use crate::domain::Languages;
-
-use super::endpoint::DEFAULT_TIMEOUT;
 use super::llm_variables;
 use super::settings::OF_EMBEDDING;
 use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
 use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING,
-    EMBEDDING_BASE_URL, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA, STORE_PASSWORD,
-    STORE_URL, THEME, VECTOR_THRESHOLD, variables,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_CA, STORE_PASSWORD,
+    STORE_URL, THEME, variables,
 };
-use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
+use super::{Class, Environment, Origin, Overrides, SettingError, Settings, Variable};
 
 /// What all settings come to.
 #[derive(Debug, Clone)]
@@ -43,6 +39,8 @@ pub struct ListedSetting {
     pub name: &'static str,
     /// What it can do.
     pub class: Class,
+    /// What it means that it has no value.
+    pub unset: Option<&'static str>,
     /// Its value on one line, secrets masked; `None` where it is not set and nothing is built in
     /// here.
     pub value: Option<String>,
@@ -104,9 +102,10 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             ListedSetting {
                 name,
                 class: variable.class,
+                unset: variable.unset,
                 value: match from.blocked_value(name) {
                     Some(value) if flag.is_none() => Some(masked(name, value)),
-                    _ => value_in_effect(name, from, made),
+                    _ => value_in_effect(variable, from, made),
                 },
                 origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
                 // What cannot be used has its own line.
@@ -134,55 +133,34 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
 
 /// The value in effect.
 fn value_in_effect(
-    name: &str,
+    variable: Variable,
     environment: &Environment,
     settings: Option<&Settings>,
 ) -> Option<String> {
+    let name = variable.name;
     let set = environment.get(name).map(|value| masked(name, value));
     if KEYS.contains(&name) || ADDRESSES.contains(&name) {
         return set;
     }
     let resolved = settings.and_then(|settings| of_settings(name, settings));
-    let built_in = || (name == llm_variables::TIMEOUT.name).then(|| DEFAULT_TIMEOUT.to_string());
-    resolved.or(set).or_else(built_in)
+    let default = || variable.default.map(str::to_owned);
+    resolved.or(set).or_else(default)
 }
 
-/// What the settings made of it, where it has a default that belongs to them.
+/// What the settings made of it, where flags or the platform have a say.
 fn of_settings(name: &str, settings: &Settings) -> Option<String> {
-    let limits = &settings.limits;
-    let value = match name {
+    match name {
         name if name == SOURCE.name => {
             let paths: Vec<String> = settings.sources.iter().map(|at| path(at)).collect();
-            if paths.is_empty() {
-                return None;
-            }
-            paths.join(if cfg!(windows) { ";" } else { ":" })
+            let separator = if cfg!(windows) { ";" } else { ":" };
+            (!paths.is_empty()).then(|| paths.join(separator))
         }
-        name if name == DATA_DIR.name => path(&settings.data_dir),
-        name if name == CONFIG_DIR.name => path(settings.config_dir.as_deref()?),
-        name if name == AUDIT_LOG.name => path(&settings.audit_log),
-        name if name == AUDIT_KEEP.name => (settings.audit_keep_bytes >> 20).to_string(),
-        name if name == AUDIT_PROMPTS.name => u8::from(settings.audit_prompts).to_string(),
-        name if name == LOG.name => text(&settings.log_filter),
-        name if name == THEME.name => settings.theme.clone(),
-        name if name == OCR.name => match settings.ocr.as_deref() {
-            None => "0".to_owned(),
-            Some("") => "1".to_owned(),
-            Some(languages) => languages.to_owned(),
-        },
-        name if name == EMBEDDING.name => match settings.embedding_languages {
-            None => "auto",
-            Some(Languages::English) => "english",
-            Some(Languages::All) => "multilingual",
-        }
-        .to_owned(),
-        name if name == MOUSE.name => if settings.mouse { "on" } else { "off" }.to_owned(),
-        name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
-        name if name == VECTOR_THRESHOLD.name => limits.vector_score_threshold.to_string(),
-        name if name == AUTO_APPROVE.name => limits.auto_approve_max_items.to_string(),
-        _ => return None,
-    };
-    Some(value)
+        name if name == DATA_DIR.name => Some(path(&settings.data_dir)),
+        name if name == CONFIG_DIR.name => settings.config_dir.as_deref().map(path),
+        name if name == AUDIT_LOG.name => Some(path(&settings.audit_log)),
+        name if name == LOG.name => Some(text(&settings.log_filter)),
+        _ => None,
+    }
 }
 
 /// Why a setting that is made does nothing as things are.
@@ -302,6 +280,41 @@ mod tests {
                 (value, &origin),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_setting_at_its_default_changes_nothing() {
+        let resolved = |pairs: Vec<(&str, &str)>| {
+            let own = [
+                ("KB_AGENT_DATA_DIR", "data"),
+                ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+                // The engine's own defaults, which are tested there.
+                ("KB_AGENT_LLM_RETRIES", "3"),
+            ];
+            let environment = Environment::from_pairs(own.into_iter().chain(pairs));
+            let mut settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+            let llm = settings.llm.as_mut().unwrap();
+            for job in [
+                &mut llm.analyze,
+                &mut llm.plan,
+                &mut llm.grade,
+                &mut llm.synthesize,
+            ] {
+                job.temperature = None;
+            }
+            format!("{settings:?}")
+        };
+        let unset = resolved(Vec::new());
+        for variable in variables() {
+            if let Some(default) = variable.default {
+                assert_eq!(
+                    resolved(vec![(variable.name, default)]),
+                    unset,
+                    "{}",
+                    variable.name
+                );
+            }
         }
     }
 

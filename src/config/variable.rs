@@ -1,6 +1,6 @@
-//! What a setting is: its name, what it may be, and what it can do.
+//! What a setting is: its name, what it may be, what it is while it is not set, and what it does.
 
-/// A setting's name and what it may be, for messages and documentation.
+/// A setting. Help, `doctor`, `.env.example` and the reference page are made from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
     /// The environment variable.
@@ -9,6 +9,12 @@ pub struct Variable {
     pub allowed: &'static str,
     /// What it can do.
     pub class: Class,
+    /// Its value while it is not set, as it could be set; `None` where there is none.
+    pub default: Option<&'static str>,
+    /// What it means that it is not set, where it has no default.
+    pub unset: Option<&'static str>,
+    /// What it does, in sentences.
+    pub help: &'static str,
 }
 
 /// What a setting can do, and so where it may come from.
@@ -31,20 +37,41 @@ impl Class {
     }
 }
 
+impl Variable {
+    /// The setting with a default.
+    pub(super) const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    /// The setting with the meaning of its absence.
+    pub(super) const fn unset(mut self, meaning: &'static str) -> Self {
+        self.unset = Some(meaning);
+        self
+    }
+
+    /// The setting with what it does.
+    pub(super) const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+}
+
 /// A setting of taste.
 pub(super) const fn variable(name: &'static str, allowed: &'static str) -> Variable {
     Variable {
         name,
         allowed,
         class: Class::Taste,
+        default: None,
+        unset: None,
+        help: "",
     }
 }
 
 /// A setting that reaches out.
 pub(super) const fn reaching(name: &'static str, allowed: &'static str) -> Variable {
-    Variable {
-        name,
-        allowed,
-        class: Class::Reach,
-    }
+    let mut variable = variable(name, allowed);
+    variable.class = Class::Reach;
+    variable
 }

@@ -22,7 +22,6 @@ use examination::Examination;
 
 pub use check::{Check, Status};
 pub use examination::ExaminationProgress;
-pub use settings::{Setting, settings};
 
 /// Looks at everything that the settings name. Ends by itself: every wait on a network has the
 /// limits that a question has.

@@ -7,7 +7,7 @@ use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::embed::CachedEmbedder;
 use crate::protocol::JobModels;
-use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs, ModelJob};
+use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs};
 use crate::reasoner::offline::OfflineReasoner;
 
 use super::EngineError;
@@ -65,27 +65,6 @@ pub(super) fn endpoint_reasoner(
         .map_err(|error| EngineError::Setting(error.to_string()))
 }
 
-/// The value of a setting of the endpoint that is not made, where one is built in.
-pub(super) fn built_in(variable: &str) -> Option<String> {
-    let name = variable.strip_prefix("KB_AGENT_LLM_")?;
-    if name == "RETRIES" {
-        return Some(RETRIES.to_string());
-    }
-    let (kind, job) = name.rsplit_once('_')?;
-    let job = match job {
-        "ANALYZE" => ModelJob::Analyze,
-        "PLAN" => ModelJob::Plan,
-        "GRADE" => ModelJob::Grade,
-        "SYNTHESIZE" => ModelJob::Synthesize,
-        _ => return None,
-    };
-    match kind {
-        "TEMPERATURE" => Some(Jobs::default().settings_for(job).temperature.to_string()),
-        "MAX_TOKENS" => Some(job.tokens_text()),
-        _ => None,
-    }
-}
-
 /// What is set, and what is built in where nothing is.
 fn endpoint(llm: &config::EndpointConfig, overrides: Option<PathBuf>) -> EndpointSettings {
     let built_in = Jobs::default();
@@ -113,5 +92,34 @@ fn job(set: &config::JobConfig, built_in: &JobSettings) -> JobSettings {
         model: set.model.clone(),
         temperature: set.temperature.unwrap_or(built_in.temperature),
         max_tokens: set.max_tokens,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::variables;
+    use crate::reasoner::llm::ModelJob;
+
+    #[test]
+    fn the_table_of_settings_tells_what_is_built_in() {
+        let told = |name: &str| {
+            let variable = variables().find(|one| one.name == format!("KB_AGENT_LLM_{name}"));
+            let variable = variable.expect(name);
+            variable.default.or(variable.unset).unwrap_or_default()
+        };
+        assert_eq!(told("RETRIES"), RETRIES.to_string());
+        for job in ModelJob::ALL {
+            let (name, settings) = (format!("{job:?}").to_uppercase(), Jobs::default());
+            let temperature = settings.settings_for(job).temperature.to_string();
+            assert_eq!(told(&format!("TEMPERATURE_{name}")), temperature);
+            let tokens = told(&format!("MAX_TOKENS_{name}"));
+            let fixed = job.tokens(0, false);
+            let per_item = job.tokens(1, false) - fixed;
+            let thoughts = job.tokens(0, true) - fixed;
+            assert!(tokens.starts_with(&fixed.to_string()), "{tokens}");
+            let told = |number: u32| number == 0 || tokens.contains(&number.to_string());
+            assert!(told(per_item) && told(thoughts), "{tokens}");
+        }
     }
 }

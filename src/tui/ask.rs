@@ -226,8 +226,8 @@ pub fn set_route(model: &mut Model, name: &str) {
     };
     model.route = route;
     let words = match route {
-        None => "The agent decides the route again.".to_owned(),
-        Some(route) => format!("Questions go by {} from now on.", route.as_str()),
+        None => "Route for new questions: auto".to_owned(),
+        Some(route) => format!("Route for new questions: {}", route.as_str()),
     };
     model.notify(NoticeLevel::Info, &words);
 }

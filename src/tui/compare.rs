@@ -18,7 +18,7 @@ pub fn open(model: &mut Model) {
     let Some(other) = partner(model, at) else {
         model.notify(
             NoticeLevel::Info,
-            "One run has nothing to be compared with: ask again by another route, or /race.",
+            "Nothing to compare yet. Retry by another route (r), or use /race.",
         );
         return;
     };

@@ -12,7 +12,7 @@ use crate::text::markup;
 
 use super::code_cache::CodeCache;
 use super::ink::with_citations;
-use super::ink::{Emphasis, Ink, Row};
+use super::ink::{Emphasis, Ink, Piece, Row};
 use super::syntax::SyntaxLanguage;
 use super::table::Table;
 use super::wrap::wrap;
@@ -402,6 +402,34 @@ impl MarkdownRows {
     }
 }
 
+/// Markdown laid out for a terminal without the screen, in lines of at most `width` cells.
+pub fn printed_markdown(text: &str, width: usize, has_colour: bool) -> String {
+    let mut printed = String::new();
+    for row in render(text, width) {
+        for piece in row.pieces {
+            match style(&piece).filter(|_| has_colour) {
+                Some(code) => {
+                    printed.push_str(&format!("\u{1b}[{code}m{}\u{1b}[0m", piece.text));
+                }
+                None => printed.push_str(&piece.text),
+            }
+        }
+        printed.truncate(printed.trim_end_matches(' ').len());
+        printed.push('\n');
+    }
+    printed
+}
+
+/// The code of its style: the colours are the terminal's own.
+fn style(piece: &Piece) -> Option<&'static str> {
+    match piece.ink {
+        _ if piece.emphasis.bold => Some("1"),
+        Ink::Dim | Ink::Comment | Ink::Border => Some("2"),
+        Ink::Text => None,
+        _ => Some("36"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -484,5 +512,18 @@ mod tests {
     fn depth_does_not_eat_the_width() {
         let text = format!("{} deep", ">".repeat(200));
         assert!(shown(&text, 10).contains("deep"));
+    }
+
+    #[test]
+    fn a_page_is_laid_out_with_and_without_colours() {
+        let page = "# Title\n\nRun `a` now.\n\n| b | c |\n|---|---|\n| 1 | 2 |\n";
+        let plain = printed_markdown(page, 40, false);
+        assert!(plain.starts_with("▎ Title\n\nRun a now.\n"), "{plain}");
+        assert!(!plain.contains('|') && !plain.contains('\u{1b}'), "{plain}");
+        let coloured = printed_markdown(page, 40, true);
+        assert!(
+            coloured.contains("Run \u{1b}[36ma\u{1b}[0m now."),
+            "{coloured}"
+        );
     }
 }

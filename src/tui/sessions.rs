@@ -126,7 +126,7 @@ fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<
         Action::Delete => match list.selected().map(|session| session.is_current) {
             Some(true) => model.notify(
                 NoticeLevel::Info,
-                "That is the conversation on the screen; /clear begins another one.",
+                "The open conversation cannot be deleted; /clear starts a new one first.",
             ),
             Some(false) => list.doing = SessionTask::Deleting,
             None => {}

@@ -1,6 +1,6 @@
 //! Commands typed at the prompt, after a `/`.
 //!
-//! One table: the menu above the prompt, the palette, the help window and the README are made from
+//! One table: the menu above the prompt, the palette, the help window and docs/screen.md are made from
 //! it or tested against it.
 
 use crate::domain::Complexity;
@@ -49,19 +49,19 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/route",
         arguments: "auto|simple|complex|chitchat",
-        help: "the route of the questions to come",
+        help: "set the route of new questions",
         does: SlashAction::Route,
     },
     SlashCommand {
         name: "/retry",
         arguments: "[auto|simple|complex|chitchat]",
-        help: "ask again, by another route",
+        help: "retry by another route",
         does: SlashAction::Retry,
     },
     SlashCommand {
         name: "/replay",
         arguments: "[slow]",
-        help: "this run again, event by event",
+        help: "replay this run, event by event",
         does: SlashAction::Replay,
     },
     SlashCommand {
@@ -79,19 +79,19 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/stats",
         arguments: "",
-        help: "fast paths, what they saved, times",
+        help: "short cuts, what they saved, times",
         does: SlashAction::Act(Action::Stats),
     },
     SlashCommand {
         name: "/index",
         arguments: "[stop|go]",
-        help: "how much is indexed; stop, go on",
+        help: "index progress; pause or resume",
         does: SlashAction::Index,
     },
     SlashCommand {
         name: "/add",
         arguments: "PATH",
-        help: "a source more, for this session",
+        help: "add a source for this session",
         does: SlashAction::Add,
     },
     SlashCommand {
@@ -115,7 +115,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/theme",
         arguments: "auto|dark|light|high-contrast|mono",
-        help: "the colours, at once",
+        help: "change the theme",
         does: SlashAction::Theme,
     },
     SlashCommand {
@@ -133,7 +133,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/race",
         arguments: "[QUESTION]",
-        help: "simple against complex, at once",
+        help: "run simple and complex side by side",
         does: SlashAction::Race,
     },
     SlashCommand {
@@ -263,24 +263,24 @@ mod tests {
     }
 
     #[test]
-    fn every_command_stands_in_the_readme_with_its_purpose() {
-        let readme = include_str!("../../README.md");
+    fn every_command_stands_in_the_manual_with_its_purpose() {
+        let page = include_str!("../../docs/screen.md");
         for command in COMMANDS {
             let arguments = command.arguments.replace('|', "\\|");
             let usage = format!("{} {arguments}", command.name);
             let row = format!("| `{}` | {} |", usage.trim_end(), command.help);
-            assert!(readme.contains(&row), "the README has no row: {row}");
+            assert!(page.contains(&row), "docs/screen.md has no row: {row}");
         }
     }
 
     #[test]
-    fn the_readme_names_no_other_command() {
-        let readme = include_str!("../../README.md");
-        let rows = readme.lines().filter_map(|line| line.strip_prefix("| `/"));
+    fn the_manual_names_no_other_command() {
+        let page = include_str!("../../docs/screen.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `/"));
         let names = rows.filter_map(|row| row.split([' ', '`']).next());
         for name in names.filter(|name| !name.is_empty()) {
             let known = COMMANDS.iter().any(|known| known.name[1..] == *name);
-            assert!(known, "/{name} is in the README only");
+            assert!(known, "/{name} is in docs/screen.md only");
         }
     }
 }

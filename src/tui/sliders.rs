@@ -43,11 +43,11 @@ impl Slider {
     /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
-            Self::KeepFrom => "items stay from",
-            Self::SufficientFrom => "answer from",
-            Self::VectorScore => "vector score from",
-            Self::AutoApprove => "no grading up to",
-            Self::Gradings => "gradings at most",
+            Self::KeepFrom => "keep passages ≥",
+            Self::SufficientFrom => "answer if average ≥",
+            Self::VectorScore => "trust vectors ≥",
+            Self::AutoApprove => "skip grading up to",
+            Self::Gradings => "max gradings",
         }
     }
 

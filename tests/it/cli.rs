@@ -48,54 +48,54 @@ fn r26_an_address_without_its_scheme_is_reported_with_it() {
 }
 
 #[test]
-fn r26_help_readme_and_example_name_every_setting_with_the_same_default() {
+fn r26_help_names_every_setting_with_its_default() {
     let help = text(&Workplace::empty().run(&["--help"]).stdout);
     // The terminal's width breaks lines, and long names of folders.
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, help) = help.split_once("Settings, from the environment").unwrap();
-    let example: Vec<(&str, &str)> = include_str!("../../.env.example")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once('='))
-        .collect();
-    let is_known = |name: &str| example.iter().any(|(known, _)| *known == name);
-    let readme = include_str!("../../README.md");
-    let rows = readme
-        .lines()
-        .filter(|line| line.starts_with("| `KB_AGENT_"));
-    let mut defaults: Vec<(String, &str)> = Vec::new();
-    for row in rows {
-        let mut cells = row.split(" | ");
-        let (names, default) = (cells.next().unwrap(), cells.next().unwrap());
-        let mut names = names.split('`').filter(|part| part.contains('_'));
-        let first = names.next().unwrap();
-        defaults.push((first.to_owned(), default));
-        for suffix in names {
-            // `…_PLAN` stands for the first name with another end.
-            let suffix = suffix.strip_prefix('…').unwrap();
-            let ends = first.rmatch_indices('_').map(|(at, _)| at);
-            let whole = ends.map(|end| format!("{}{suffix}", &first[..end]));
-            defaults.push((whole.clone().find(|name| is_known(name)).unwrap(), default));
-        }
-    }
-    assert!(
-        defaults.iter().all(|(name, _)| is_known(name)),
-        "{defaults:?}"
-    );
-    for (name, default) in example {
-        let (_, of_readme) = defaults
-            .iter()
-            .find(|(known, _)| known == name)
-            .expect(name);
-        assert!(of_readme.contains(default), "{name}: {of_readme}");
+    let (_, help) = help.split_once("Settings, in order of precedence").unwrap();
+    for variable in kb_agent::config::variables() {
+        let name = variable.name;
         let (_, of_help) = help.split_once(&format!(" {name} ")).expect(name);
         let (of_help, _) = of_help.split_once(']').unwrap();
-        assert!(of_help.contains("[default: "), "{name}: {of_help}");
+        let default = variable.default.or(variable.unset).unwrap_or("not set");
         assert!(
-            default.is_empty() || of_help.ends_with(&format!("[default: {default}")),
+            of_help.ends_with(&format!("[default: {default}")),
             "{name}: {of_help}"
         );
     }
+}
+
+#[test]
+fn help_prints_commands_topics_and_pages() {
+    let place = Workplace::empty();
+    let all = text(&place.run(&["help"]).stdout);
+    assert!(all.contains("Topics (kb-agent help TOPIC):"), "{all}");
+    assert!(all.contains("own-files") && all.contains("  ask "), "{all}");
+    let page = text(&place.run(&["help", "settings"]).stdout);
+    assert_eq!(page, include_str!("../../docs/settings.md"));
+    let nested = text(&place.run(&["help", "eval", "beir"]).stdout);
+    assert_eq!(nested, text(&place.run(&["eval", "beir", "--help"]).stdout));
+    let wrong = place.run(&["help", "setings"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let said = text(&wrong.stderr);
+    assert!(
+        said.contains("did you mean 'kb-agent help settings'?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let place = Workplace::empty();
+    fs::create_dir(place.path().join("man")).unwrap();
+    let written = place.run(&["man", place.path().join("man").to_str().unwrap()]);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    let page = fs::read_to_string(place.path().join("man/kb-agent.1")).unwrap();
+    assert!(
+        page.contains("SYNOPSIS") && page.contains("kb\\-agent\\-ask(1)"),
+        "{page}"
+    );
+    assert!(place.path().join("man/kb-agent-eval-beir.1").exists());
 }
 
 #[test]
@@ -531,7 +531,7 @@ fn what_is_left_out_is_said_when_it_is_news() {
     let index = place.run(&["index", "--kb", "kb"]);
     let listed = text(&index.stdout);
     assert!(listed.starts_with("kb: 1 document, 1 chunk; "), "{listed}");
-    assert_eq!(listed.matches("left out: ").count(), 3, "{listed}");
+    assert_eq!(listed.matches("skipped ").count(), 3, "{listed}");
     assert!(search().stderr.is_empty());
 }
 
@@ -546,7 +546,7 @@ fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
     let index = place.run(&["index", "--kb", "kb"]);
     assert!(
         text(&index.stdout).contains(
-            "left out: huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
+            "skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
         ),
         "{}",
         text(&index.stdout)

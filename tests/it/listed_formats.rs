@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kb_agent::domain::{FILE_FORMATS, FileFormat};
 
-/// The README's table of formats.
+/// The table of formats in the manual.
 fn table() -> String {
     let mut table = "| what is read | endings | how it is cited |\n|---|---|---|\n".to_owned();
     for format in FILE_FORMATS.iter().filter(|format| is_listed(format)) {
@@ -28,12 +28,12 @@ fn is_listed(format: &FileFormat) -> bool {
 }
 
 #[test]
-fn the_readme_lists_every_format() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
+fn the_manual_lists_every_format() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/own-files.md");
+    let page = std::fs::read_to_string(page).unwrap();
     assert!(
-        readme.contains(&table()),
-        "the README needs this table:\n{}",
+        page.contains(&table()),
+        "docs/own-files.md needs this table:\n{}",
         table()
     );
 }

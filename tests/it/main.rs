@@ -60,6 +60,7 @@ mod plain;
 mod race;
 mod reading;
 mod recorded_runs;
+mod reference_pages;
 mod samples;
 mod scope;
 mod screen;

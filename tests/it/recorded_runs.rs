@@ -170,7 +170,7 @@ fn runs_of_one_session_are_named_by_a_beginning_of_its_id() {
     assert_eq!(questions, ["two", "one\u{1b}[31m red\nline"]);
     for (name, expected) in [
         ("01a2b3c", "fits 2 ids"),
-        ("ff\u{1b}ff", "is called 'fff'"),
+        ("ff\u{1b}ff", "matches 'fff'"),
         ("", "''"),
     ] {
         let line = refused(&place, &["runs", "--session", name]);

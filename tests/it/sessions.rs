@@ -196,7 +196,7 @@ fn a_conversation_that_is_not_there_is_one_line() {
     demo.ask(&["hello"]);
     let (code, line) = refused(&["-c", "zz\u{1b}[2J"]);
     assert_eq!(code, 1);
-    assert!(line.contains("is called 'zz'"), "{line}");
+    assert!(line.contains("matches 'zz'"), "{line}");
     let output = demo.run(&["-c", "x", "runs"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(one_line(&output).contains("without a command"));

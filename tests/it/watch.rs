@@ -283,7 +283,7 @@ fn a_file_that_cannot_be_read_is_a_line_once() {
     });
     place.file("kb/torn.pdf", "%PDF-1.7\nand no more");
     wait(&watching.lines, "the damaged file", |line| {
-        line.starts_with("left out: torn.pdf: ")
+        line.starts_with("skipped torn.pdf: ")
     });
     place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
     wait(&watching.lines, "another file", |line| {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::cli::output::print_text;
-use crate::config::Origin;
-use crate::engine::doctor::{Check, ExaminationProgress, Setting, Status};
+use crate::config::{ListedSetting, Origin};
+use crate::engine::doctor::{Check, ExaminationProgress, Status};
 use crate::text::{duration, one_line, plural};
 
 /// Longer lines are hard to read, however wide the terminal is.
@@ -56,7 +56,7 @@ impl DoctorReport {
     }
 
     /// The settings, and where each is from.
-    pub(super) fn settings(&mut self, settings: &[Setting]) {
+    pub(super) fn settings(&mut self, settings: &[ListedSetting]) {
         if !self.is_text {
             return;
         }
@@ -181,7 +181,7 @@ impl DoctorReport {
 }
 
 /// Everything as one object; `ok` is whether nothing is broken.
-pub(super) fn as_json(settings: &[Setting], checks: &[Check]) -> Value {
+pub(super) fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
     let is_broken = checks.iter().any(|check| check.status == Status::Broken);
     let checks_json = checks.iter().map(|check| {
         let mut one = json!({
@@ -216,7 +216,7 @@ pub(super) fn as_json(settings: &[Setting], checks: &[Check]) -> Value {
 }
 
 /// A file may be called anything.
-fn origin(setting: &Setting) -> String {
+fn origin(setting: &ListedSetting) -> String {
     one_line(&setting.origin.to_string(), 300)
 }
 

@@ -43,7 +43,7 @@ pub(super) const COMMANDS: [(&str, &str); 15] = [
     ("/help", "these commands"),
     (
         "/route auto, simple, complex or chitchat",
-        "the route of the questions to come",
+        "set the route for new questions",
     ),
     (
         "/retry, or /retry and a route",

@@ -231,8 +231,8 @@ impl Plain {
             PlainCommand::Route(route) => {
                 self.route = route;
                 print_text(match route {
-                    None => "The agent decides the route again.\n".to_owned(),
-                    Some(route) => format!("Questions go by {} from now on.\n", route.as_str()),
+                    None => "Route for new questions: auto\n".to_owned(),
+                    Some(route) => format!("Route for new questions: {}\n", route.as_str()),
                 })?;
             }
             PlainCommand::Index(command) => {

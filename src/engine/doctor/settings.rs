@@ -1,64 +1,9 @@
 use super::check::Check;
 use super::examination::Examination;
-use crate::config::{Class, ListedSetting, Origin, SettingError, Survey};
-use crate::engine::thinking;
+use crate::config::{ListedSetting, Origin, SettingError, Survey};
 use crate::text::plural;
 
 const AREA: &str = "settings";
-
-/// A setting as it is in effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// The variable.
-    pub name: &'static str,
-    /// What it can do.
-    pub class: Class,
-    /// Its value, secrets masked; `None` where there is none.
-    pub value: Option<String>,
-    /// Where that is from.
-    pub origin: Origin,
-    /// What it means that there is no value.
-    pub unset: Option<&'static str>,
-}
-
-/// Every setting, with what is built in where it is not set.
-pub fn settings(survey: &Survey) -> Vec<Setting> {
-    let listed = survey.listed.iter();
-    listed
-        .map(
-            |ListedSetting {
-                 name,
-                 class,
-                 value,
-                 origin,
-                 ..
-             }| Setting {
-                name,
-                class: *class,
-                value: value.clone().or_else(|| thinking::built_in(name)),
-                origin: origin.clone(),
-                unset: unset(name),
-            },
-        )
-        .collect()
-}
-
-/// What no value means.
-fn unset(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "KB_AGENT_LLM_BASE_URL" => "offline",
-        "KB_AGENT_LLM_MODEL" => "the first listed that chats",
-        "KB_AGENT_EMBEDDING_MODEL" => "the first listed that embeds",
-        "KB_AGENT_LLM_SERVER" => "by its address",
-        "KB_AGENT_LLM_CONTEXT_TOKENS" => "not known",
-        "KB_AGENT_EMBEDDING_BASE_URL" => "the built-in model",
-        "KB_AGENT_SOURCE" => "the bundled demo",
-        "KB_AGENT_INCLUDE" => "no file of secrets",
-        "KB_AGENT_STORE_URL" => "the data folder",
-        name if name.starts_with("KB_AGENT_LLM_MODEL_") => "as for all",
-        _ => return None,
-    })
-}
 
 /// What was set in vain, wrongly or under a name that does not exist.
 pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {

@@ -87,10 +87,7 @@ pub enum SkipReason {
     #[error("nothing in it is read: what its rules leave out cannot be known ({0})")]
     BadRules(String),
     /// The file's name tells that it holds secrets of the kind given.
-    #[error(
-        "not read: by its name it holds {0}; to include it, name it in KB_AGENT_INCLUDE or as a \
-         knowledge base of its own"
-    )]
+    #[error("looks like {0}; to index it, add it to KB_AGENT_INCLUDE or pass it with --kb")]
     HoldsSecrets(String),
     /// The system refused.
     #[error("cannot be read: {0}")]

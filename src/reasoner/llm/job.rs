@@ -43,17 +43,6 @@ impl ModelJob {
         fixed + per_item * items + if thinks { thoughts } else { 0 }
     }
 
-    /// The same for a person.
-    pub fn tokens_text(self) -> String {
-        match self.token_limits() {
-            (fixed, _, 0) => fixed.to_string(),
-            (fixed, 0, thoughts) => format!("{fixed}, with thinking {thoughts} more"),
-            (fixed, per_item, thoughts) => {
-                format!("{fixed} and {per_item} an item, with thinking {thoughts} more")
-            }
-        }
-    }
-
     /// Tokens for the reply, for each item that it is about, and for thoughts.
     fn token_limits(self) -> (u32, u32, u32) {
         match self {
@@ -123,18 +112,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_shown_as_they_are() {
+    fn an_answer_has_room_for_thoughts_and_a_judgement_gets_more() {
         assert_eq!(ModelJob::Grade.tokens(10, true), 128 + 160 + 4_096);
         assert_eq!(ModelJob::Synthesize.tokens(10, true), 8_192);
-        for (job, text) in [
-            (ModelJob::Plan, "1000, with thinking 4096 more"),
-            (
-                ModelJob::Grade,
-                "128 and 16 an item, with thinking 4096 more",
-            ),
-            (ModelJob::Synthesize, "8192"),
-        ] {
-            assert_eq!(job.tokens_text(), text);
-        }
     }
 }

@@ -49,9 +49,9 @@ fn question(query: &str, width: usize) -> Vec<Row> {
     rows
 }
 
-/// `again by simple`, and of which question where that stands further up.
+/// `retried: simple`, and of which question where that stands further up.
 fn once_more(query: &str, route: Option<Complexity>, retry: Retry, width: usize) -> Row {
-    let row = Row::new(Ink::You, " again ").add(Ink::Dim, "by ");
+    let row = Row::new(Ink::You, " retried").add(Ink::Dim, ": ");
     let row = match route {
         Some(route) => row.add(route_ink(route), route.as_str()),
         None => row.add(Ink::Text, "auto"),

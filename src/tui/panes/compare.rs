@@ -70,30 +70,24 @@ fn verdict(left: &RunView, right: &RunView, model: &Model) -> Row {
     }
     let (a, b) = (left.elapsed(model.now), right.elapsed(model.now));
     let mut row = Row::default();
+    let mut fast = "";
     if a > 0.0 && b > 0.0 {
-        let (fast, times) = if a <= b {
-            ("left", b / a)
-        } else {
-            ("right", a / b)
-        };
-        row.push(
-            Ink::Strong,
-            format!("{fast} took {}× less time", measure(times)),
-        );
-        row.push(Ink::Dim, " · ");
+        let times = if a <= b { b / a } else { a / b };
+        fast = if a <= b { "left" } else { "right" };
+        row.push(Ink::Strong, format!("{fast}: {}× faster", measure(times)));
     }
-    let calls = i64::from(right.calls()) - i64::from(left.calls());
     let mode = calls_of(left, right);
-    let fewer = |n: i64| mode.calls(n.unsigned_abs() as u32);
-    row.push(
-        Ink::Text,
-        match calls {
-            0 => format!("the same number of {}s", mode.call()),
-            n if n > 0 => format!("left made {} fewer", fewer(n)),
-            n => format!("right made {} fewer", fewer(n)),
-        },
-    );
-    row
+    let calls = i64::from(right.calls()) - i64::from(left.calls());
+    let thrifty = if calls > 0 { "left" } else { "right" };
+    let count = mode.calls(calls.unsigned_abs() as u32);
+    let fewer = count.replacen(' ', " fewer ", 1);
+    let gap = if fast.is_empty() { "" } else { " · " };
+    let words = match calls {
+        0 => format!("{gap}the same number of {}s", mode.call()),
+        _ if thrifty == fast => format!(", {fewer}"),
+        _ => format!("{gap}{thrifty}: {fewer}"),
+    };
+    row.add(Ink::Text, words)
 }
 
 /// Whose word counts what both did: of a model's, as soon as one was asked.

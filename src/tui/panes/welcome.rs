@@ -19,7 +19,7 @@ const NO_SAMPLES: &str = "No question to try: none that was made from the headin
 const SEEKING_SAMPLES: &str = "Looking for questions to try …";
 
 /// What an `@` is for.
-const KEPT_WITHIN: &str = "@ in a question names a folder or document to keep it within.";
+const KEPT_WITHIN: &str = "Type @ to search only one folder or document.";
 
 /// Kinds of files that are counted one by one.
 const KINDS: usize = 5;

@@ -18,7 +18,7 @@ use super::wording::reason_ink;
 const TRACK: usize = 24;
 const SHORT_TRACK: usize = 14;
 /// Cells before the slider's track.
-const TITLE: usize = 19;
+const TITLE: usize = 20;
 /// The sign before it, and the value behind.
 const VALUE: usize = 8;
 /// A window that is no narrower shows both ways side by side.
@@ -221,10 +221,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
             let words = format!("Nothing was graded ({route}): no limit decides here.");
             (Ink::Dim, words)
         }
-        Change::Nothing => (
-            Ink::Dim,
-            "Nothing changes: every decision stays.".to_owned(),
-        ),
+        Change::Nothing => (Ink::Dim, "No decision would change.".to_owned()),
         Change::Decider => {
             let saves = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
                 && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
@@ -283,10 +280,13 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
         }
     }
     let runs = grouped_count(model.turns.len() as u64, "run", "runs");
-    let mut row = Row::new(Ink::Dim, format!("Of {runs} in this conversation "));
-    row.push(Ink::Text, format!("{routes} would go another way"));
+    let mut row = Row::new(Ink::Text, format!("{routes} of {runs} here"));
+    row.push(Ink::Text, " would have gone another way");
     if evidence > 0 {
-        row.push(Ink::Text, format!(", {evidence} would keep other evidence"));
+        row.push(
+            Ink::Text,
+            format!(", {evidence} would have kept other evidence"),
+        );
     }
     if unknown > 0 {
         row.push(Ink::Dim, format!("; {unknown} cannot be known"));

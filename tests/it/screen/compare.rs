@@ -47,7 +47,7 @@ fn two_runs_of_a_question_stand_side_by_side() {
     // What only one of them did, whichever way the window is scrolled.
     let all = screen.text(160, 120);
     for expected in [
-        "left took",
+        "× faster",
         "REFINE",
         "only left: ",
         "only right: ",
@@ -150,7 +150,7 @@ fn one_run_alone_is_compared_with_nothing() {
     let mut screen = played(runs::simple());
     write(&mut screen, "/compare");
     tap(&mut screen, KeyCode::Enter);
-    assert!(screen.text(160, 45).contains("nothing to be compared with"));
+    assert!(screen.text(160, 45).contains("Nothing to compare yet."));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_race_shows_both_runs_as_they_go_on() {
     play(&mut screen, ends.to_vec());
     assert!(!screen.is_animated());
     let text = screen.text(160, 90);
-    assert!(text.contains("left took"), "{text}");
+    assert!(text.contains("× faster"), "{text}");
     // The panes beneath show both as turns of one conversation.
     tap(&mut screen, KeyCode::Esc);
     assert!(

@@ -117,7 +117,7 @@ fn letters_narrow_the_list_and_enter_resumes_what_is_selected() {
 fn the_conversation_on_the_screen_is_neither_read_again_nor_deleted() {
     let mut screen = open();
     ctrl(&mut screen, 'x');
-    assert!(screen.text(100, 30).contains("/clear begins another"));
+    assert!(screen.text(100, 30).contains("/clear starts a new one"));
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
     assert!(screen.text(160, 45).contains("default chunk size"));
 }

@@ -42,11 +42,8 @@ fn what_if_pictures() {
 #[test]
 fn what_if_shows_where_the_run_would_go_another_way_and_makes_no_call() {
     let mut screen = opened(runs::complex());
-    shown(&mut screen, "Nothing changes: every decision stays.");
-    shown(
-        &mut screen,
-        "Of 1 run in this conversation 0 would go another way.",
-    );
+    shown(&mut screen, "No decision would change.");
+    shown(&mut screen, "0 of 1 run here would have gone another way.");
     tap(&mut screen, KeyCode::Down);
     for _ in 0..6 {
         assert_eq!(tap(&mut screen, KeyCode::Left), [] as [Effect; 0]);
@@ -54,9 +51,9 @@ fn what_if_shows_where_the_run_would_go_another_way_and_makes_no_call() {
     shown(&mut screen, "0.64  was 0.70");
     shown(&mut screen, "avg 0.64 ≥ 0.64 → GENERATE");
     shown(&mut screen, "Another way: an answer from 2 items at once");
-    shown(&mut screen, "1 would go another way.");
+    shown(&mut screen, "1 of 1 run here would have gone another way.");
     tap(&mut screen, KeyCode::Char('0'));
-    shown(&mut screen, "Nothing changes");
+    shown(&mut screen, "No decision would change");
     // Fewer gradings than were made end the run earlier.
     for _ in 0..3 {
         tap(&mut screen, KeyCode::Down);
@@ -110,16 +107,16 @@ fn what_if_sweeps_over_all_runs_of_the_conversation() {
     tap(&mut screen, KeyCode::Enter);
     tap(&mut screen, KeyCode::Down);
     far_left(&mut screen, 1);
-    shown(
-        &mut screen,
-        "Of 4 runs in this conversation 2 would go another way.",
-    );
+    shown(&mut screen, "2 of 4 runs here would have gone another way.");
     for _ in 0..2 {
         tap(&mut screen, KeyCode::Down);
     }
     tap(&mut screen, KeyCode::Left);
     tap(&mut screen, KeyCode::Left);
-    shown(&mut screen, "2 would go another way; 1 cannot be known.");
+    shown(
+        &mut screen,
+        "2 of 4 runs here would have gone another way; 1 cannot be known.",
+    );
 }
 
 #[test]
