@@ -123,7 +123,7 @@ pub use theme_choice::TerminalLooks;
 
 /// What is wrong with a user's theme, in one line.
 pub fn check_theme(source: &str) -> Result<(), String> {
-    Theme::own(source, ThemeName::Dark, ColorDepth::True).map(|_| ())
+    Theme::own(source, ThemeName::DARK, ColorDepth::True).map(|_| ())
 }
 
 /// What is wrong with a user's keys, in one line.

@@ -6,6 +6,7 @@ use secrecy::SecretString;
 
 use crate::domain::{Languages, RoutingLimits};
 use crate::globs::Inclusion;
+use crate::themes::theme_names;
 
 use super::address::{address, protected};
 use super::error::SettingError;
@@ -26,8 +27,6 @@ pub const DEFAULT_LOG_FILTER: &str = "info";
 
 /// How many megabytes of audit log are kept by default.
 const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
-
-const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
 
 /// Every setting, checked.
 #[derive(Debug, Clone)]
@@ -148,7 +147,8 @@ impl Settings {
             .map(PathBuf::from)
             .or_else(platform_config_dir);
         let theme = environment.get(THEME.name).unwrap_or("auto");
-        if !THEMES.contains(&theme) && !is_own_theme(theme, config_dir.as_deref()) {
+        let is_built_in = theme == "auto" || theme_names().any(|name| name == theme);
+        if !is_built_in && !is_own_theme(theme, config_dir.as_deref()) {
             return Err(refused(THEME, theme));
         }
         let log_filter = environment.get(LOG.name).unwrap_or(DEFAULT_LOG_FILTER);

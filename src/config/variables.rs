@@ -183,7 +183,7 @@ pub(super) const LOG: Variable = variable(
 .help("Diagnostics filter for logs/ in the data folder. -v wins over it.");
 pub(super) const THEME: Variable = variable(
     "KB_AGENT_THEME",
-    "one of auto, dark, light, high-contrast, mono, or of a file in themes/ of the configuration folder",
+    "auto, a theme that /theme lists (dark, light, mono …), or a file in themes/ of the configuration folder",
 )
 .or("auto")
 .help(

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn ui_a_row_is_written_as_ratatui_writes_it() {
-        let theme = Theme::load(ThemeName::Dark, ColorDepth::True).unwrap();
+        let theme = Theme::load(ThemeName::DARK, ColorDepth::True).unwrap();
         let rows = [
             vec!["plain text"],
             vec!["│▌ · …", "文字", "x"],

@@ -178,7 +178,7 @@ impl Model {
             menu: Menu::default(),
             find: None,
             theme: None,
-            themes: ThemeName::ALL.map(|theme| theme.to_string()).into(),
+            themes: ThemeName::all().map(|theme| theme.to_string()).collect(),
             route: None,
             leaving: false,
             chat: ChatScroll::default(),

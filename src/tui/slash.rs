@@ -114,7 +114,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "/theme",
-        arguments: "auto|dark|light|high-contrast|mono",
+        arguments: "auto|dark|light|…",
         help: "change the theme",
         does: SlashAction::Theme,
     },

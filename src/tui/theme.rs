@@ -13,6 +13,7 @@ mod theme_file;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
+use super::background::Background;
 use super::error::TuiError;
 use super::ink::{Ink, Piece};
 
@@ -29,15 +30,15 @@ pub struct Theme {
     /// What is behind it all, and written on it, where the terminal's ground is not for these inks.
     elsewhere: Option<Style>,
     is_elsewhere: bool,
-    /// The one of ours that it is, or stands on.
-    base: ThemeName,
+    /// The background that its inks are for; `None` where they are read on any, or have their own.
+    made_for: Option<Background>,
 }
 
 impl Theme {
     /// The theme from the assets; the one without colours where the terminal has none.
     pub fn load(name: ThemeName, depth: ColorDepth) -> Result<Self, TuiError> {
         let name = match depth {
-            ColorDepth::None => ThemeName::Mono,
+            ColorDepth::None => ThemeName::MONO,
             _ => name,
         };
         let plain = Self {
@@ -45,7 +46,7 @@ impl Theme {
             ground: None,
             elsewhere: None,
             is_elsewhere: false,
-            base: name,
+            made_for: None,
         };
         plain
             .apply_file(name.source(), depth)
@@ -69,6 +70,7 @@ impl Theme {
         }
         self.ground = sheet.ground.or(self.ground);
         self.elsewhere = sheet.elsewhere.or(self.elsewhere);
+        self.made_for = sheet.made_for.or(self.made_for);
         Ok(self)
     }
 
@@ -92,9 +94,9 @@ impl Theme {
         style
     }
 
-    /// The one of ours that it is, or stands on.
-    pub fn base(&self) -> ThemeName {
-        self.base
+    /// The background that its inks are for; `None` where they are read on any, or have their own.
+    pub fn made_for(&self) -> Option<Background> {
+        self.made_for
     }
 
     /// Whether it says what is behind it, wherever it is shown.
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_theme_loads_at_every_depth() {
-        for name in ThemeName::ALL {
+        for name in ThemeName::all() {
             for depth in ColorDepth::ALL {
                 Theme::load(name, depth).unwrap();
             }
@@ -143,8 +145,8 @@ mod tests {
     #[test]
     fn mono_has_no_colour_and_tells_selection_by_reversing() {
         for (name, depth) in [
-            (ThemeName::Mono, ColorDepth::True),
-            (ThemeName::HighContrast, ColorDepth::None),
+            (ThemeName::MONO, ColorDepth::True),
+            (ThemeName::parse("high-contrast").unwrap(), ColorDepth::None),
         ] {
             let mono = Theme::load(name, depth).unwrap();
             assert!(
@@ -164,8 +166,8 @@ mod tests {
     fn a_users_theme_stands_on_one_of_ours() {
         let source = "base = 'light'\nheading = { fg = '#7a2fa0', bold = true }\n\
                       ground = { bg = '#ffffff' }\n";
-        let own = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap();
-        let light = Theme::load(ThemeName::Light, ColorDepth::True).unwrap();
+        let own = Theme::own(source, ThemeName::DARK, ColorDepth::True).unwrap();
+        let light = Theme::load(ThemeName::LIGHT, ColorDepth::True).unwrap();
         assert_eq!(own.style(Ink::Text), light.style(Ink::Text));
         assert_eq!(
             own.style(Ink::Heading).fg,
@@ -183,7 +185,7 @@ mod tests {
             ("base = 'pink'", "base 'pink' is none of auto, dark"),
             ("\n\nheading = [", "line 3"),
         ] {
-            let error = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap_err();
+            let error = Theme::own(source, ThemeName::DARK, ColorDepth::True).unwrap_err();
             assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
     }

@@ -71,8 +71,8 @@ impl ThemeChoice {
             None => setup.theme.as_str().to_owned(),
         };
         let mut looks = Self {
-            theme: Theme::load(ThemeName::Dark, terminal.depth)?,
-            ours: Some(ThemeName::Dark),
+            theme: Theme::load(ThemeName::DARK, terminal.depth)?,
+            ours: Some(ThemeName::DARK),
             wanted,
             own: setup.own.themes.clone(),
             no_color: setup.no_color,
@@ -81,8 +81,8 @@ impl ThemeChoice {
         let wanted = looks.wanted.clone();
         let problem = looks.choose(&wanted).err();
         if problem.is_some() {
-            looks.show_ours(ThemeName::Auto)?;
-            ThemeName::Auto.as_str().clone_into(&mut looks.wanted);
+            looks.show_ours(ThemeName::AUTO)?;
+            ThemeName::AUTO.as_str().clone_into(&mut looks.wanted);
             looks.settle_ground();
         }
         Ok((looks, problem))
@@ -101,10 +101,10 @@ impl ThemeChoice {
 
     /// The names that can be chosen: ours, and then the user's.
     pub fn names(&self) -> Vec<String> {
-        let ours = ThemeName::ALL.map(|name| name.as_str().to_owned());
+        let ours = ThemeName::all().map(|name| name.as_str().to_owned());
         let own = self.own.iter().map(|(name, _)| name.clone());
         let own = own.filter(|name| ThemeName::parse(name).is_none());
-        ours.into_iter().chain(own).collect()
+        ours.chain(own).collect()
     }
 
     /// Shows the theme of that name from now on, and says which that is; where that cannot be, one
@@ -118,9 +118,9 @@ impl ThemeChoice {
         let file = resolved.map_or_else(|| name.to_owned(), |ours| ours.as_str().to_owned());
         let own = self.own.iter().find(|(own, _)| *own == file);
         let shown = match (own, resolved) {
-            _ if self.no_color => self.show_ours(ThemeName::Mono),
+            _ if self.no_color => self.show_ours(ThemeName::MONO),
             (Some((_, source)), base) => {
-                let base = base.unwrap_or_else(|| self.resolved(ThemeName::Auto));
+                let base = base.unwrap_or_else(|| self.resolved(ThemeName::AUTO));
                 let own = Theme::own(source, base, self.terminal.depth);
                 self.theme =
                     own.map_err(|why| format!("themes/{file}.toml: {why}; it is not used."))?;
@@ -141,16 +141,16 @@ impl ThemeChoice {
 
     /// Whether what is shown depends on the terminal's background, and the terminal can be asked.
     pub fn asks_for_background(&self) -> bool {
-        let depends = made_for(&self.theme).is_some() && !self.theme.has_background();
+        let depends = self.theme.made_for().is_some() && !self.theme.has_background();
         depends && !self.no_color && self.terminal.answers
     }
 
     /// The terminal has reported its background.
     pub fn on_background(&mut self, background: Background) {
         self.terminal.background = Some(background);
-        if self.wanted == ThemeName::Auto.as_str() {
+        if self.wanted == ThemeName::AUTO.as_str() {
             // What could not be shown before has been reported then.
-            let _ = self.choose(ThemeName::Auto.as_str());
+            let _ = self.choose(ThemeName::AUTO.as_str());
         }
         self.settle_ground();
     }
@@ -158,18 +158,18 @@ impl ThemeChoice {
     /// Inks for one ground are not read on the other: where the terminal's is not theirs, or not
     /// known, they bring their own. `auto` takes an unknown one for dark, as most are.
     fn settle_ground(&mut self) {
-        let is_elsewhere = match (made_for(&self.theme), self.terminal.background) {
+        let is_elsewhere = match (self.theme.made_for(), self.terminal.background) {
             (None, _) => false,
             (Some(wanted), Some(there)) => wanted != there,
-            (Some(_), None) => self.wanted != ThemeName::Auto.as_str(),
+            (Some(_), None) => self.wanted != ThemeName::AUTO.as_str(),
         };
         self.theme.set_elsewhere(is_elsewhere);
     }
 
     fn resolved(&self, name: ThemeName) -> ThemeName {
         match (name, self.terminal.background) {
-            (ThemeName::Auto, Some(Background::Light)) => ThemeName::Light,
-            (ThemeName::Auto, _) => ThemeName::Dark,
+            (ThemeName::AUTO, Some(Background::Light)) => ThemeName::LIGHT,
+            (ThemeName::AUTO, _) => ThemeName::DARK,
             (name, _) => name,
         }
     }
@@ -181,16 +181,6 @@ impl ThemeChoice {
             self.ours = Some(ours);
         }
         Ok(())
-    }
-}
-
-/// The background that the inks of a theme are for; `None` where they are read on any, or have their
-/// own.
-fn made_for(theme: &Theme) -> Option<Background> {
-    match theme.base() {
-        ThemeName::Auto | ThemeName::Dark => Some(Background::Dark),
-        ThemeName::Light => Some(Background::Light),
-        ThemeName::HighContrast | ThemeName::Mono => None,
     }
 }
 
@@ -215,11 +205,11 @@ mod tests {
 
     #[test]
     fn auto_follows_the_background_and_nothing_else_does() {
-        let (mut auto, _) = looks(ThemeName::Auto, OwnFiles::default());
+        let (mut auto, _) = looks(ThemeName::AUTO, OwnFiles::default());
         let dark = text(&auto);
         auto.on_background(Background::Light);
         assert_ne!(text(&auto), dark);
-        let (mut chosen, _) = looks(ThemeName::Dark, OwnFiles::default());
+        let (mut chosen, _) = looks(ThemeName::DARK, OwnFiles::default());
         chosen.on_background(Background::Light);
         assert_eq!(text(&chosen), dark);
     }
@@ -230,7 +220,7 @@ mod tests {
             themes: vec![("light".to_owned(), "text = { fg = '#ff0000' }".to_owned())],
             ..OwnFiles::default()
         };
-        let (mut looks, _) = looks(ThemeName::Dark, own);
+        let (mut looks, _) = looks(ThemeName::DARK, own);
         let red = Some(ratatui::style::Color::Rgb(255, 0, 0));
         let dark = text(&looks);
         assert_ne!(dark, red);
@@ -254,15 +244,15 @@ mod tests {
         };
         let red = Some(ratatui::style::Color::Rgb(255, 0, 0));
         let source = "text = { fg = '#ff0000' }";
-        let (dark, _) = looks(ThemeName::Auto, own("dark", source, None));
+        let (dark, _) = looks(ThemeName::AUTO, own("dark", source, None));
         assert_eq!(text(&dark), red);
-        let (mine, _) = looks(ThemeName::Auto, own("mine", source, Some("mine")));
+        let (mine, _) = looks(ThemeName::AUTO, own("mine", source, Some("mine")));
         assert_eq!(text(&mine), red);
         assert_eq!(mine.names().last().map(String::as_str), Some("mine"));
-        let (wrong, error) = looks(ThemeName::Auto, own("mine", "text = 1", Some("mine")));
+        let (wrong, error) = looks(ThemeName::AUTO, own("mine", "text = 1", Some("mine")));
         assert_ne!(text(&wrong), red);
         assert!(error.is_some_and(|error| error.starts_with("themes/mine.toml: text: ")));
-        let (mut ours, _) = looks(ThemeName::Light, OwnFiles::default());
+        let (mut ours, _) = looks(ThemeName::LIGHT, OwnFiles::default());
         let error = ours.choose("pink").unwrap_err();
         assert!(
             error.starts_with("There is no theme 'pink'; there are auto, dark"),

@@ -24,9 +24,14 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     // How many threads searches and embeddings take, for both of them.
     ("threads", &[]),
+    // The files of the built-in themes: settings check their names, the screen reads them.
+    ("themes", &[]),
     // Patterns of files, refused where the crate behind them would panic.
     ("globs", &[]),
-    ("config", &["domain", "files", "globs", "http", "text"]),
+    (
+        "config",
+        &["domain", "files", "globs", "http", "text", "themes"],
+    ),
     // What the ports name, the rooms behind them may name: run ids and modes are part of a port.
     (
         "reasoner",
@@ -60,7 +65,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     // Recorded runs as documents, for the command line and for the screen's engine.
     ("report", &["protocol", "domain", "text"]),
-    ("tui", &["protocol", "domain", "text"]),
+    ("tui", &["protocol", "domain", "text", "themes"]),
     (
         "engine",
         &[

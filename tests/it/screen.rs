@@ -42,7 +42,7 @@ use runs::{Tape, item};
 const SIZES: [(u16, u16); 4] = [(160, 45), (100, 30), (60, 20), (39, 9)];
 
 pub fn screen() -> Screen {
-    themed(ThemeName::Dark)
+    themed(ThemeName::DARK)
 }
 
 fn themed(theme: ThemeName) -> Screen {
@@ -728,7 +728,7 @@ fn wide_characters_keep_the_borders_in_place() {
 #[test]
 fn no_color_leaves_no_colour() {
     let mut screen = Screen::new(Setup {
-        theme: ThemeName::Dark,
+        theme: ThemeName::DARK,
         no_color: true,
         mode: Mode::Offline,
         models: JobModels::default(),

@@ -298,10 +298,7 @@ fn trust_the_index_lists_what_it_left_out_and_the_setting_includes_it() {
     assert_eq!(code, Some(0), "{said}");
     for name in ["secret.env", "server.key"] {
         let line = said.lines().find(|line| line.contains(name));
-        assert!(
-            line.is_some_and(|line| line.contains("skipped ")),
-            "{said}"
-        );
+        assert!(line.is_some_and(|line| line.contains("skipped ")), "{said}");
     }
     let (_, said) = run(Some("*.env"), &["index", "--kb", "docs"]);
     assert!(

@@ -32,6 +32,7 @@ mod tests {
     use ratatui::style::{Color, Modifier, Style};
 
     use super::*;
+    use crate::tui::background::Background;
     use crate::tui::ink::Ink;
     use crate::tui::theme::colours::{ColorDepth, VGA, of_index};
     use crate::tui::theme::name::ThemeName;
@@ -89,14 +90,14 @@ mod tests {
         }
     }
 
-    fn terminals(name: ThemeName) -> Vec<Terminal> {
-        let grounds: &[(Rgb, Rgb)] = match name {
-            ThemeName::Light => &[
+    fn terminals(background: Option<Background>) -> Vec<Terminal> {
+        let grounds: &[(Rgb, Rgb)] = match background {
+            Some(Background::Light) => &[
                 ((255, 255, 255), (0, 0, 0)),
                 ((250, 250, 250), (0x38, 0x3a, 0x42)),
                 ((0xfd, 0xf6, 0xe3), (0x58, 0x6e, 0x75)),
             ],
-            ThemeName::Auto | ThemeName::Dark | ThemeName::HighContrast | ThemeName::Mono => &[
+            Some(Background::Dark) | None => &[
                 ((0, 0, 0), (170, 170, 170)),
                 ((0x10, 0x14, 0x1f), (0xc8, 0xd3, 0xe6)),
                 ((0x1e, 0x1e, 0x1e), (0xd4, 0xd4, 0xd4)),
@@ -115,7 +116,7 @@ mod tests {
 
     /// All inks that are text; lines between panes are none.
     fn inks() -> Vec<Ink> {
-        let sheet = theme_file::read(ThemeName::Dark.source(), ColorDepth::True).unwrap();
+        let sheet = theme_file::read(ThemeName::DARK.source(), ColorDepth::True).unwrap();
         assert_eq!(sheet.inks.len(), Ink::COUNT, "a theme names every ink");
         let inks = sheet.inks.into_iter().map(|(ink, _)| ink);
         inks.filter(|ink| !matches!(ink, Ink::Border | Ink::Selected))
@@ -125,10 +126,10 @@ mod tests {
     #[test]
     fn every_text_is_read_in_every_theme_and_depth_and_on_the_selected_row() {
         let mut faint = Vec::new();
-        for name in ThemeName::ALL {
+        for name in ThemeName::all() {
             for depth in ColorDepth::ALL {
                 let theme = Theme::load(name, depth).unwrap();
-                for terminal in terminals(name) {
+                for terminal in terminals(theme.made_for()) {
                     // The sixteen are chosen for the ground that their palette has.
                     let has_ground = [(0, 0, 0), (255, 255, 255)].contains(&terminal.ground);
                     if depth == ColorDepth::Sixteen && !has_ground {
@@ -157,14 +158,16 @@ mod tests {
     #[test]
     fn ui_every_text_is_read_where_the_terminals_ground_is_for_another_theme() {
         let mut faint = Vec::new();
-        for (name, at_home) in [
-            (ThemeName::Light, ThemeName::Dark),
-            (ThemeName::Dark, ThemeName::Light),
-        ] {
+        for name in ThemeName::all() {
             for depth in [ColorDepth::True, ColorDepth::Indexed, ColorDepth::Sixteen] {
                 let mut theme = Theme::load(name, depth).unwrap();
+                let elsewhere = match theme.made_for() {
+                    Some(Background::Dark) => Some(Background::Light),
+                    Some(Background::Light) => Some(Background::Dark),
+                    None => continue,
+                };
                 theme.set_elsewhere(true);
-                for (terminal, ink) in terminals(at_home)
+                for (terminal, ink) in terminals(elsewhere)
                     .iter()
                     .flat_map(|terminal| inks().into_iter().map(move |ink| (terminal, ink)))
                 {
@@ -189,7 +192,7 @@ mod tests {
 
     #[test]
     fn no_text_with_a_colour_is_dimmed_besides() {
-        for name in ThemeName::ALL {
+        for name in ThemeName::all() {
             for depth in ColorDepth::ALL {
                 let theme = Theme::load(name, depth).unwrap();
                 for ink in inks() {

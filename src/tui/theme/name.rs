@@ -1,62 +1,53 @@
-//! The themes that come with the program.
+//! The themes that come with the program, by name.
 
 use std::fmt;
 
-/// The themes that come with the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ThemeName {
-    /// Dark, unless the terminal says that it is light.
-    #[default]
-    Auto,
-    /// For dark backgrounds.
-    Dark,
-    /// For light backgrounds.
-    Light,
-    /// Black and white with few strong colours.
-    HighContrast,
-    /// No colour at all.
-    Mono,
-}
+use crate::themes::{theme_names, theme_source};
+
+/// A theme that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThemeName(&'static str);
 
 impl ThemeName {
+    /// Dark, unless the terminal says that it is light.
+    pub const AUTO: Self = Self("auto");
+    /// For dark backgrounds.
+    pub const DARK: Self = Self("dark");
+    /// For light backgrounds.
+    pub const LIGHT: Self = Self("light");
+    /// Without any colour.
+    pub const MONO: Self = Self("mono");
+
     /// All themes in the order in which help lists them.
-    pub const ALL: [Self; 5] = [
-        Self::Auto,
-        Self::Dark,
-        Self::Light,
-        Self::HighContrast,
-        Self::Mono,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::AUTO].into_iter().chain(theme_names().map(Self))
+    }
 
     /// The word of the settings.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Dark => "dark",
-            Self::Light => "light",
-            Self::HighContrast => "high-contrast",
-            Self::Mono => "mono",
-        }
+        self.0
     }
 
     /// The theme of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|theme| theme.as_str() == name)
+        Self::all().find(|theme| theme.as_str() == name)
     }
 
-    /// What the file of the assets says.
+    /// The text of its file; `auto` has that of the dark one.
     pub fn source(self) -> &'static str {
-        match self {
-            Self::Auto | Self::Dark => include_str!("../../../assets/themes/dark.toml"),
-            Self::Light => include_str!("../../../assets/themes/light.toml"),
-            Self::HighContrast => include_str!("../../../assets/themes/high-contrast.toml"),
-            Self::Mono => include_str!("../../../assets/themes/mono.toml"),
-        }
+        let name = if self == Self::AUTO { Self::DARK } else { self };
+        theme_source(name.0).unwrap_or_default()
+    }
+}
+
+impl Default for ThemeName {
+    fn default() -> Self {
+        Self::AUTO
     }
 }
 
 impl fmt::Display for ThemeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.0)
     }
 }

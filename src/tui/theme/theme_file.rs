@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as ValueError;
 
+use crate::tui::background::Background;
 use crate::tui::error::toml_error;
 use crate::tui::ink::Ink;
 
@@ -19,6 +20,8 @@ pub struct ThemeFile {
     pub ground: Option<Color>,
     /// The same where the terminal's own ground is not one that the inks are for.
     pub elsewhere: Option<Style>,
+    /// The background that the inks are read on; without it they are read on any, or the theme has its own.
+    pub made_for: Option<Background>,
 }
 
 /// Reads a theme; the error is one line.
@@ -28,9 +31,18 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
         inks: Vec::new(),
         ground: None,
         elsewhere: None,
+        made_for: None,
     };
     for (name, value) in table {
         if name == "base" {
+            continue;
+        }
+        if name == "made-for" {
+            sheet.made_for = match value.as_str() {
+                Some("dark") => Some(Background::Dark),
+                Some("light") => Some(Background::Light),
+                _ => return Err(format!("{name}: neither 'dark' nor 'light'")),
+            };
             continue;
         }
         let look: StyleSpec = value
@@ -61,7 +73,8 @@ pub fn base(source: &str) -> Result<Option<ThemeName>, String> {
         return Ok(None);
     };
     let known = name.as_str().and_then(ThemeName::parse);
-    let names = ThemeName::ALL.map(ThemeName::as_str).join(", ");
+    let names: Vec<_> = ThemeName::all().map(ThemeName::as_str).collect();
+    let names = names.join(", ");
     let name = name.as_str().unwrap_or("…");
     known
         .map(Some)

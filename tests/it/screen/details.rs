@@ -20,7 +20,7 @@ fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
 
 fn opened(samples: &[(&'static str, &str)], notices: &[&str]) -> Screen {
     let mut screen = Screen::new(Setup {
-        theme: ThemeName::Dark,
+        theme: ThemeName::DARK,
         no_color: false,
         mode: Mode::Offline,
         models: JobModels::default(),
@@ -291,7 +291,7 @@ fn how_a_run_ended_stands_in_a_narrow_title() {
 fn a_model_name_and_a_notice_bring_no_escape_sequence() {
     let evil = "m\u{1b}[2J\u{9b}31mo\u{1b}]0;title\u{7}del";
     let mut screen = Screen::new(Setup {
-        theme: ThemeName::Dark,
+        theme: ThemeName::DARK,
         no_color: false,
         mode: Mode::Llm,
         models: JobModels::same_for_all(evil),

@@ -141,7 +141,7 @@ fn shown_a_title_speaks_of_one_round() {
 
 #[test]
 fn shown_dropped_evidence_is_struck_and_has_its_sign_in_every_theme() {
-    for theme in ThemeName::ALL {
+    for theme in ThemeName::all() {
         let mut screen = themed(theme);
         for event in runs::complex() {
             screen.handle(kb_agent::tui::Msg::Update(

@@ -152,10 +152,8 @@ fn race(screen: &mut Screen) {
 /// The screen in that state, on a terminal whose ground the theme is for.
 fn in_state(state: fn(&mut Screen), theme: ThemeName, depth: ColorDepth) -> Screen {
     let background = match theme {
-        ThemeName::Light => Background::Light,
-        ThemeName::Auto | ThemeName::Dark | ThemeName::HighContrast | ThemeName::Mono => {
-            Background::Dark
-        }
+        ThemeName::LIGHT => Background::Light,
+        _ => Background::Dark,
     };
     let terminal = TerminalLooks {
         depth,
@@ -180,7 +178,7 @@ fn ui_every_state_has_its_look_at_the_largest_and_the_smallest_size() {
     for (width, height) in [(200, 60), LEAST] {
         let mut all = String::new();
         for (name, state) in STATES {
-            let mut screen = in_state(state, ThemeName::Dark, ColorDepth::True);
+            let mut screen = in_state(state, ThemeName::DARK, ColorDepth::True);
             let text = screen.text(width, height);
             all.push_str(&format!("═══ {name}\n{text}\n"));
         }
@@ -191,7 +189,7 @@ fn ui_every_state_has_its_look_at_the_largest_and_the_smallest_size() {
 #[test]
 fn ui_every_state_keeps_its_frame_at_every_size() {
     for (name, state) in STATES {
-        let mut screen = in_state(state, ThemeName::Dark, ColorDepth::True);
+        let mut screen = in_state(state, ThemeName::DARK, ColorDepth::True);
         for (width, height) in [(200, 60), (160, 45), (120, 30), (100, 30), (60, 20), LEAST] {
             let text = screen.text(width, height);
             for (at, line) in text.lines().enumerate() {
@@ -209,12 +207,16 @@ fn ui_every_state_keeps_its_frame_at_every_size() {
 #[test]
 fn ui_every_theme_paints_every_state() {
     let themes = [
-        ("dark", ThemeName::Dark, ColorDepth::True),
-        ("light", ThemeName::Light, ColorDepth::True),
-        ("high-contrast", ThemeName::HighContrast, ColorDepth::True),
-        ("mono", ThemeName::Mono, ColorDepth::True),
-        ("dark-16", ThemeName::Dark, ColorDepth::Sixteen),
-        ("light-16", ThemeName::Light, ColorDepth::Sixteen),
+        ("dark", ThemeName::DARK, ColorDepth::True),
+        ("light", ThemeName::LIGHT, ColorDepth::True),
+        (
+            "high-contrast",
+            ThemeName::parse("high-contrast").unwrap(),
+            ColorDepth::True,
+        ),
+        ("mono", ThemeName::MONO, ColorDepth::True),
+        ("dark-16", ThemeName::DARK, ColorDepth::Sixteen),
+        ("light-16", ThemeName::LIGHT, ColorDepth::Sixteen),
     ];
     for (theme, name, depth) in themes {
         let mut looks = Looks::default();
