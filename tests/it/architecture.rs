@@ -98,10 +98,6 @@ const MUST_NOT_USE: &[(&str, &[&str])] = &[
 /// Rooms that may print: no one else owns the terminal.
 const MAY_PRINT: &[&str] = &["cli", "main", "tui"];
 
-/// In lines, where functions are held to fit on a screen.
-const LONGEST_FUNCTION: usize = 60;
-const SHORT_FUNCTIONS: &str = "src/reasoner/";
-
 struct Source {
     room: String,
     path: PathBuf,
@@ -173,13 +169,6 @@ fn files_follow_the_house_rules() {
                 broken.push(format!("{path}:{number}: glob import"));
             }
         }
-        if source.path.to_string_lossy().contains(SHORT_FUNCTIONS) {
-            for (number, lines) in functions(before_tests(&source)) {
-                if lines > LONGEST_FUNCTION {
-                    broken.push(format!("{path}:{number}: a function of {lines} lines"));
-                }
-            }
-        }
     }
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }
@@ -199,17 +188,6 @@ fn the_scanner_sees_what_it_must() {
         rooms_named("use crate::{domain, tui};"),
         ["{grouped import}"]
     );
-    let written = [
-        "impl A {",
-        "    pub(super) fn f(",
-        "        a: u8,",
-        "    ) {",
-        "    }",
-        "}",
-        "fn g() {",
-        "}",
-    ];
-    assert_eq!(functions(&written.map(str::to_owned)), [(2, 4), (7, 2)]);
     let rooms: Vec<_> = sources().into_iter().map(|source| source.room).collect();
     for (room, _) in MAY_IMPORT {
         assert!(rooms.iter().any(|known| known == room), "no file in {room}");
@@ -245,45 +223,16 @@ fn rooms_named(line: &str) -> Vec<String> {
 
 /// Lines of code outside the test module, numbered from 1, comments left out.
 fn code(source: &Source) -> Vec<(usize, &str)> {
-    before_tests(source)
+    let end = source
+        .lines
+        .windows(2)
+        .position(|two| two[0] == "#[cfg(test)]" && two[1].starts_with("mod tests"));
+    source.lines[..end.unwrap_or(source.lines.len())]
         .iter()
         .enumerate()
         .map(|(at, line)| (at + 1, line.as_str()))
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
         .collect()
-}
-
-fn before_tests(source: &Source) -> &[String] {
-    let end = source
-        .lines
-        .windows(2)
-        .position(|two| two[0] == "#[cfg(test)]" && two[1].starts_with("mod tests"))
-        .unwrap_or(source.lines.len());
-    &source.lines[..end]
-}
-
-/// Where functions begin, from 1, and how many lines each has: it ends where a brace stands as far in.
-fn functions(lines: &[String]) -> Vec<(usize, usize)> {
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let begins = |line: &&String| {
-        let words: Vec<&str> = line.split_whitespace().take(5).collect();
-        let is_prefix =
-            |word: &&str| word.starts_with("pub") || ["in", "async", "const"].contains(word);
-        let end = words.iter().position(|word| *word == "fn");
-        end.is_some_and(|end| {
-            words[..end]
-                .iter()
-                .all(|word| is_prefix(word) || word.ends_with(')'))
-        })
-    };
-    let found = lines.iter().enumerate().filter(|(_, line)| begins(line));
-    let lengths = found.filter_map(|(at, line)| {
-        let end = lines[at..]
-            .iter()
-            .position(|other| other.trim() == "}" && indent(other) == indent(line))?;
-        Some((at + 1, end + 1))
-    });
-    lengths.collect()
 }
 
 fn sources() -> Vec<Source> {
