@@ -16,6 +16,7 @@ mod export;
 mod graph;
 mod index;
 mod interruption;
+mod narrator;
 mod output;
 mod plain;
 mod progress;
@@ -65,6 +66,9 @@ struct Cli {
     /// on; where there is no terminal, or TERM is dumb, that is so anyway
     #[arg(long)]
     plain: bool,
+    /// Lines instead of the screen, and of them the answers alone
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
@@ -166,8 +170,10 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         conversation,
         go_on,
         plain,
+        quiet,
         command,
     } = cli;
+    let plain = plain || quiet;
     let last = go_on.then_some(Resume::Last);
     let resume = conversation.map(Resume::Named).or(last);
     if resume.is_some() && command.is_some() {
@@ -177,7 +183,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     }
     if plain && command.is_some() {
         return Err(CommandFailure::usage(
-            "--plain is for the conversation: give it without a command",
+            "--plain and --quiet are for the conversation: give them without a command",
         ));
     }
     let first = paths.first().filter(|_| command.is_none());
@@ -217,6 +223,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         restated: StartSettings::from_start(&environment, &overrides),
         env_file: global.env_file.clone(),
         is_plain: plain,
+        is_quiet: quiet,
     };
     let settings = Settings {
         own_program: Some(own_program()),
