@@ -17,6 +17,7 @@ mod graph;
 mod help;
 mod index;
 mod interruption;
+mod narrator;
 mod output;
 mod plain;
 mod progress;
@@ -71,6 +72,9 @@ struct Cli {
     /// is no terminal or TERM=dumb
     #[arg(long)]
     plain: bool,
+    /// Lines instead of the screen, and of them the answers alone
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
@@ -184,8 +188,10 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         conversation,
         go_on,
         plain,
+        quiet,
         command,
     } = cli;
+    let plain = plain || quiet;
     let last = go_on.then_some(Resume::Last);
     let resume = conversation.map(Resume::Named).or(last);
     if resume.is_some() && command.is_some() {
@@ -195,7 +201,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     }
     if plain && command.is_some() {
         return Err(CommandFailure::usage(
-            "--plain is for the conversation: give it without a command",
+            "--plain and --quiet are for the conversation: give them without a command",
         ));
     }
     let first = paths.first().filter(|_| command.is_none());
@@ -238,6 +244,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         restated: StartSettings::from_start(&environment, &overrides),
         env_file: global.env_file.clone(),
         is_plain: plain,
+        is_quiet: quiet,
     };
     let settings = Settings {
         own_program: Some(own_program()),

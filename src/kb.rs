@@ -71,7 +71,7 @@ pub use languages::LanguageChoice;
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
 pub use search::{Hit, SearchMode};
-pub use shared::StoreAdministration;
+pub use shared::{StoreAdministration, store_setup_script};
 pub use source::Skipped;
 pub use source::Sources;
 pub use status::KbStatus;

@@ -2,7 +2,7 @@
 
 mod html;
 mod markdown;
-mod wording;
+pub mod wording;
 
 use crate::protocol::RunRecord;
 

@@ -75,7 +75,7 @@ mod sessions;
 mod settle;
 mod setup;
 mod sheet;
-mod slash;
+pub mod slash;
 mod sliders;
 mod source_view;
 mod split;

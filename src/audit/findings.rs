@@ -58,17 +58,17 @@ pub struct Break {
     pub how: How,
 }
 
-/// What happened to a line.
+/// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// It says something else.
+    /// It is the last, and says something else than what was noted of it.
     Changed,
-    /// It is gone, or several are.
+    /// It is gone from the end, or several are.
     Removed,
-    /// It was not there.
-    Added,
-    /// It says something else, or lines behind it are gone: what is left does not tell.
-    ChangedOrRemoved,
+    /// It refers to no line, as none does that is written here.
+    NotOurs,
+    /// It refers to another line than the one before it.
+    DoesNotFollow,
 }
 
 /// Where the file that notes the end of the log, its head, was missing: lines that were removed from
@@ -114,10 +114,14 @@ impl fmt::Display for Break {
         match self.how {
             How::Changed => write!(f, "{part}: line {line} was changed"),
             How::Removed => write!(f, "{part}: line {line} was removed"),
-            How::Added => write!(f, "{part}: line {line} was added"),
-            How::ChangedOrRemoved => write!(
+            How::NotOurs => write!(
                 f,
-                "{part}: line {line} was changed, or what came after it was removed"
+                "{part}: line {line} was added, or changed into what is not written here"
+            ),
+            How::DoesNotFollow => write!(
+                f,
+                "{part}: line {line} does not follow from the one before it: one of the two was \
+                 changed or added, or what stood between them was removed"
             ),
         }
     }

@@ -9,8 +9,6 @@ use super::lines::LogLine;
 /// A line as the chain sees it.
 #[derive(Debug, Clone)]
 pub(super) struct ChainLink {
-    pub(super) part: usize,
-    pub(super) number: u64,
     /// Length of the line in bytes, without its line feed.
     pub(super) bytes: u64,
     pub(super) hash: Hash,
@@ -18,8 +16,6 @@ pub(super) struct ChainLink {
     pub(super) noted: Option<EarlierLines>,
     pub(super) kind: LineKind,
     pub(super) is_ended: bool,
-    pub(super) run: String,
-    pub(super) seq: u64,
 }
 
 /// What a line says where the log was not found as it had been noted.
@@ -43,16 +39,13 @@ pub(super) enum LineKind {
 
 impl ChainLink {
     /// `None` for a line that was read without its hash.
-    pub(super) fn new(part: usize, number: u64, line: &LogLine<'_>) -> Option<Self> {
+    pub(super) fn new(line: &LogLine<'_>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Chained<'a> {
             #[serde(borrow)]
             prev: Option<Cow<'a, str>>,
             #[serde(default)]
             noted: Option<EarlierLines>,
-            #[serde(borrow)]
-            run: Cow<'a, str>,
-            seq: u64,
         }
         let read = line.bytes.filter(|bytes| is_event(bytes));
         let read: Option<Chained<'_>> = read.and_then(|bytes| serde_json::from_slice(bytes).ok());
@@ -63,26 +56,17 @@ impl ChainLink {
         };
         let prev = read.as_ref().and_then(|read| read.prev.as_deref());
         Some(Self {
-            part,
-            number,
             bytes: line.length,
             hash: line.hash?,
             prev: prev.and_then(|prev| Hash::from_hex(prev).ok()),
             noted: read.as_ref().and_then(|read| read.noted),
             kind,
             is_ended: line.is_ended,
-            seq: read.as_ref().map_or(0, |read| read.seq),
-            run: read.map_or_else(String::new, |read| read.run.into_owned()),
         })
     }
 
     /// Whether a crash left it so: the beginning of an event, which nothing ends.
     pub(super) fn was_cut_short(&self) -> bool {
         self.kind == LineKind::Torn && !self.is_ended
-    }
-
-    /// Its part, and its number in it from 1.
-    pub(super) fn place(&self) -> (usize, u64) {
-        (self.part, self.number)
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 use crate::protocol::{Event, RunId, RunRecord, RunSummary};
 use crate::text::one_line;
 
-use super::index::LogIndex;
-use super::read::ReadError;
+use super::parts;
+use super::read::{ReadError, for_each_event_of};
+use super::recorded_runs::recorded_runs;
 
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
@@ -23,26 +24,26 @@ const QUESTION: usize = 50;
 #[derive(Debug)]
 pub struct Lookup<'a> {
     log: &'a Path,
-    index: LogIndex,
+    runs: Vec<RunSummary>,
 }
 
 impl<'a> Lookup<'a> {
     /// Reads which runs there are.
     pub fn open(log: &'a Path) -> Result<Self, ReadError> {
-        let index = LogIndex::read(log)?;
-        Ok(Self { log, index })
+        let runs = recorded_runs(log)?;
+        Ok(Self { log, runs })
     }
 
     /// All of them, in the order in which they began.
     pub fn runs(&self) -> &[RunSummary] {
-        &self.index.runs
+        &self.runs
     }
 
     /// All that is recorded of these runs, in the order in which they began.
     pub fn records(&self, wanted: &[&RunSummary]) -> Result<Vec<RunRecord>, ReadError> {
         let ids = ids(wanted);
         let mut records: BTreeMap<RunId, RunRecord> = BTreeMap::new();
-        self.index.for_each_event_of(&ids, |event| {
+        self.for_each_event_of(&ids, |event| {
             if let Some(record) = records.get_mut(&event.run) {
                 record.apply(&event);
             } else if let Some(record) = RunRecord::begin(&event) {
@@ -56,33 +57,33 @@ impl<'a> Lookup<'a> {
     pub fn events(&self, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
         let ids = ids(wanted);
         let mut events: HashMap<RunId, Vec<Event>> = HashMap::new();
-        self.index.for_each_event_of(&ids, |event| {
+        self.for_each_event_of(&ids, |event| {
             events.entry(event.run.clone()).or_default().push(event);
         })?;
         let of_run = |id: &RunId| events.remove(id).unwrap_or_default();
         Ok(ids.iter().flat_map(of_run).collect())
     }
 
+    fn for_each_event_of(&self, ids: &[RunId], each: impl FnMut(Event)) -> Result<(), ReadError> {
+        let ids: BTreeSet<&str> = ids.iter().map(|id| &*id.0).collect();
+        for_each_event_of(&parts::existing(self.log), |run| ids.contains(run), each)
+    }
+
     /// The one run of that name.
     pub fn run(&self, name: &str) -> Result<&RunSummary, ReadError> {
-        let last = self.index.runs.last().filter(|_| name == "last");
+        let last = self.runs.last().filter(|_| name == "last");
         if let Some(last) = last {
             return Ok(last);
         }
         let id = self.one_of("run", name, self.run_ids())?;
-        let of_that_id = self.index.runs.iter().find(|run| *run.id.0 == *id);
+        let of_that_id = self.runs.iter().find(|run| *run.id.0 == *id);
         of_that_id.ok_or_else(|| self.unknown("run", name))
     }
 
     /// The runs of the session of that name, in the order in which they began.
     pub fn session(&self, name: &str) -> Result<Vec<&RunSummary>, ReadError> {
         let id = self.one_of("session", name, self.session_ids())?;
-        Ok(self
-            .index
-            .runs
-            .iter()
-            .filter(|run| run.session == id)
-            .collect())
+        Ok(self.runs.iter().filter(|run| run.session == id).collect())
     }
 
     /// The run of that name, or the runs of the session of that name.
@@ -93,7 +94,7 @@ impl<'a> Lookup<'a> {
         let ids = self.run_ids().chain(self.session_ids());
         let id = self.one_of("run or session", name, ids)?;
         let of_that_id = |run: &&RunSummary| *run.id.0 == *id || run.session == id;
-        Ok(self.index.runs.iter().filter(of_that_id).collect())
+        Ok(self.runs.iter().filter(of_that_id).collect())
     }
 
     /// The session of that name, or of the run of that name, and the run where one was meant.
@@ -111,14 +112,9 @@ impl<'a> Lookup<'a> {
         ];
         for fits in fits.iter().filter(|_| !name.is_empty()) {
             let of_run = |run: &&RunSummary| fits(&run.id.0, name);
-            let meant: Vec<&RunSummary> = self.index.runs.iter().filter(of_run).collect();
+            let meant: Vec<&RunSummary> = self.runs.iter().filter(of_run).collect();
             let of_session = |run: &&RunSummary| fits(&run.session, name);
-            let sessions = self
-                .index
-                .runs
-                .iter()
-                .filter(of_session)
-                .chain(meant.clone());
+            let sessions = self.runs.iter().filter(of_session).chain(meant.clone());
             let sessions: BTreeSet<&str> = sessions.map(|run| run.session.as_str()).collect();
             let Some(session) = sessions.first() else {
                 continue;
@@ -174,11 +170,11 @@ impl<'a> Lookup<'a> {
     }
 
     fn run_ids(&self) -> impl Iterator<Item = &str> {
-        self.index.runs.iter().map(|run| &*run.id.0)
+        self.runs.iter().map(|run| &*run.id.0)
     }
 
     fn session_ids(&self) -> impl Iterator<Item = &str> {
-        self.index.runs.iter().map(|run| run.session.as_str())
+        self.runs.iter().map(|run| run.session.as_str())
     }
 
     fn one_of<'i>(
@@ -210,7 +206,7 @@ impl<'a> Lookup<'a> {
         let names = self.short_names();
         let candidate = |id: &&str| {
             let is_meant = |run: &&RunSummary| *run.id.0 == **id || run.session == **id;
-            let question = self.index.runs.iter().find(is_meant);
+            let question = self.runs.iter().find(is_meant);
             let question = question.map_or("", |run| run.question.as_str());
             let short = names.get(*id).copied().unwrap_or(id);
             format!(

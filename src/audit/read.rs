@@ -1,6 +1,9 @@
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::files::open_unlinked;
@@ -66,13 +69,23 @@ impl From<ReadError> for io::Error {
 pub(super) fn for_each_event(
     parts: &[PathBuf],
     needles: &[&str],
+    each: impl FnMut(Event),
+) -> Result<(), ReadError> {
+    for_each_event_unless(parts, needles, &AtomicBool::new(false), each)
+}
+
+/// [`for_each_event`], given up with [`ReadError::Stopped`] as soon as `stop` says so.
+pub(super) fn for_each_event_unless(
+    parts: &[PathBuf],
+    needles: &[&str],
+    stop: &AtomicBool,
     mut each: impl FnMut(Event),
 ) -> Result<(), ReadError> {
     let finders: Vec<_> = needles
         .iter()
         .map(|needle| memchr::memmem::Finder::new(needle.as_bytes()))
         .collect();
-    for_each_line(parts, |line| {
+    for_each_line(parts, stop, |line| {
         if finders.iter().any(|finder| finder.find(line).is_some())
             && let Ok(event) = serde_json::from_slice(line)
         {
@@ -81,24 +94,52 @@ pub(super) fn for_each_event(
     })
 }
 
-/// Calls `each` with every line of these files that is not too long to be one of ours.
-pub(super) fn for_each_line(
+/// Calls `each` with the events of the runs that are wanted.
+pub(super) fn for_each_event_of(
     parts: &[PathBuf],
+    is_wanted: impl Fn(&str) -> bool,
+    mut each: impl FnMut(Event),
+) -> Result<(), ReadError> {
+    #[derive(Deserialize)]
+    struct OfRun<'a> {
+        #[serde(borrow)]
+        run: Cow<'a, str>,
+    }
+    for_each_line(parts, &AtomicBool::new(false), |line| {
+        if let Ok(OfRun { run }) = serde_json::from_slice(line)
+            && is_wanted(&run)
+            && let Ok(event) = serde_json::from_slice(line)
+        {
+            each(event);
+        }
+    })
+}
+
+/// Calls `each` with every line of these files that is not too long to be one of ours.
+fn for_each_line(
+    parts: &[PathBuf],
+    stop: &AtomicBool,
     mut each: impl FnMut(&[u8]),
 ) -> Result<(), ReadError> {
+    let failed = |path: &PathBuf, source| ReadError::Io {
+        path: path.clone(),
+        source,
+    };
+    // All before the first is read: none is missed that is put aside meanwhile.
+    let mut opened = Vec::new();
     for path in parts {
-        let failed = |source| ReadError::Io {
-            path: path.clone(),
-            source,
-        };
-        let file = match open_unlinked(path) {
-            Ok(file) => file,
+        match open_unlinked(path) {
+            Ok(file) => opened.push((path, Lines::new(file))),
             // Put aside or removed meanwhile; or the log itself has yet to be begun.
-            Err(error) if error.is_missing() && parts.len() > 1 => continue,
-            Err(error) => return Err(failed(error.into())),
-        };
-        let mut lines = Lines::new(file);
-        while let Some(line) = lines.next_line().map_err(failed)? {
+            Err(error) if error.is_missing() && parts.len() > 1 => {}
+            Err(error) => return Err(failed(path, error.into())),
+        }
+    }
+    for (path, mut lines) in opened {
+        while let Some(line) = lines.next_line().map_err(|error| failed(path, error))? {
+            if stop.load(Ordering::Relaxed) {
+                return Err(ReadError::Stopped);
+            }
             if let Some(bytes) = line.bytes {
                 each(bytes);
             }

@@ -1,13 +1,10 @@
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
 
 use crate::domain::{Complexity, NodeName, Outcome};
 use crate::protocol::{CostDetails, Event, EventBody, RunId, SCHEMA, Timestamp};
 
-use super::read::{ReadError, for_each_event, for_each_line};
+use super::read::{ReadError, for_each_event, for_each_event_of};
 use super::session::Session;
 
 /// A run that was cut short.
@@ -66,22 +63,10 @@ fn courses_of<T>(
     parts: &[PathBuf],
     runs: &BTreeMap<RunId, T>,
 ) -> Result<BTreeMap<RunId, Course>, ReadError> {
-    #[derive(Deserialize)]
-    struct OfRun<'a> {
-        #[serde(borrow)]
-        run: Cow<'a, str>,
-    }
     let mut courses: BTreeMap<RunId, Course> = BTreeMap::new();
-    for_each_line(parts, |line| {
-        let Ok(OfRun { run }) = serde_json::from_slice(line) else {
-            return;
-        };
-        let run = RunId(run.into());
-        if runs.contains_key(&run)
-            && let Ok(event) = serde_json::from_slice(line)
-        {
-            courses.entry(run).or_default().take(&event);
-        }
+    let is_wanted = |run: &str| runs.contains_key(&RunId(run.into()));
+    for_each_event_of(parts, is_wanted, |event| {
+        courses.entry(event.run.clone()).or_default().take(&event);
     })?;
     Ok(courses)
 }

@@ -116,7 +116,7 @@ pub(super) fn is_chained(log: &Path) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         };
         while let Some(line) = lines.next_line()? {
-            if ChainLink::new(0, 0, &line).is_some_and(|link| link.prev.is_some()) {
+            if ChainLink::new(&line).is_some_and(|link| link.prev.is_some()) {
                 return Ok(true);
             }
         }
@@ -129,7 +129,7 @@ fn for_each_link(file: &File, from: u64, mut each: impl FnMut(ChainLink)) -> io:
     file.seek(SeekFrom::Start(from))?;
     let mut lines = Lines::with_hashes(file);
     while let Some(line) = lines.next_line()? {
-        if let Some(link) = ChainLink::new(0, 0, &line) {
+        if let Some(link) = ChainLink::new(&line) {
             each(link);
         }
     }

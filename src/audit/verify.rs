@@ -1,6 +1,10 @@
-//! Whether the log is as it was written.
+//! Whether the log is as it was written: one reading of all its lines, in order.
+//!
+//! Each line refers to the hash of the line before it, so the first that does not tells that one of
+//! the two was changed, or that a line was added or removed there. That the last lines are gone shows
+//! in the head, which notes the last line of the log and of each of its parts.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,43 +15,38 @@ use crate::files::{open_unlinked, refuse_link};
 use super::chain::{BEGINNING, Head};
 use super::file::refuse_foreign;
 use super::findings::{Break, How, LogVerification, UnwitnessedEnd};
-use super::lines::{Lines, LogLine};
+use super::lines::Lines;
 use super::link::{ChainLink, EarlierLines, LineKind};
 use super::parts;
 use super::read::ReadError;
-use super::verdict::Doubt;
 
-/// Follows the chain through all parts of the log. Where there is no log at all, no part is found.
+/// Follows the chain through all parts of the log, up to the first place where it breaks. Where there
+/// is no log at all, no part is found.
 pub fn verify(log: &Path) -> Result<LogVerification, ReadError> {
     // Read first: what is written meanwhile comes behind what it notes.
     let head = Head::read(log);
     let removed = head.as_ref().and_then(|head| head.removed.as_ref());
+    let begins_behind = removed.map_or(BEGINNING, |part| part.last);
     let removed = removed.and_then(|part| parts::id_of(log, part.name.as_ref()));
-    let mut paths = parts::all(log);
-    paths.retain(|path| {
+    let mut check = ChainCheck::new(head.as_ref(), begins_behind);
+    for path in parts::all(log) {
         let id = path.file_name().and_then(|name| parts::id_of(log, name));
-        id.is_none() || id > removed
-    });
-    let mut check = ChainCheck::new(head, &paths);
-    for (part, path) in paths.iter().enumerate() {
-        let failed = |source| ReadError::Io {
-            path: path.clone(),
-            source,
-        };
-        let file = match open_unlinked(path) {
-            Ok(file) => file,
-            // Put aside meanwhile, or not there yet.
-            Err(error) if error.is_missing() => continue,
-            Err(error) => return Err(failed(error.into())),
-        };
-        check.begin(part);
-        let mut lines = Lines::with_hashes(file);
-        while let Some(line) = lines.next_line().map_err(failed)? {
-            check.line(&line);
+        if id.is_some() && id <= removed {
+            continue;
         }
-        check.end_of_part();
+        check.begin(path.clone());
+        let read = match open_unlinked(&path) {
+            Ok(file) => check.follow_part(file),
+            // Put aside meanwhile, or not there yet.
+            Err(error) if error.is_missing() => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        read.map_err(|source| ReadError::Io { path, source })?;
+        if check.found.broken.is_some() {
+            break;
+        }
     }
-    let found = check.finish(log);
+    let found = check.finish(Head::path(log));
     if found.lines > 0 && found.unreadable == found.lines && !found.has_head {
         let path = log.to_owned();
         let source = io::Error::new(io::ErrorKind::InvalidData, "it holds no event of ours");
@@ -70,25 +69,23 @@ pub fn look_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
 }
 
 struct ChainCheck<'a> {
-    head: Option<Head>,
+    head: Option<&'a Head>,
     found: LogVerification,
-    /// All parts, oldest first, the log itself last.
-    paths: &'a [PathBuf],
-    /// Index of the part that is being read.
-    part: usize,
-    /// Number of lines of each part read so far.
-    counts: Vec<u64>,
-    /// The last line that goes on from the one before it.
-    last: Option<ChainLink>,
-    /// A line whose place in the chain shows in the one that follows.
-    doubtful: Option<ChainLink>,
+    /// What the next line has to refer to: the hash of the last one.
+    expected: Hash,
+    begins_behind: Hash,
     is_chained: bool,
-    /// Where the line stands that the head notes.
-    noted_at: Option<(usize, u64)>,
+    /// Whether the line that the head notes as the last of the log was read.
+    has_seen_end: bool,
+    /// The part that is being read, and how many of its lines were.
+    part: PathBuf,
+    number: u64,
+    /// Number of the line before, and whether it was ended, where it is the beginning of an event only.
+    torn: Option<(u64, bool)>,
 }
 
 impl<'a> ChainCheck<'a> {
-    fn new(head: Option<Head>, paths: &'a [PathBuf]) -> Self {
+    fn new(head: Option<&'a Head>, begins_behind: Hash) -> Self {
         let found = LogVerification {
             has_head: head.is_some(),
             ..LogVerification::default()
@@ -96,155 +93,109 @@ impl<'a> ChainCheck<'a> {
         Self {
             head,
             found,
-            paths,
-            part: 0,
-            counts: vec![0; paths.len()],
-            last: None,
-            doubtful: None,
+            expected: begins_behind,
+            begins_behind,
             is_chained: false,
-            noted_at: None,
+            has_seen_end: false,
+            part: PathBuf::new(),
+            number: 0,
+            torn: None,
         }
     }
 
-    fn begin(&mut self, part: usize) {
-        self.part = part;
+    fn begin(&mut self, part: PathBuf) {
+        (self.part, self.number, self.torn) = (part, 0, None);
+    }
+
+    /// Follows the chain through one part, and compares its end with what is noted of it.
+    fn follow_part(&mut self, file: File) -> io::Result<()> {
         self.found.parts += 1;
-    }
-
-    fn end_of_part(&mut self) {
-        let part = self.part;
-        let Some(head) = &self.head else { return };
-        let name = self.paths[part].file_name().unwrap_or_default();
-        let Some(noted) = head.parts.iter().find(|noted| name == noted.name.as_str()) else {
-            return;
-        };
-        // Behind the last one, another may stand that is judged by what follows.
-        let is_end = |link: &ChainLink| link.hash == noted.last;
-        let is_there = self.doubtful.as_ref().is_some_and(is_end);
-        let is_there = is_there || self.last.as_ref().is_some_and(is_end);
-        let lines = noted.lines;
-        if self.found.broken.is_none() && !is_there {
-            self.ended_elsewhere(part, lines);
-        }
-    }
-
-    /// The last lines of a part are not those that were noted.
-    fn ended_elsewhere(&mut self, part: usize, noted: u64) {
-        let lines = self.counts[part];
-        if lines < noted || lines == 0 {
-            self.break_at(part, lines + 1, How::Removed);
-        } else {
-            self.break_at(part, noted.max(1), How::Changed);
-        }
-    }
-
-    fn line(&mut self, line: &LogLine<'_>) {
-        let part = self.part;
-        self.counts[part] += 1;
-        self.found.lines += 1;
-        let Some(next) = ChainLink::new(part, self.counts[part], line) else {
-            return;
-        };
-        if next.kind != LineKind::Event {
-            self.found.unreadable += 1;
+        let name = self.part.file_name().unwrap_or_default();
+        let notes = self.head.iter().flat_map(|head| &head.parts);
+        let noted = notes.into_iter().find(|noted| name == noted.name.as_str());
+        let mut has_seen_end = false;
+        let mut lines = Lines::with_hashes(file);
+        while let Some(line) = lines.next_line()? {
+            self.number += 1;
+            self.found.lines += 1;
             self.found.too_long += u64::from(line.bytes.is_none());
-        }
-        if self.found.broken.is_none() {
-            self.follow(next);
-        }
-    }
-
-    fn follow(&mut self, link: ChainLink) {
-        if let Some(doubtful) = self.doubtful.take() {
-            self.judge(doubtful, Some(&link));
+            let Some(link) = ChainLink::new(&line) else {
+                continue;
+            };
+            self.follow(&link);
             if self.found.broken.is_some() {
-                return;
+                return Ok(());
             }
+            has_seen_end |= noted.is_some_and(|noted| noted.last == link.hash);
         }
+        if let Some(noted) = noted.filter(|_| !has_seen_end) {
+            self.break_at_end(noted.lines);
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, link: &ChainLink) {
+        self.found.unreadable += u64::from(link.kind != LineKind::Event);
         let fits = match link.prev {
-            Some(prev) => prev == self.expected(),
-            // Before the chain begins, lines refer to nothing.
-            None => !self.is_chained,
+            // Lines that stand before the beginning of the chain are none of it.
+            Some(prev) if !self.is_chained && prev == self.begins_behind && self.number > 1 => {
+                return self.break_at(1, How::NotOurs);
+            }
+            Some(prev) => prev == self.expected,
+            // What a crash left of a line refers to nothing, and what is older than the chain.
+            None => link.kind == LineKind::Torn || !self.is_chained,
         };
-        if fits {
-            self.is_chained |= link.prev.is_some();
-            self.found.unchained += u64::from(link.prev.is_none());
-            self.accept(link);
-        } else {
-            self.is_chained = true;
-            self.doubtful = Some(link);
+        match (fits, self.torn) {
+            (true, _) => {}
+            // No line of ours followed it: no crash left it so.
+            (false, Some((number, _))) => return self.break_at(number, How::NotOurs),
+            (false, None) if link.prev.is_none() => {
+                return self.break_at(self.number, How::NotOurs);
+            }
+            (false, None) => return self.break_at(self.number, How::DoesNotFollow),
         }
-    }
-
-    fn accept(&mut self, link: ChainLink) {
-        if self
-            .head
-            .as_ref()
-            .is_some_and(|head| head.last == link.hash)
-        {
-            self.noted_at = Some(link.place());
-        }
+        self.is_chained |= link.prev.is_some();
+        self.found.unchained += u64::from(!self.is_chained);
+        self.has_seen_end |= self.head.is_some_and(|head| head.last == link.hash);
         if link.noted == Some(EarlierLines::Nothing) {
-            self.found.unwitnessed.get_or_insert(UnwitnessedEnd::Line {
-                part: self.paths[link.part].clone(),
-                line: link.number,
-            });
+            let (part, line) = (self.part.clone(), self.number);
+            let unwitnessed = UnwitnessedEnd::Line { part, line };
+            self.found.unwitnessed.get_or_insert(unwitnessed);
         }
-        self.last = Some(link);
+        let is_torn = link.kind == LineKind::Torn && self.is_chained;
+        self.torn = is_torn.then_some((self.number, link.is_ended));
+        self.expected = link.hash;
+        self.found.last = Some(link.hash.to_hex().to_string());
     }
 
-    /// What the next line refers to.
-    fn expected(&self) -> Hash {
-        let last = self.last.as_ref().map(|last| last.hash);
-        last.unwrap_or_else(|| self.begins_behind())
-    }
-
-    fn begins_behind(&self) -> Hash {
-        let removed = self.head.as_ref().and_then(|head| head.removed.as_ref());
-        removed.map_or(BEGINNING, |part| part.last)
-    }
-
-    /// `link` does not refer to the line before it, or to none; `next` is the line behind it.
-    fn judge(&mut self, link: ChainLink, next: Option<&ChainLink>) {
-        let doubt = Doubt {
-            paths: self.paths,
-            head: self.head.as_ref(),
-            noted_at: self.noted_at,
-            last: self.last.as_ref(),
-            beginning: self.begins_behind(),
-            expected: self.expected(),
-            link: &link,
-            next,
-        };
-        if doubt.was_cut_short() {
-            return self.accept(link);
-        }
-        let ((part, number), how) = doubt.verdict();
-        self.break_at(part, number, how);
-    }
-
-    fn break_at(&mut self, part: usize, line: u64, how: How) {
-        let part = self.paths.get(part).cloned().unwrap_or_default();
+    fn break_at(&mut self, line: u64, how: How) {
+        let part = self.part.clone();
         self.found.broken.get_or_insert(Break { part, line, how });
     }
 
-    fn finish(mut self, log: &Path) -> LogVerification {
-        if let Some(doubtful) = self.doubtful.take() {
-            self.judge(doubtful, None);
+    /// The last lines of the part are not those that were noted.
+    fn break_at_end(&mut self, noted_lines: u64) {
+        if self.number < noted_lines || self.number == 0 {
+            self.break_at(self.number + 1, How::Removed);
+        } else {
+            self.break_at(noted_lines.max(1), How::Changed);
         }
-        if let Some(head) = self.head.clone()
-            && self.found.broken.is_none()
-            && self.noted_at.is_none()
-            && head.last != self.begins_behind()
-        {
-            self.ended_elsewhere(self.paths.len() - 1, head.lines);
+    }
+
+    fn finish(mut self, head: PathBuf) -> LogVerification {
+        if let Some((number, true)) = self.torn {
+            self.break_at(number, How::NotOurs);
         }
-        if self.head.is_none() && self.is_chained {
-            let head = Head::path(log);
-            let end = UnwitnessedEnd::End { head };
-            self.found.unwitnessed.get_or_insert(end);
+        match self.head {
+            Some(head) if !self.has_seen_end && head.last != self.begins_behind => {
+                self.break_at_end(head.lines);
+            }
+            None if self.is_chained => {
+                let end = UnwitnessedEnd::End { head };
+                self.found.unwitnessed.get_or_insert(end);
+            }
+            _ => {}
         }
-        self.found.last = self.last.map(|last| last.hash.to_hex().to_string());
         self.found
     }
 }

@@ -5,12 +5,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
+use super::narrator::{Detail, Narrator};
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Confidence, Wait, WarningKind, Warnings, dollars};
+use crate::domain::{Complexity, Outcome, Wait, WarningKind};
 use crate::engine::{Engine, RunRequest};
-use crate::protocol::{EventBody, Mode, RunEnd};
-use crate::text::{plural, sanitize};
+use crate::protocol::EventBody;
 
 /// A question longer than this is a document.
 const LONGEST_QUESTION: usize = 64 << 10;
@@ -80,35 +80,21 @@ async fn answer(
             print_notice(&wait.line_of(None, 0.0));
         }
     }
-    // A program gets the answer whole: what a model thinks aloud may be taken back until then.
-    let is_watched = std::io::stdout().is_terminal();
     let mut end = None;
-    let mut shown = String::new();
-    let mut mode = None;
-    let (mut citations, mut confidence) = (Vec::new(), None);
-    let mut warnings = Warnings::default();
+    let mut narrator: Option<Narrator> = None;
     // A reader that goes away stops the run, and the run still ends as every run does.
     let mut written = Ok(());
     while let Some(event) = run.next_event().await {
         let event = engine.published(event);
-        let printed = match (&event.body, json) {
+        if narrator.is_none() {
+            narrator = Narrator::begin(&event, Detail::Answer);
+        }
+        let text = narrator.as_mut().map(|narrator| narrator.render(&event));
+        let printed = match text {
             _ if written.is_err() => Ok(()),
-            (_, true) => print_json(&event),
-            (EventBody::AnswerDelta { text }, _) if is_watched => {
-                shown.push_str(text);
-                print_text(text)
-            }
-            (EventBody::AnswerFinished { text, .. }, _) if !is_watched => {
-                shown.clone_from(text);
-                print_text(text)
-            }
-            // Some of what was shown turned out to be no answer.
-            (EventBody::AnswerFinished { text, .. }, _) if !text.starts_with(shown.trim_end()) => {
-                print_text("\n\n").and_then(|()| print_text(text))
-            }
-            // What follows begins on a line of its own, also after an answer that was cut off.
-            (EventBody::RunFinished { .. }, _) if !shown.is_empty() => print_text("\n"),
-            _ => Ok(()),
+            _ if json => print_json(&event),
+            Some(text) => print_text(text),
+            None => Ok(()),
         };
         if let Err(error) = printed {
             written = Err(error);
@@ -119,16 +105,7 @@ async fn answer(
                 node,
                 wait: wait @ Wait::Retry { .. },
             } if tells_waits => print_notice(&wait.line_of(Some(node), 0.0)),
-            EventBody::RunStarted { mode: started, .. } => mode = Some(started),
-            EventBody::AnswerFinished {
-                citations: all,
-                confidence: measured,
-                ..
-            } => (citations, confidence) = (all, measured),
-            EventBody::Warning { code, message } if !json => {
-                tracing::warn!("{message}");
-                warnings.add(&code, &message);
-            }
+            EventBody::Warning { message, .. } if !json => tracing::warn!("{message}"),
             last @ EventBody::RunFinished { .. } => end = Some(last),
             _ => {}
         }
@@ -139,7 +116,9 @@ async fn answer(
         "index_incomplete" => embedding.has_warned(),
         _ => false,
     };
-    let lines = warnings.at_the_answer().filter(|kind| !said(&kind.code));
+    let narrator = narrator.filter(|_| !json);
+    let kinds = narrator.iter().flat_map(Narrator::warnings);
+    let lines = kinds.filter(|kind| !said(&kind.code));
     let lines: Vec<_> = lines.map(WarningKind::line).collect();
     embedding.end().await;
     written?;
@@ -149,9 +128,16 @@ async fn answer(
     if let Some(line) = run.complaint() {
         print_notice(line);
     }
-    if let (Some(end), false) = (&end, json) {
-        let about = (mode, confidence);
-        print_text(footer(end, about, &citations, warnings.count()))?;
+    if let (Some(end), Some(narrator)) = (&end, &narrator)
+        && narrator
+            .record()
+            .summary
+            .outcome
+            .is_some_and(Outcome::is_complete)
+    {
+        let sources = narrator.sources();
+        let space = if sources.is_empty() { "" } else { "\n" };
+        print_text(format!("{space}{sources}\n— {}\n", narrator.cost(end)))?;
     }
     run.answer(end).await?;
     Ok(())
@@ -185,57 +171,4 @@ fn read_question(words: &[String]) -> Result<String, CommandFailure> {
         )));
     }
     Ok(question.to_owned())
-}
-
-/// The sources, and one line that says how the answer came about.
-fn footer(
-    end: &EventBody,
-    (mode, confidence): (Option<Mode>, Option<Confidence>),
-    citations: &[Citation],
-    warnings: usize,
-) -> String {
-    let Some(end) = RunEnd::from_body(end).filter(|end| end.outcome.is_complete()) else {
-        return String::new();
-    };
-    let mut text = String::new();
-    if !citations.is_empty() {
-        text.push('\n');
-    }
-    for citation in citations {
-        text.push_str(&format!(
-            "[{}] {}:{}\n",
-            citation.n,
-            sanitize(&citation.source),
-            citation.location()
-        ));
-    }
-    let engine = match mode {
-        Some(Mode::Offline) => "offline, extractive · ",
-        _ => "",
-    };
-    let route = end.route.map_or("unknown", Complexity::as_str);
-    let about = if end.spent.estimated { "~" } else { "" };
-    let tokens = match end.tokens() {
-        0 => String::new(),
-        tokens => format!(" · {about}{}", plural(tokens as usize, "token")),
-    };
-    let warnings = match warnings {
-        0 => String::new(),
-        warnings => format!(" · {}", plural(warnings, "warning")),
-    };
-    let cost = match (end.spent.cost_usd, mode) {
-        (Some(cost), _) => format!(" · {about}{}", dollars(cost)),
-        (None, Some(Mode::Llm)) => " · cost unknown".to_owned(),
-        (None, _) => String::new(),
-    };
-    let calls = mode.unwrap_or(Mode::Llm).calls(end.calls);
-    let confidence = confidence.map_or_else(String::new, |confidence| {
-        format!("{} · ", confidence.level().advice())
-    });
-    text.push_str(&format!(
-        "\n— {confidence}{engine}{route} · {calls}, {} saved{tokens}{cost}{warnings} · {:.1} s\n",
-        end.saved,
-        end.ms / 1000.0
-    ));
-    text
 }

@@ -21,9 +21,6 @@ use crate::text::plural;
 use crate::tui::{check_keymap, check_theme};
 use report::{DoctorReport, as_json};
 
-/// The area of the checks of the user's own themes and keys.
-const OWN_FILES: &str = "own files";
-
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -101,8 +98,7 @@ fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(),
 /// One check for each file of themes and keys that is wrong, and one for those that are read.
 fn check_own_files(settings: &Settings) -> Vec<Check> {
     let own = own_files(settings);
-    let wrong =
-        |what: String| Check::note(OWN_FILES, "unused", what, "correct that file, or remove it");
+    let wrong = |what: String| Check::note("unused", what, "correct that file, or remove it");
     let mut checks: Vec<Check> = own.unreadable.into_iter().map(wrong).collect();
     let (mut read, mut mistakes) = (Vec::new(), Vec::new());
     for (name, source) in &own.themes {
@@ -118,7 +114,8 @@ fn check_own_files(settings: &Settings) -> Vec<Check> {
     }
     checks.extend(mistakes.into_iter().map(wrong));
     if !read.is_empty() {
-        checks.push(Check::ok(OWN_FILES, "read", read.join(", ")));
+        checks.push(Check::ok("read", read.join(", ")));
     }
-    checks
+    let checks = checks.into_iter();
+    checks.map(|check| check.in_area("own files")).collect()
 }

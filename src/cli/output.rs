@@ -41,6 +41,19 @@ impl CommandFailure {
         }
     }
 
+    /// Nothing more is to be done, and nothing went wrong.
+    pub(super) fn finished() -> Self {
+        Self {
+            code: 0,
+            line: None,
+        }
+    }
+
+    /// Whether nothing went wrong.
+    pub(super) fn is_finished(&self) -> bool {
+        self.code == 0
+    }
+
     /// Says why in one line.
     pub(super) fn report(self) -> ExitCode {
         if let Some(line) = self.line {
@@ -71,10 +84,7 @@ impl From<io::Error> for CommandFailure {
     /// A reader that has had enough, as `head` does, is no failure worth a word.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self {
-                code: 0,
-                line: None,
-            }
+            Self::finished()
         } else {
             Self::failed(format!("standard output cannot be written: {error}"))
         }

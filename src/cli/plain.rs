@@ -3,13 +3,9 @@
 //! For terminals that cannot move a cursor, for screen readers, for pipes. It reads the same
 //! stream of events as the screen.
 
-mod command;
 mod conversation;
-mod conversation_info;
 mod input;
 mod listing;
-mod narrator;
-mod samples;
 
 use std::io::{IsTerminal, stdin, stdout};
 
@@ -17,20 +13,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
+use crate::domain::LineRange;
 use crate::engine::{Conversation, Engine, Resume};
+use crate::protocol::{Event, KnowledgeStatus, Mode, RunRecord};
+use crate::text::{one_line, plural};
 use crate::tui::WalkStep;
 
 use super::catch_up::{SearchNeeds, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
+use super::narrator::Detail;
 use super::output::{CommandFailure, print_notice, print_text};
 use super::progress::ProgressForm;
 use super::resumable::{EndedConversation, StartOptions};
-use conversation::{PendingReply, Plain};
-use conversation_info::ConversationInfo;
+use conversation::Plain;
 use input::StandardInput;
-use listing::{greeting, runs_of};
-use samples::NumberedSamples;
 
 /// Answers what is typed, line by line, until the lines end; `walk` is asked before the first.
 pub(super) fn run(
@@ -39,8 +36,13 @@ pub(super) fn run(
     walk: Vec<WalkStep>,
     start: &StartOptions,
 ) -> Result<(), CommandFailure> {
+    let detail = if start.is_quiet {
+        Detail::Answer
+    } else {
+        Detail::Nodes
+    };
     interruptible_lines(async |cancel, interrupts| {
-        let left = converse(settings, resume, walk, cancel, interrupts).await?;
+        let left = converse(settings, resume, walk, detail, cancel, interrupts).await?;
         if stdin().is_terminal() {
             start
                 .in_lines()
@@ -60,27 +62,15 @@ pub(super) fn is_needed() -> bool {
 fn is_dumb() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     // The names that terminfo knows without an address for the cursor.
-    let names = [
-        "",
-        "dumb",
-        "unknown",
-        "emacs",
-        "glasstty",
-        "lpr",
-        "printer",
-        "network",
-        "ethernet",
-        "dialup",
-        "plugboard",
-        "switch",
-    ];
-    names.contains(&term.as_str()) || term.starts_with("dumb-")
+    let names = "dumb unknown emacs glasstty lpr printer network ethernet dialup plugboard switch";
+    term.is_empty() || names.split(' ').any(|name| name == term) || term.starts_with("dumb-")
 }
 
 async fn converse(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
+    detail: Detail,
     cancel: CancellationToken,
     mut interrupts: mpsc::Receiver<()>,
 ) -> Result<EndedConversation, CommandFailure> {
@@ -104,28 +94,87 @@ async fn converse(
         _ = interrupts.recv() => return Err(CommandFailure::interrupted()),
     };
     let is_typed = stdin().is_terminal();
-    let samples = NumberedSamples::for_base(engine.profile().is_demo);
-    let greeting = greeting(&engine);
-    let about = ConversationInfo::from_engine(&engine, settings.limits);
-    let (conversation, commands, mut updates) = Conversation::begin(engine)?;
+    let status = engine.knowledge().status();
+    let knowledge = KnowledgeStatus {
+        name: status.name,
+        documents: status.documents,
+        chunks: status.chunks,
+        pending: status.pending,
+        ..KnowledgeStatus::default()
+    };
+    if is_typed && detail == Detail::Nodes {
+        print_text(greeting(&engine, &knowledge))?;
+    }
+    let about = engine_in_words(&engine);
+    let (models, is_demo) = (engine.models(), engine.profile().is_demo);
+    let (conversation, commands, updates) = Conversation::begin(engine)?;
     let mut plain = Plain {
         commands,
+        updates,
+        interrupts,
+        input: StandardInput::begin()?,
         is_typed,
-        samples,
-        about,
+        is_interrupted: false,
+        detail,
         walk: walk.into(),
         route: None,
         runs: resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events)),
-        doing: PendingReply::Nothing,
+        passage: LineRange { start: 1, end: 1 },
+        engine: about,
+        models,
+        is_demo,
+        knowledge,
+        contents: None,
     };
-    if is_typed {
-        print_text(&greeting)?;
-    }
-    let mut input = StandardInput::begin()?;
-    let result = plain
-        .answer_lines(&mut input, &mut updates, &mut interrupts, &cancel)
-        .await;
-    drop((plain, updates));
+    let end = tokio::select! {
+        biased;
+        () = cancel.cancelled() => CommandFailure::interrupted(),
+        end = plain.answer_lines() => end,
+    };
+    drop(plain);
     let left = EndedConversation::close(conversation).await;
-    result.map(|()| left)
+    if end.is_finished() {
+        Ok(left)
+    } else {
+        Err(end)
+    }
+}
+
+/// What is said at the beginning.
+fn greeting(engine: &Engine, knowledge: &KnowledgeStatus) -> String {
+    let mode = match engine.identity().mode {
+        Mode::Offline => "offline, extractive".to_owned(),
+        Mode::Llm => engine.models().in_words(),
+    };
+    format!(
+        "kb-agent in plain mode over {}: {} in {}; {mode}.\n\
+         Type a question; /help lists the commands, Ctrl+D leaves.\n",
+        one_line(&knowledge.name, 60),
+        plural(knowledge.documents, "document"),
+        plural(knowledge.chunks, "passage"),
+    )
+}
+
+/// Which engine answers, and where.
+fn engine_in_words(engine: &Engine) -> String {
+    let mode = match engine.identity().mode {
+        Mode::Offline => "offline, built in; answers are quoted from the documents",
+        Mode::Llm => "chat endpoint",
+    };
+    let endpoint = engine.profile().endpoint.iter();
+    let endpoint = endpoint.map(|endpoint| format!("Endpoint: {}\n", one_line(endpoint, 300)));
+    format!("Engine: {mode}.\n{}", endpoint.collect::<String>())
+}
+
+/// The runs that these events tell of.
+fn runs_of(events: &[Event]) -> Vec<RunRecord> {
+    let mut runs: Vec<RunRecord> = Vec::new();
+    for event in events {
+        if let Some(begun) = RunRecord::begin(event) {
+            runs.push(begun);
+        } else if let Some(run) = runs.iter_mut().rfind(|run| run.summary.id == event.run) {
+            run.apply(event);
+        }
+    }
+    runs
 }

@@ -16,6 +16,8 @@ pub(super) struct StartOptions {
     pub(super) env_file: Option<PathBuf>,
     /// `--plain`.
     pub(super) is_plain: bool,
+    /// `--quiet`.
+    pub(super) is_quiet: bool,
 }
 
 /// A conversation as it was left.
@@ -161,6 +163,7 @@ mod tests {
             },
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
+            is_quiet: false,
         };
         let over = start.over(&[PathBuf::from("/a"), PathBuf::from("/b c")]);
         let command = over.command("0123abcd");

@@ -66,12 +66,21 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
         return Ok(());
     }
     let names = lookup.short_names();
-    let rows: Vec<_> = listed.iter().map(|run| row(run, &names)).collect();
+    Ok(print_text(in_table(&listed, &names, terminal_width()))?)
+}
+
+/// A line for each run, called by its name where it has one, for lines of at most `width` cells.
+pub(super) fn in_table(
+    listed: &[&RunSummary],
+    names: &BTreeMap<&str, &str>,
+    width: Option<usize>,
+) -> String {
+    let rows: Vec<_> = listed.iter().map(|run| row(run, names)).collect();
     let mut columns = COLUMNS;
     if listed.iter().all(|run| run.mode == Mode::Offline) {
         columns[CALLS].title = "steps";
     }
-    Ok(print_text(table(&columns, &rows, terminal_width()))?)
+    table(&columns, &rows, width)
 }
 
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +12,7 @@ use super::interruption::interruptible;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::{open_knowledge, open_local_knowledge, store_administration};
-use crate::kb::{KbError, SpaceState, StoreAdministration, StoreState};
+use crate::kb::{KbError, SpaceState, StoreAdministration, StoreState, store_setup_script};
 use crate::text::{plural, sanitize};
 
 /// Arguments of `store`.
@@ -26,59 +25,52 @@ pub(super) struct Store {
 #[derive(Debug, Subcommand)]
 enum StoreCommand {
     /// Make what this version keeps in the store; needs the right to create in the database
-    Init,
-    /// Let a role of the server read the store; what it could write before is taken back
-    Grant {
-        /// The role, which must be there
-        role: String,
-        /// Let it change the store too: for the role of all indexers
-        #[arg(long)]
-        write: bool,
-    },
+    Init(Init),
     /// Show what the store is like and which spaces it holds
     Status {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Take back what a role was granted
-    Revoke {
-        /// The role
-        role: String,
-    },
-    /// Remove a space, or one folder of it
+    /// Remove a space
     Drop {
         /// The space's name
         space: String,
-        /// Only what was indexed from the folder of this name
-        #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-        folder: Option<String>,
     },
     /// Fill the space from the folders and the vectors of the local index, without embedding again
     Push,
-    /// Take the vectors of the space over into the local index of the folders
-    Pull,
+}
+
+#[derive(Debug, Args)]
+struct Init {
+    /// Print the SQL that makes it, for the database's owner to run with psql, and make nothing
+    #[arg(long)]
+    print_sql: bool,
+    /// Also that a role of the server may read; what it could write before is taken back
+    #[arg(long, value_name = "ROLE", requires = "print_sql")]
+    reader: Vec<String>,
+    /// Also that a role may read and write: that of all indexers
+    #[arg(long, value_name = "ROLE", requires = "print_sql")]
+    writer: Vec<String>,
 }
 
 /// Does it.
 pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailure> {
+    if let StoreCommand::Init(init) = &store.command
+        && init.print_sql
+    {
+        return Ok(print_text(store_setup_script(&init.reader, &init.writer))?);
+    }
     let administration = store_administration(settings)?.ok_or_else(|| {
         CommandFailure::usage("KB_AGENT_STORE_URL is not set: no store is named".to_owned())
     })?;
     match &store.command {
-        StoreCommand::Init => {
+        StoreCommand::Init(_) => {
             query_store(administration, StoreAdministration::prepare)?;
             print_text(
-                "the store is ready; `kb-agent store grant ROLE` lets others in\n".to_owned(),
+                "the store is ready; `kb-agent store init --print-sql --reader ROLE --writer ROLE` \
+                 prints what lets others in\n",
             )?;
-        }
-        StoreCommand::Grant { role, write } => {
-            let (named, write) = (role.clone(), *write);
-            query_store(administration, move |store, stop| {
-                store.grant(&named, write, stop)
-            })?;
-            let what = if write { "read and write" } else { "read" };
-            print_text(format!("{} may {what}\n", sanitize(role)))?;
         }
         StoreCommand::Status { json } => {
             let state = query_store(administration, StoreAdministration::state)?;
@@ -88,34 +80,20 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
                 print_text(as_text(&state))?;
             }
         }
-        StoreCommand::Revoke { role } => {
-            let named = role.clone();
-            query_store(administration, move |store, stop| {
-                store.revoke(&named, stop)
-            })?;
-            print_text(format!("{} may no longer read\n", sanitize(role)))?;
-        }
-        StoreCommand::Drop { space, folder } => {
-            let (named, of) = (space.clone(), folder.clone());
-            let was_there = query_store(administration, move |store, stop| match &of {
-                Some(folder) => store.drop_folder(&named, folder, stop),
-                None => store.drop_space(&named, stop),
-            })?;
-            let what = match folder {
-                Some(folder) => format!(
-                    "folder '{}' of space '{}'",
-                    sanitize(folder),
-                    sanitize(space)
-                ),
-                None => format!("space '{}'", sanitize(space)),
+        StoreCommand::Drop { space } => {
+            let named = space.clone();
+            let drop = move |store: &StoreAdministration, stop: &AtomicBool| {
+                store.drop_space(&named, stop)
             };
-            if !was_there {
-                return Err(CommandFailure::failed(format!("there is no {what}")));
+            let space = sanitize(space);
+            if !query_store(administration, drop)? {
+                return Err(CommandFailure::failed(format!(
+                    "there is no space '{space}'"
+                )));
             }
-            print_text(format!("{what} is removed\n"))?;
+            print_text(format!("space '{space}' is removed\n"))?;
         }
-        StoreCommand::Push => move_vectors(settings, true)?,
-        StoreCommand::Pull => move_vectors(settings, false)?,
+        StoreCommand::Push => push(settings)?,
     }
     Ok(())
 }
@@ -153,20 +131,15 @@ async fn run_blocking<T: Send + 'static>(
     done.map_err(broke_off)?.map_err(CommandFailure::failed)
 }
 
-/// Brings the words of one index up to date and takes the vectors of the other over.
-fn move_vectors(settings: &Settings, to_store: bool) -> Result<(), CommandFailure> {
+/// Brings the words of the space up to date and takes the vectors of the local index over.
+fn push(settings: &Settings) -> Result<(), CommandFailure> {
     if settings.sources.is_empty() {
         return Err(CommandFailure::usage(
             "name the folders that both are of: --kb PATH, or KB_AGENT_SOURCE".to_owned(),
         ));
     }
-    let shared = Arc::new(open_knowledge(settings)?);
-    let local = Arc::new(open_local_knowledge(settings)?);
-    let (from, to) = if to_store {
-        (local, shared)
-    } else {
-        (shared, local)
-    };
+    let to = Arc::new(open_knowledge(settings)?);
+    let from = Arc::new(open_local_knowledge(settings)?);
     let taken = interruptible(async |cancel| {
         from.refresh().map_err(CommandFailure::failed)?;
         let words = update(to.clone(), UpdateStep::Lexical, &cancel).await?;

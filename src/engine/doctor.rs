@@ -43,7 +43,8 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
     let at = refused(&["KB_AGENT_EMBEDDING_BASE_URL", "KB_AGENT_EMBEDDING_API_KEY"]);
     let embedding = match at {
         Some(name) => {
-            examination.add(not_tried("embedding", &name));
+            examination.area = "embedding";
+            examination.add(not_tried(&name));
             None
         }
         None => embedding::check(settings, &mut examination).await,

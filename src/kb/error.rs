@@ -104,13 +104,13 @@ impl KbError {
             Self::Setting(trouble) | Self::Store(trouble) => trouble.clone(),
             Self::ReadOnly => Trouble::new(
                 "the store may only be read from here",
-                "index where there is the right to write, `kb-agent store grant` gives it",
+                "index where there is the right to write; `kb-agent store init --print-sql --writer ROLE` prints what gives it",
             ),
             Self::Outdated(why) => Trouble::new(
                 format!(
                     "the store lacks what this version keeps there, or this user may not see it: {why}"
                 ),
-                "have its owner run `kb-agent store init`, or `store grant` for this user; or try again",
+                "have its owner run `kb-agent store init`, or what `store init --print-sql --reader ROLE` prints for this user; or try again",
             ),
             Self::Stopped => "it was stopped".into(),
             Self::TimedOut => Trouble::new("the index gave no answer in time", "try again"),

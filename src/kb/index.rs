@@ -37,5 +37,5 @@ pub(crate) use port::{Administration, Batch, Reader, Store, VectorBatch, for_eac
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};
-pub(crate) use remote::{StoreAddress, StoreServer};
+pub(crate) use remote::{StoreAddress, StoreServer, setup_script};
 pub(crate) use spelling::rewritten;

@@ -51,14 +51,23 @@ pub(super) fn names(run: &RunSummary) -> String {
 
 /// The node, its cost, where the run went next, and why.
 pub(super) fn step(step: &Step, mode: Mode) -> String {
-    let mut text = step.node.as_str().to_owned();
-    if let Some(round) = step.node.round(step.iteration).filter(|round| *round > 1) {
-        text.push_str(&format!(", round {round}"));
+    format!("{} · {}", node(step), cost(step, mode))
+}
+
+/// The node, and which time it was entered where it was before.
+pub fn node(step: &Step) -> String {
+    match step.node.round(step.iteration) {
+        Some(round) if round > 1 => format!("{}, round {round}", step.node),
+        _ => step.node.as_str().to_owned(),
     }
-    text.push_str(&match (step.ms, step.calls) {
-        (Some(ms), Some(calls)) => format!(" · {ms:.1} ms · {}", mode.calls(calls)),
-        _ => " · broke off".to_owned(),
-    });
+}
+
+/// The cost of a node, where the run went next, and why.
+pub fn cost(step: &Step, mode: Mode) -> String {
+    let mut text = match (step.ms, step.calls) {
+        (Some(ms), Some(calls)) => format!("{ms:.1} ms · {}", mode.calls(calls)),
+        _ => "broke off".to_owned(),
+    };
     if let (Some(sent), Some(received)) = (step.prompt_tokens, step.completion_tokens) {
         text.push_str(&format!(" · {sent} + {received} tokens"));
     }
@@ -73,7 +82,7 @@ pub(super) fn step(step: &Step, mode: Mode) -> String {
 }
 
 /// What happened in it.
-pub(super) fn notes(step: &Step) -> Vec<String> {
+pub fn notes(step: &Step) -> Vec<String> {
     let mut notes: Vec<String> = step.because.iter().map(cue).collect();
     if let Some(plan) = &step.plan {
         let tools: Vec<&str> = plan
@@ -123,7 +132,7 @@ fn cue(cue: &Cue) -> String {
 }
 
 /// File and place of an item.
-pub(super) fn place(evidence: &EvidenceRecord) -> String {
+pub fn place(evidence: &EvidenceRecord) -> String {
     format!(
         "{}:{}",
         line(&evidence.item.source),
@@ -132,7 +141,7 @@ pub(super) fn place(evidence: &EvidenceRecord) -> String {
 }
 
 /// The scores of an item, where each came from, and what became of it.
-pub(super) fn scores(evidence: &EvidenceRecord) -> String {
+pub fn scores(evidence: &EvidenceRecord) -> String {
     let grade = match (evidence.grade, evidence.graded_by) {
         (Some(grade), Some(by)) if by.is_measured() => format!("grade {grade} by {}", by.as_str()),
         (Some(_), Some(by)) => format!("approved by {}, not measured", by.as_str()),
@@ -167,7 +176,7 @@ pub(super) fn scores(evidence: &EvidenceRecord) -> String {
 }
 
 /// Its number in prompt and answer, else its name in the run.
-pub(super) fn number(evidence: &EvidenceRecord) -> String {
+pub fn number(evidence: &EvidenceRecord) -> String {
     match evidence.n {
         Some(n) => format!("[{n}]"),
         None => line(&evidence.item.id.0),
@@ -180,7 +189,7 @@ pub(super) fn excerpt(evidence: &EvidenceRecord) -> String {
 }
 
 /// A mark of the answer and what it stands for.
-pub(super) fn citation(citation: &Citation) -> String {
+pub fn citation(citation: &Citation) -> String {
     format!(
         "[{}] {}:{}",
         citation.n,
@@ -203,7 +212,7 @@ pub(super) fn troubles(run: &RunRecord) -> Vec<String> {
 }
 
 /// Cited and sent items by number, then what else was found.
-pub(super) fn in_order(run: &RunRecord) -> Vec<&EvidenceRecord> {
+pub fn in_order(run: &RunRecord) -> Vec<&EvidenceRecord> {
     let mut items: Vec<&EvidenceRecord> = run.evidence.iter().collect();
     items.sort_by_key(|item| item.n.unwrap_or(usize::MAX));
     items

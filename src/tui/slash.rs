@@ -4,6 +4,7 @@
 //! it or tested against it.
 
 use crate::domain::Complexity;
+use crate::text::nearest;
 
 use super::keymap::Action;
 
@@ -213,7 +214,10 @@ pub fn parse<'a>(
         _ => None,
     };
     let Some(command) = exact.or(only) else {
-        return Err(format!("{name} is no command; /help lists all"));
+        let names = COMMANDS.iter().map(|command| command.name);
+        let meant = nearest(name, names).into_iter().next();
+        let meant = meant.map_or_else(String::new, |meant| format!(" did you mean {meant}?"));
+        return Err(format!("{name} is no command;{meant} /help lists all"));
     };
     let choices = command.choices(themes);
     let is_left_out = argument.is_empty() && command.is_complete();
@@ -254,6 +258,7 @@ mod tests {
             ("/theme light", "/theme needs one of dark, mine"),
             ("/nothing", "/nothing is no command"),
             ("/", "/ is no command; /help lists all"),
+            ("/retyr", "; did you mean /retry? /help lists all"),
             ("/help me", "/help takes no argument"),
             ("/replay fast", "/replay takes nothing, or slow"),
         ] {

@@ -190,7 +190,7 @@ fn trust_an_older_log_is_continued_and_verify_says_from_where_the_chain_holds() 
         log.replace("what of ?", "what if ?"),
     )
     .unwrap();
-    assert!(broken(&demo).contains("line 2 was changed"));
+    assert!(broken(&demo).contains("line 3 does not follow from the one before it"));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn write_lines(path: &Path, lines: &[String]) {
 }
 
 #[test]
-fn trust_the_first_line_that_was_changed_removed_or_added_is_named() {
+fn trust_the_first_line_that_was_changed_removed_or_added_or_the_one_behind_it_is_named() {
     let demo = Workplace::with_demo();
     demo.ask(&["hello"]);
     demo.ask(&["What is corrective grading?"]);
@@ -278,18 +278,35 @@ fn trust_the_first_line_that_was_changed_removed_or_added_is_named() {
     let foreign = old_line("01938d2e-0000-7000-8000-000000000001", 0, "gone");
     for at in 0..whole.len() {
         let mut changed = whole.clone();
+        let is_last = at + 1 == whole.len();
         changed[at] = changed[at].replacen("\"seq\":", "\"seq\":1", 1);
-        check(How::Changed, at + 1, &changed);
+        match is_last {
+            true => check(How::Changed, at + 1, &changed),
+            false => check(How::DoesNotFollow, at + 2, &changed),
+        }
         changed[at] = "gone".to_owned();
-        check(How::Changed, at + 1, &changed);
+        match at {
+            // It could be older than the chain.
+            0 => check(How::DoesNotFollow, 2, &changed),
+            _ => check(How::NotOurs, at + 1, &changed),
+        }
         let mut changed = whole.clone();
         changed.remove(at);
-        check(How::Removed, at + 1, &changed);
-        for added in [foreign.trim_end(), &whole[at], "text"] {
+        let how = if is_last {
+            How::Removed
+        } else {
+            How::DoesNotFollow
+        };
+        check(how, at + 1, &changed);
+        for (added, how) in [
+            (foreign.trim_end(), How::NotOurs),
+            (&whole[at], How::DoesNotFollow),
+            ("text", How::NotOurs),
+        ] {
             // Behind the last line, what is no event could be a line that a crash cut short.
             let mut changed = whole.clone();
             changed.insert(at + 1, added.to_owned());
-            check(How::Added, at + 2, &changed);
+            check(how, at + 2, &changed);
         }
     }
     // Several at the end: the lines themselves cannot show it, the head does.
@@ -322,7 +339,7 @@ fn trust_what_is_missing_stays_missing_after_the_next_question() {
     demo.ask(&["hello"]);
     demo.ask(&["hello"]);
     let line = broken(&demo);
-    let expected = format!("line {} was removed", whole.len() - 1);
+    let expected = format!("line {} does not follow", whole.len() - 1);
     assert!(line.contains(&expected), "{line}");
 }
 
@@ -456,7 +473,7 @@ fn trust_the_chain_goes_through_the_parts_and_old_ones_may_go() {
     let found = log.verify().broken.unwrap();
     assert_eq!(
         (found.part, found.line, found.how),
-        (parts[1].clone(), 1, How::Removed)
+        (parts[1].clone(), 1, How::DoesNotFollow)
     );
     write_lines(&parts[1], &whole);
     assert_eq!(log.verify().broken, None);
@@ -464,7 +481,7 @@ fn trust_the_chain_goes_through_the_parts_and_old_ones_may_go() {
     let found = log.verify().broken.unwrap();
     assert_eq!(
         (found.part, found.line, found.how),
-        (parts[1].clone(), 1, How::Removed)
+        (parts[1].clone(), 1, How::DoesNotFollow)
     );
 }
 

@@ -312,7 +312,7 @@ async fn ui_plain_mode_lists_and_chooses_models() {
     let said = text(&output.stdout);
     for wanted in [
         " lists:\nqwen3-8b\nqwen3-1b\ngemma-3\nLeft out: 1 that cannot chat.\n",
-        "From the next question on:\nModel for answer: gemma-3.\nModel for analyze, plan, grade: ",
+        "From the next question on: gemma-3 · analyze, plan, grade qwen3-8b.\n",
     ] {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
     }

@@ -46,24 +46,47 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
         assert_plain(&said);
         for wanted in [
             "Question: hello\n",
-            "  Route: chitchat.",
-            "Answered, offline, extractive, route chitchat, 1 step, 3 saved",
+            "  fast path: chitchat by chitchat\n",
+            "Answered · offline, extractive · chitchat · 1 step, 3 saved",
             "Question: What is the difference between REFINE and RE_RETRIEVE?\n",
             "Node analyze_and_route.\n",
-            "  From analyze_and_route to plan: complex.",
-            "  Tool hybrid_search, \"",
-            " by grader.",
-            "is at least 0.70, so GENERATE.",
-            "  Evidence 1: ",
+            "complex → plan\n",
+            "  hybrid_search “",
+            " by grader: GENERATE\n",
+            "GENERATE → synthesize\n",
             "Answer: ",
-            "Source [1]: ",
+            "\n[1] ",
+            ": cited · grade ",
             ", lines ",
-            "Run 2: What is the difference between REFINE and RE_RETRIEVE?. complex, answered, sure, 4 steps",
+            "answered, sure ",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }
     }
     assert_eq!(events(&demo.place().audit(), "run_finished").len(), 4);
+}
+
+#[test]
+fn quiet_lines_are_the_answers_alone() {
+    let demo = Workplace::with_demo();
+    let output = piped(
+        &demo,
+        &["--quiet"],
+        "hello\n/route simple\nWhat is REFINE?\n",
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let log = demo.place().audit();
+    let answers = events(&log, "answer_finished");
+    let answers = answers
+        .iter()
+        .map(|answer| answer["text"].as_str().unwrap());
+    let answers: Vec<&str> = answers.collect();
+    let said = text(&output.stdout);
+    let expected = format!(
+        "{}\nRoute of the questions to come: simple.\n{}\n",
+        answers[0], answers[1]
+    );
+    assert_eq!(said, expected);
 }
 
 #[test]
@@ -76,7 +99,9 @@ fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
     let complaints = text(&output.stderr);
     assert_eq!(
         complaints,
-        "kb-agent: no runs yet\nkb-agent: nothing to export yet\n"
+        "kb-agent: no runs yet\nkb-agent: nothing to export yet\nkb-agent: Offline there is no model \
+         to choose: set KB_AGENT_LLM_BASE_URL, and KB_AGENT_LLM_API_KEY where the server wants \
+         one.\n"
     );
     let said = text(&output.stdout);
     assert_plain(&said);
@@ -101,13 +126,15 @@ fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
         stats.contains("1 run: 1 answered") && said.contains(&stats),
         "{said}"
     );
-    for name in ["/stats:", "/kb:", "/model,", "/sessions:", "/export:"] {
+    for name in [
+        "/stats:",
+        "/kb:",
+        "/model [JOB] [MODEL]:",
+        "/sessions:",
+        "/export:",
+    ] {
         assert!(said.contains(&format!("\n{name} ")), "{name} {said}");
     }
-    assert!(
-        said.contains("Offline there is no model to choose: set KB_AGENT_LLM_BASE_URL"),
-        "{said}"
-    );
     let exported = said
         .lines()
         .find_map(|line| line.strip_prefix("Exported to "));
@@ -149,7 +176,7 @@ fn the_first_question_of_an_empty_data_folder_is_answered_from_the_files() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     assert!(
-        said.contains("opens at seven") && said.contains("Source [1]: gate.md:"),
+        said.contains("opens at seven") && said.contains("\n[1] gate.md:"),
         "{said}"
     );
 }
@@ -159,7 +186,7 @@ fn what_cannot_be_done_is_one_line_and_the_next_question_is_answered() {
     let demo = Workplace::with_demo();
     let long = "x".repeat(70_000);
     let lines =
-        format!("/rout simple\n/sources 3\n/retry\n{long}\n/route simple\nWhat is REFINE?\n");
+        format!("/ruote simple\n/sources 3\n/retry\n{long}\n/route simple\nWhat is REFINE?\n");
     let output = piped(&demo, &["--plain"], &lines);
     assert_eq!(output.status.code(), Some(0));
     let complaints = text(&output.stderr);
@@ -179,7 +206,7 @@ fn what_cannot_be_done_is_one_line_and_the_next_question_is_answered() {
         "{complaints:?}"
     );
     let said = text(&output.stdout);
-    assert!(said.contains("route simple"), "{said}");
+    assert!(said.contains("extractive · simple · "), "{said}");
 }
 
 fn typing(demo: &Demo) -> Terminal {
@@ -197,7 +224,7 @@ fn a_terminal_that_cannot_be_drawn_on_gets_lines_and_no_escape_sequence() {
     terminal.keys("hello\n");
     terminal.wait_for_text("3 saved");
     terminal.keys("/help\n");
-    terminal.wait_for_text("/retry, or /retry and a route");
+    terminal.wait_for_text("/retry [auto|simple|complex|chitchat]:");
     terminal.keys(CTRL_D);
     let (code, written) = terminal.end_with_written();
     assert_eq!(code, 0);
@@ -226,7 +253,7 @@ fn ctrl_c_stops_the_answer_and_twice_leaves() {
     terminal.keys("what hangs?\n");
     terminal.wait_for_text("Node analyze_and_route.");
     terminal.keys(CTRL_C);
-    terminal.wait_for_text("Stopped, ");
+    terminal.wait_for_text("Stopped · ");
     terminal.keys(CTRL_C);
     assert_eq!(terminal.end(), 0);
     let log = demo.place().audit();
@@ -242,8 +269,8 @@ fn the_demo_walks_every_route_in_lines() {
     assert_plain(&said);
     for wanted in [
         "Small talk goes straight to the answer",
-        "so REFINE",
-        "approved by the rule read_file",
+        "REFINE → plan",
+        "fast path: rule_auto_approve by read_file",
         "Nothing was found",
     ] {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");

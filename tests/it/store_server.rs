@@ -100,6 +100,14 @@ impl Store {
         sql(&self.database, statements);
     }
 
+    /// Runs what `store init --print-sql` prints with these arguments, as that role.
+    fn let_in(&self, as_role: Option<(&str, &str)>, place: &Workplace, roles: &[&str]) {
+        let args = [&["store", "init", "--print-sql"], roles].concat();
+        let output = place.command(&args).output().unwrap();
+        succeeds(&output);
+        sql_as(as_role, &self.database, &text(&output.stdout)).unwrap();
+    }
+
     fn status(&self, place: &Workplace) -> Value {
         let output = self.run(place, &["store", "status", "--json"]);
         succeeds(&output);
@@ -108,17 +116,30 @@ impl Store {
 }
 
 fn sql(database: &str, statements: &str) {
+    sql_as(None, database, statements).unwrap();
+}
+
+/// Runs statements as the superuser, or as a role with its password.
+fn sql_as(
+    role: Option<(&str, &str)>,
+    database: &str,
+    statements: &str,
+) -> Result<(), tokio_postgres::Error> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut config: Config = set("KB_AGENT_TEST_STORE_URL").parse().unwrap();
         config.dbname(database);
         config.password(set("KB_AGENT_TEST_STORE_PASSWORD"));
+        if let Some((role, password)) = role {
+            config.user(role).password(password);
+        }
         let (client, connection) = config.connect(NoTls).await.unwrap();
         let driver = tokio::spawn(connection);
-        client.batch_execute(statements).await.unwrap();
+        let done = client.batch_execute(statements).await;
         drop(client);
         driver.await.unwrap().unwrap();
-    });
+        done
+    })
 }
 
 fn succeeds(output: &Output) {

@@ -258,7 +258,6 @@ mod tests {
     #[test]
     fn a_check_is_one_line_in_a_pipe_and_fits_a_narrow_terminal() {
         let check = Check::note(
-            "endpoint",
             "models",
             "'qwen3' is none of the models listed (12), and that is a long line",
             "set KB_AGENT_LLM_MODEL to one that is, such as qwen3:8b, qwen3:14b",
@@ -274,10 +273,10 @@ mod tests {
 
     #[test]
     fn the_summary_says_what_to_do_first() {
-        let ok = Check::ok("index", "contents", "12 documents");
-        let note = Check::note("index", "files", "1 new", "nothing");
-        let first = Check::broken("endpoint", "reach", "refused", "start the server");
-        let second = Check::broken("storage", "disk", "0 MB", "make room");
+        let ok = Check::ok("contents", "12 documents");
+        let note = Check::note("files", "1 new", "nothing");
+        let first = Check::broken("reach", "refused", "start the server").in_area("endpoint");
+        let second = Check::broken("disk", "0 MB", "make room").in_area("storage");
         assert!(summary(&[ok.clone(), note.clone()]).starts_with("Nothing is broken, 1 note."));
         assert_eq!(
             summary(&[ok, note, first, second]),

@@ -5,8 +5,6 @@ use crate::engine::doctor::Check;
 use crate::text::one_line;
 use crate::tui::{ColorDepth, LEAST};
 
-const AREA: &str = "terminal";
-
 /// The terminal that this runs in, as the screen will find it.
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = Vec::new();
@@ -15,7 +13,6 @@ pub(super) fn checks() -> Vec<Check> {
         checks.push(colours(&variable("COLORTERM"), &variable("TERM")));
     } else {
         checks.push(Check::note(
-            AREA,
             "screen",
             "this is not a terminal, so that the screen could not be checked",
             "run kb-agent doctor in the terminal that you use",
@@ -26,7 +23,8 @@ pub(super) fn checks() -> Vec<Check> {
         let set = names.map(|name| (name, variable(name)));
         checks.push(locale(&set));
     }
-    checks
+    let checks = checks.into_iter();
+    checks.map(|check| check.in_area("terminal")).collect()
 }
 
 /// Empty when it is not set.
@@ -39,7 +37,6 @@ fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
     if cfg!(unix) && (term.is_empty() || term == "dumb") {
         let value = if term.is_empty() { "not set" } else { "'dumb'" };
         return Check::note(
-            AREA,
             NAME,
             format!("TERM is {value}: the screen cannot be drawn"),
             "set TERM to what your terminal is, such as xterm-256color, or use kb-agent ask",
@@ -47,7 +44,6 @@ fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
     }
     let Some((columns, rows)) = size else {
         return Check::note(
-            AREA,
             NAME,
             "the terminal does not tell its size",
             "use kb-agent ask, or another terminal",
@@ -56,14 +52,9 @@ fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
     let line = format!("{columns}×{rows} cells, TERM is '{term}'");
     if columns < LEAST.0 || rows < LEAST.1 {
         let next = format!("make it at least {}×{}", LEAST.0, LEAST.1);
-        return Check::note(
-            AREA,
-            NAME,
-            format!("{line}: too small for the screen"),
-            next,
-        );
+        return Check::note(NAME, format!("{line}: too small for the screen"), next);
     }
-    Check::ok(AREA, NAME, line)
+    Check::ok(NAME, line)
 }
 
 fn colours(colorterm: &str, term: &str) -> Check {
@@ -77,7 +68,7 @@ fn colours(colorterm: &str, term: &str) -> Check {
     } else {
         "none, because NO_COLOR is set"
     };
-    Check::ok(AREA, "colours", line)
+    Check::ok("colours", line)
 }
 
 /// The first that is set counts.
@@ -89,7 +80,7 @@ fn locale(set: &[(&str, String)]) -> Check {
     };
     let plain = value.to_lowercase().replace('-', "");
     if plain.contains("utf8") {
-        return Check::ok(AREA, NAME, format!("UTF-8, by {name}"));
+        return Check::ok(NAME, format!("UTF-8, by {name}"));
     }
     let locale = if value.is_empty() {
         "no locale is set".to_owned()
@@ -97,7 +88,6 @@ fn locale(set: &[(&str, String)]) -> Check {
         format!("{name} is '{value}', which is not UTF-8")
     };
     Check::note(
-        AREA,
         NAME,
         format!("{locale}: borders and other scripts may look wrong"),
         format!("export {name}=C.UTF-8"),

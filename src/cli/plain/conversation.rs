@@ -1,442 +1,454 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Complexity, LineRange};
+use crate::domain::{Complexity, LineRange, Wait, WarningKind};
+use crate::engine::SAMPLES;
 use crate::protocol::{
-    Command, Event, EventBody, IndexCommand, ModelCommand, ModelRequest, ModelUpdate, NoticeLevel,
-    OFFLINE_HAS_NO_MODELS, RunId, RunRecord, SessionCommand, SessionUpdate, Update,
+    Command, EventBody, IndexCommand, JobModels, KnowledgeContents, KnowledgeStatus, ModelCommand,
+    ModelRequest, ModelUpdate, NoticeLevel, RunId, RunRecord, SessionCommand, SessionUpdate,
+    Update,
 };
 use crate::text::one_line;
 use crate::tui::WalkStep;
+use crate::tui::slash::{self, route_called};
 
+use super::super::narrator::{Detail, Narrator};
 use super::super::output::{CommandFailure, print_notice, print_text};
+use super::super::runs::in_table;
 use super::super::stats::in_lines;
-use super::command::PlainCommand;
-use super::conversation_info::ConversationInfo;
 use super::input::{InputLine, StandardInput};
-use super::listing::{help, models, numbered, passage, runs, sessions, sources};
-use super::narrator::{Narrator, before_the_run, line};
-use super::samples::NumberedSamples;
+use super::listing;
 
 /// What stands before a line that is typed.
 const PROMPT: &str = "ask> ";
 
-/// What the next line waits for.
-pub(super) enum PendingReply {
-    Nothing,
-    /// A question was sent whose run has not begun.
-    Asking,
-    Answering(Box<Narrator>),
-    /// A passage with these lines was asked for.
-    Reading(LineRange),
-    /// The questions to try, or one of them, before they are known.
-    Trying(Option<usize>),
-    /// What the knowledge base holds, before that is known.
-    Describing,
-    /// All recorded runs are summed up.
-    SummingUp,
-    /// Recorded conversations were asked for.
-    ListingSessions,
-    /// This conversation is written to a file.
-    Exporting,
-    /// The models were asked for.
-    ListingModels,
-    /// A model is being checked.
-    ChoosingModel,
-    /// Another folder or file is read.
-    Adding,
-}
-
-/// Whether the conversation goes on.
-#[derive(PartialEq, Eq)]
-enum NextStep {
-    GoesOn,
-    Ends,
-}
-
 /// A conversation in lines.
 pub(super) struct Plain {
     pub(super) commands: mpsc::Sender<Command>,
+    pub(super) updates: mpsc::Receiver<Update>,
+    pub(super) interrupts: mpsc::Receiver<()>,
+    pub(super) input: StandardInput,
     /// Whether a person types; else the questions are repeated, so that the answers have them.
     pub(super) is_typed: bool,
-    pub(super) samples: NumberedSamples,
-    pub(super) about: ConversationInfo,
+    /// Whether Ctrl+C was pressed since the last line.
+    pub(super) is_interrupted: bool,
+    pub(super) detail: Detail,
     /// Questions to be asked unasked.
     pub(super) walk: VecDeque<WalkStep>,
+    /// The route of the questions to come; `None`: the agent decides.
     pub(super) route: Option<Complexity>,
     pub(super) runs: Vec<RunRecord>,
-    pub(super) doing: PendingReply,
+    /// The lines of the document that was asked for last.
+    pub(super) passage: LineRange,
+    /// What is said of the engine beside its models.
+    pub(super) engine: String,
+    pub(super) models: JobModels,
+    pub(super) is_demo: bool,
+    pub(super) knowledge: KnowledgeStatus,
+    /// What the documents are, once that is known.
+    pub(super) contents: Option<KnowledgeContents>,
+}
+
+/// What comes next.
+enum Incoming {
+    Update(Update),
+    Line(InputLine),
+    /// Ctrl+C, the first.
+    Interrupt,
 }
 
 impl Plain {
-    /// Answers what is typed until the lines end.
-    pub(super) async fn answer_lines(
-        &mut self,
-        input: &mut StandardInput,
-        updates: &mut mpsc::Receiver<Update>,
-        interrupts: &mut mpsc::Receiver<()>,
-        cancel: &CancellationToken,
-    ) -> Result<(), CommandFailure> {
-        let mut interrupted = false;
-        self.rest()?;
+    /// Answers what is typed until the lines end, or something fails.
+    pub(super) async fn answer_lines(&mut self) -> CommandFailure {
         loop {
-            let is_idle = self.takes_a_line();
-            if is_idle && let Some(step) = self.walk.pop_front() {
-                print_text(format!("\n{}\n", step.about))?;
-                self.ask(&step.question, self.route, None)?;
-                continue;
-            }
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-                Some(()) = interrupts.recv() => {
-                    if !self.is_typed {
-                        return Err(CommandFailure::interrupted());
-                    }
-                    if std::mem::replace(&mut interrupted, true) {
-                        print_text("\n")?;
-                        return Ok(());
-                    }
-                    self.walk.clear();
-                    self.interrupted()?;
-                }
-                update = updates.recv() => match update {
-                    Some(update) => self.take(update)?,
-                    None => return Err(CommandFailure::failed("the engine stopped")),
-                },
-                // A line ends a walk.
-                typed = input.next(), if is_idle || !self.walk.is_empty() && self.is_typed => {
-                    interrupted = false;
-                    if !std::mem::take(&mut self.walk).is_empty() {
-                        print_text("The walk ends here.\n")?;
-                        self.send(Command::Cancel)?;
-                        continue;
-                    }
-                    if self.typed(typed)? == NextStep::Ends {
-                        return Ok(());
-                    }
-                }
+            if let Err(failure) = self.answer_line().await {
+                return failure;
             }
         }
     }
 
-    /// A person waits for nothing that was not begun for them.
-    fn takes_a_line(&self) -> bool {
-        match self.doing {
-            PendingReply::Nothing => true,
-            PendingReply::Trying(_) | PendingReply::Describing => self.is_typed,
-            _ => false,
+    async fn answer_line(&mut self) -> Result<(), CommandFailure> {
+        if let Some(step) = self.walk.pop_front() {
+            print_text(format!("\n{}\n", step.about))?;
+            return self.ask(&step.question, None, None).await;
         }
-    }
-
-    fn interrupted(&mut self) -> Result<(), CommandFailure> {
-        if self.takes_a_line() {
-            print_text("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
-            self.rest()?;
-        } else if matches!(self.doing, PendingReply::SummingUp) {
-            self.send(Command::LeaveStatistics)?;
-            print_text("\nStopped. Ctrl+C again leaves.\n")?;
-            self.rest()?;
-        } else {
-            print_text("\nStopping. Ctrl+C again leaves.\n")?;
-            self.send(Command::Cancel)?;
-        }
-        Ok(())
-    }
-
-    /// Nothing is going on: what is typed next is taken.
-    fn rest(&mut self) -> Result<(), CommandFailure> {
-        self.doing = PendingReply::Nothing;
-        if self.is_typed && self.walk.is_empty() {
+        if self.is_typed {
             print_text(PROMPT)?;
         }
-        Ok(())
+        loop {
+            match self.next(true).await? {
+                Incoming::Update(update) => drop(self.take(update)?),
+                Incoming::Interrupt => return Ok(()),
+                Incoming::Line(InputLine::Line(text)) => return self.obey(text.trim()).await,
+                Incoming::Line(InputLine::TooLong) => {
+                    return complain("that line is longer than 64 kB and was not sent");
+                }
+                Incoming::Line(InputLine::End) => {
+                    print_text(if self.is_typed { "\n" } else { "" })?;
+                    return Err(CommandFailure::finished());
+                }
+            }
+        }
     }
 
-    fn typed(&mut self, typed: InputLine) -> Result<NextStep, CommandFailure> {
-        let text = match typed {
-            InputLine::Line(text) => text,
-            InputLine::TooLong => {
-                print_notice("that line is longer than 64 kB and was not sent");
-                self.rest()?;
-                return Ok(NextStep::GoesOn);
-            }
-            InputLine::End => {
-                if self.is_typed {
+    /// What comes next; a line only where one is taken.
+    async fn next(&mut self, takes_a_line: bool) -> Result<Incoming, CommandFailure> {
+        tokio::select! {
+            biased;
+            Some(()) = self.interrupts.recv() => {
+                if !self.is_typed {
+                    return Err(CommandFailure::interrupted());
+                }
+                if std::mem::replace(&mut self.is_interrupted, true) {
                     print_text("\n")?;
+                    return Err(CommandFailure::finished());
                 }
-                return Ok(NextStep::Ends);
+                print_text("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
+                self.walk.clear();
+                Ok(Incoming::Interrupt)
             }
-        };
-        match PlainCommand::parse(&text) {
-            Ok(PlainCommand::Quit) => return Ok(NextStep::Ends),
-            Ok(line) => self.line(line)?,
-            Err(why) => {
-                print_notice(&why);
-                self.rest()?;
+            update = self.updates.recv() => {
+                let stopped = || CommandFailure::failed("the engine stopped");
+                update.map(Incoming::Update).ok_or_else(stopped)
+            }
+            line = self.input.next(), if takes_a_line => {
+                self.is_interrupted = false;
+                Ok(Incoming::Line(line))
             }
         }
-        Ok(NextStep::GoesOn)
     }
 
-    fn line(&mut self, line: PlainCommand) -> Result<(), CommandFailure> {
-        match line {
-            PlainCommand::Question(text) => return self.ask(&text, self.route, None),
-            PlainCommand::Retry(route) => {
-                let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
-                    print_notice("nothing to ask again yet");
-                    return self.rest();
-                };
-                let first = last.retry_of.unwrap_or(last.id);
-                return self.ask(&last.question, route.or(self.route), Some(first));
+    /// Prints what an update says and keeps what it tells; whether it answers a command.
+    fn take(&mut self, update: Update) -> Result<bool, CommandFailure> {
+        let answer = match update {
+            Update::Notice { message, .. } => {
+                print_notice(&message);
+                return Ok(false);
             }
-            PlainCommand::Sources(Some(number)) => return self.passage(number),
-            PlainCommand::Try(number) => return self.try_one(number),
-            PlainCommand::Base => return self.describe(),
-            PlainCommand::Add(path) => {
-                return self.wait_for(PendingReply::Adding, Command::AddSource(path));
+            Update::Knowledge(status) => {
+                self.knowledge = status;
+                return Ok(false);
             }
-            PlainCommand::Stats => {
-                return self.wait_for(PendingReply::SummingUp, Command::ReadStatistics);
-            }
-            PlainCommand::Sessions => {
-                let list = Command::Session(SessionCommand::List);
-                return self.wait_for(PendingReply::ListingSessions, list);
-            }
-            PlainCommand::Export => {
-                let Some(last) = self.runs.last() else {
-                    print_notice("nothing to export yet");
-                    return self.rest();
-                };
-                let export = SessionCommand::Export(last.summary.session.clone());
-                return self.wait_for(PendingReply::Exporting, Command::Session(export));
-            }
-            PlainCommand::Model(ModelRequest::List(_)) => {
-                print_text(self.about.engine(self.route))?;
-                if self.about.has_endpoint() {
-                    let list = Command::Model(ModelCommand::List);
-                    return self.wait_for(PendingReply::ListingModels, list);
-                }
-                print_text(format!("{OFFLINE_HAS_NO_MODELS}\n"))?;
-            }
-            PlainCommand::Model(ModelRequest::Choose(wish)) => {
-                let choose = Command::Model(ModelCommand::Choose(wish));
-                return self.wait_for(PendingReply::ChoosingModel, choose);
-            }
-            PlainCommand::Sources(None) => print_text(sources(self.runs.last()))?,
-            PlainCommand::Runs => print_text(runs(&self.runs))?,
-            PlainCommand::Help => print_text(help())?,
-            PlainCommand::Route(route) => {
-                self.route = route;
-                print_text(match route {
-                    None => "Route for new questions: auto\n".to_owned(),
-                    Some(route) => format!("Route for new questions: {}\n", route.as_str()),
-                })?;
-            }
-            PlainCommand::Index(command) => {
-                self.send(Command::Index(command))?;
-                print_text(match command {
-                    IndexCommand::Stop => "Indexing stops; /index goes on.\n",
-                    IndexCommand::Resume => "The index is kept up to date.\n",
-                })?;
-            }
-            PlainCommand::Clear => {
-                self.runs.clear();
-                self.send(Command::Forget)?;
-                print_text("Another conversation begins.\n")?;
-            }
-            PlainCommand::Empty | PlainCommand::Quit => {}
-        }
-        self.rest()
-    }
-
-    /// Lists the questions to try, or asks one of them.
-    fn try_one(&mut self, number: Option<usize>) -> Result<(), CommandFailure> {
-        if !self.samples.are_known() {
-            self.doing = PendingReply::Trying(number);
-            return Ok(());
-        }
-        let Some(number) = number else {
-            print_text(self.samples.listed())?;
-            return self.rest();
-        };
-        if let Some(question) = self.samples.get(number).map(str::to_owned) {
-            return self.ask(&question, self.route, None);
-        }
-        print_notice(&format!("there is no question {number} to try"));
-        self.rest()
-    }
-
-    fn ask(
-        &mut self,
-        question: &str,
-        route: Option<Complexity>,
-        retry_of: Option<RunId>,
-    ) -> Result<(), CommandFailure> {
-        self.doing = PendingReply::Asking;
-        self.send(Command::Ask {
-            query: question.to_owned(),
-            route,
-            retry_of,
-        })
-    }
-
-    /// Sends what is answered by an update.
-    fn wait_for(&mut self, doing: PendingReply, command: Command) -> Result<(), CommandFailure> {
-        self.doing = doing;
-        self.send(command)
-    }
-
-    /// Says what the knowledge base holds, once that is known.
-    fn describe(&mut self) -> Result<(), CommandFailure> {
-        let Some(base) = self.about.base() else {
-            self.doing = PendingReply::Describing;
-            return Ok(());
-        };
-        print_text(base)?;
-        self.rest()
-    }
-
-    fn passage(&mut self, number: usize) -> Result<(), CommandFailure> {
-        let numbered = self.runs.last().map_or_else(Vec::new, numbered);
-        let found = numbered.iter().find(|(n, _)| *n == number);
-        let Some((source, lines)) = found.map(|(_, item)| (item.source.clone(), item.lines)) else {
-            print_notice(&format!(
-                "there is no evidence {number}; /sources lists what there is"
-            ));
-            return self.rest();
-        };
-        self.doing = PendingReply::Reading(lines);
-        let line = lines.start;
-        self.send(Command::ReadDocument { source, line })
-    }
-
-    fn take(&mut self, update: Update) -> Result<(), CommandFailure> {
-        match update {
-            Update::Event(event) => self.event(&event)?,
-            Update::Document(text) => {
-                if let PendingReply::Reading(lines) = self.doing {
-                    print_text(passage(&text, lines))?;
-                    self.rest()?;
-                }
-            }
-            Update::Starting { wait, .. } => print_text(before_the_run(&wait))?,
-            Update::Notice { level, message } => {
-                let is_answer = matches!(self.doing, PendingReply::Exporting);
-                match level {
-                    NoticeLevel::Info if is_answer => print_text(format!("{}.\n", line(&message)))?,
-                    _ => print_notice(&message),
-                }
-                if is_answer {
-                    self.rest()?;
-                }
-            }
-            Update::NotAsked { reason: why, .. } | Update::SourceAdded(Err(why)) => {
-                print_notice(&why);
-                self.rest()?;
-            }
-            Update::SourceAdded(Ok(line)) => {
-                // What they are now is sent anew.
-                self.about.contents = None;
-                print_text(line + "\n")?;
-                self.rest()?;
-            }
-            Update::Session(SessionUpdate::NotResumed(line)) => print_notice(&line),
             Update::Contents(contents) => {
-                if !contents.samples_are_sought {
-                    self.samples.take(contents.samples.clone());
-                }
-                self.about.contents = Some(contents);
-                match self.doing {
-                    PendingReply::Trying(number) => self.try_one(number)?,
-                    PendingReply::Describing => self.describe()?,
-                    _ => {}
-                }
+                self.contents = Some(contents);
+                return Ok(false);
             }
-            Update::Model(update) => self.model_update(update)?,
-            Update::Knowledge(status) => self.about.knowledge = status,
-            Update::Statistics(read) => {
-                if matches!(self.doing, PendingReply::SummingUp) {
-                    match read {
-                        Ok(history) if history.total.runs == 0 => print_notice("no runs yet"),
-                        Ok(history) => print_text(in_lines(&history.total, None))?,
-                        Err(why) => print_notice(&why),
-                    }
-                    self.rest()?;
-                }
+            Update::Document(text) => Ok(listing::passage(&text, self.passage)),
+            Update::SourceAdded(added) => {
+                // What the documents are now is sent anew.
+                self.contents = self.contents.take().filter(|_| added.is_err());
+                added.map(|line| line + "\n")
             }
-            Update::Session(SessionUpdate::Listed(listed)) => {
-                if matches!(self.doing, PendingReply::ListingSessions) {
-                    print_text(sessions(&listed))?;
-                    self.rest()?;
-                }
+            Update::Statistics(history) => history.and_then(|history| match history.total.runs {
+                0 => Err("no runs yet".to_owned()),
+                _ => Ok(in_lines(&history.total, None)),
+            }),
+            Update::Session(SessionUpdate::Listed(listed)) => Ok(listing::sessions(&listed)),
+            Update::Model(ModelUpdate::NotChosen(why)) => Err(why),
+            Update::Model(ModelUpdate::Listed(listed)) => listed.map(|listed| {
+                let text = listing::models(&listed);
+                self.models = listed.in_use;
+                text
+            }),
+            Update::Model(ModelUpdate::Chosen(models)) => {
+                self.models = models;
+                let models = self.models.in_words();
+                Ok(format!("From the next question on: {models}.\n"))
             }
-            Update::Paths { .. } | Update::Session(_) => {}
-        }
-        Ok(())
-    }
-
-    fn model_update(&mut self, update: ModelUpdate) -> Result<(), CommandFailure> {
-        match update {
-            ModelUpdate::Listed(Ok(listing)) => {
-                print_text(models(&listing))?;
-                self.about.models = listing.in_use;
-            }
-            ModelUpdate::Listed(Err(why)) | ModelUpdate::NotChosen(why) => print_notice(&why),
-            ModelUpdate::Chosen(models) => {
-                self.about.models = models;
-                print_text(format!(
-                    "From the next question on:\n{}",
-                    self.about.models()
-                ))?;
-            }
-        }
-        if matches!(
-            self.doing,
-            PendingReply::ListingModels | PendingReply::ChoosingModel
-        ) {
-            self.rest()?;
-        }
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Event) -> Result<(), CommandFailure> {
-        if let Some(narrator) = Narrator::begin(event) {
-            if !self.is_typed || !self.walk.is_empty() {
-                let asked = one_line(&narrator.record().summary.question, 2000);
-                print_text(format!("Question: {asked}\n"))?;
-            }
-            self.doing = PendingReply::Answering(Box::new(narrator));
-            return Ok(());
-        }
-        let PendingReply::Answering(narrator) = &mut self.doing else {
-            return Ok(());
+            _ => return Ok(false),
         };
-        print_text(narrator.render(event))?;
-        if matches!(event.body, EventBody::RunFinished { .. }) {
-            self.runs.push(narrator.record().clone());
-            print_text("\n")?;
-            self.rest()?;
+        match answer {
+            Ok(text) => print_text(text)?,
+            Err(why) => print_notice(&why),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn send(&self, command: Command) -> Result<(), CommandFailure> {
         let sent = self.commands.try_send(command);
         sent.map_err(|_| CommandFailure::failed("the engine is busy and takes no command"))
     }
+
+    /// Sends a command and waits until it is answered, or for Ctrl+C.
+    async fn request(&mut self, command: Command) -> Result<(), CommandFailure> {
+        self.send(command)?;
+        loop {
+            let Incoming::Update(update) = self.next(false).await? else {
+                return self.send(Command::LeaveStatistics);
+            };
+            if self.take(update)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does what a line asks for.
+    async fn obey(&mut self, line: &str) -> Result<(), CommandFailure> {
+        if !line.starts_with('/') {
+            return match line {
+                "" => Ok(()),
+                question => self.ask(question, self.route, None).await,
+            };
+        }
+        let (name, argument) = match parse(line) {
+            Ok(parsed) => parsed,
+            Err(why) => return complain(&why),
+        };
+        let text = match name {
+            "/help" => listing::help(),
+            "/runs" => self.runs_in_table(),
+            "/sources" if argument.is_empty() => listing::sources(self.runs.last()),
+            "/sources" => return self.passage(argument).await,
+            "/try" => return self.try_one(argument).await,
+            "/retry" => return self.retry(argument).await,
+            "/kb" => return self.describe().await,
+            "/add" if argument.is_empty() => return complain("/add needs a folder or a file"),
+            "/add" => return self.request(Command::AddSource(argument.to_owned())).await,
+            "/engine" => self.engine_in_words(),
+            "/model" => {
+                let command = match ModelRequest::parse(argument) {
+                    ModelRequest::Choose(wish) => ModelCommand::Choose(wish),
+                    ModelRequest::List(_) => ModelCommand::List,
+                };
+                if command == ModelCommand::List {
+                    print_text(self.engine_in_words())?;
+                }
+                return self.request(Command::Model(command)).await;
+            }
+            "/stats" => return self.request(Command::ReadStatistics).await,
+            "/sessions" => {
+                let list = Command::Session(SessionCommand::List);
+                return self.request(list).await;
+            }
+            "/export" => return self.export().await,
+            "/route" => {
+                self.route = route_called(argument).and_then(|(_, route)| route);
+                format!("Route for new questions: {argument}\n")
+            }
+            "/index" if argument == "stop" => {
+                self.send(Command::Index(IndexCommand::Stop))?;
+                "Indexing stops; /index goes on.\n".to_owned()
+            }
+            "/index" => {
+                self.send(Command::Index(IndexCommand::Resume))?;
+                "The index is kept up to date.\n".to_owned()
+            }
+            "/clear" => {
+                self.runs.clear();
+                self.send(Command::Forget)?;
+                "Another conversation begins.\n".to_owned()
+            }
+            "/quit" => return Err(CommandFailure::finished()),
+            other => {
+                return complain(&format!(
+                    "{other} is for the screen; /help lists what is here"
+                ));
+            }
+        };
+        Ok(print_text(text)?)
+    }
+
+    async fn ask(
+        &mut self,
+        question: &str,
+        route: Option<Complexity>,
+        retry_of: Option<RunId>,
+    ) -> Result<(), CommandFailure> {
+        let is_repeated = !self.is_typed || !self.walk.is_empty();
+        if is_repeated && self.detail == Detail::Nodes {
+            print_text(format!("Question: {}\n", one_line(question, 2000)))?;
+        }
+        let query = question.to_owned();
+        self.send(Command::Ask {
+            query,
+            route,
+            retry_of,
+        })?;
+        let mut narrator: Option<Narrator> = None;
+        loop {
+            // A line ends a walk.
+            let ends_walk = self.is_typed && !self.walk.is_empty();
+            let update = match self.next(ends_walk).await? {
+                Incoming::Update(update) => update,
+                Incoming::Line(_) | Incoming::Interrupt => {
+                    if ends_walk {
+                        print_text("The walk ends here.\n")?;
+                    }
+                    self.walk.clear();
+                    self.send(Command::Cancel)?;
+                    continue;
+                }
+            };
+            match update {
+                Update::NotAsked { reason, .. } => return complain(&reason),
+                Update::Starting { wait, .. } if matches!(wait, Wait::Retry { .. }) => {
+                    print_text(format!("  Waiting: {}.\n", wait.line_of(None, 0.0)))?;
+                }
+                Update::Event(event) => {
+                    narrator = narrator.or_else(|| Narrator::begin(&event, self.detail));
+                    let Some(narrator) = &mut narrator else {
+                        continue;
+                    };
+                    print_text(narrator.render(&event))?;
+                    if matches!(event.body, EventBody::RunFinished { .. }) {
+                        self.runs.push(narrator.record().clone());
+                        return self.end_of_run(narrator);
+                    }
+                }
+                other => drop(self.take(other)?),
+            }
+        }
+    }
+
+    fn end_of_run(&self, narrator: &Narrator) -> Result<(), CommandFailure> {
+        if self.detail == Detail::Nodes {
+            return Ok(print_text("\n")?);
+        }
+        let error = narrator.record().summary.error.iter().cloned();
+        let warnings = narrator.warnings().map(WarningKind::line);
+        warnings.chain(error).for_each(|line| print_notice(&line));
+        Ok(())
+    }
+
+    async fn retry(&mut self, route: &str) -> Result<(), CommandFailure> {
+        let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
+            return complain("nothing to ask again yet");
+        };
+        let route = route_called(route).and_then(|(_, route)| route);
+        let first = last.retry_of.unwrap_or(last.id);
+        let route = route.or(self.route);
+        self.ask(&last.question, route, Some(first)).await
+    }
+
+    fn runs_in_table(&self) -> String {
+        if self.runs.is_empty() {
+            return "Nothing was asked yet.\n".to_owned();
+        }
+        let runs: Vec<_> = self.runs.iter().map(|run| &run.summary).collect();
+        in_table(&runs, &BTreeMap::new(), None)
+    }
+
+    /// Prints the passage of one item of the last run's evidence.
+    async fn passage(&mut self, number: &str) -> Result<(), CommandFailure> {
+        let number = number.trim_matches(['[', ']']);
+        let mut evidence = self.runs.last().into_iter().flat_map(|run| &run.evidence);
+        let found = evidence.find(|known| known.n.is_some_and(|n| n.to_string() == number));
+        let Some(item) = found.map(|known| &known.item) else {
+            let number = one_line(number, 20);
+            return complain(&format!(
+                "there is no evidence {number}; /sources lists what there is"
+            ));
+        };
+        self.passage = item.lines;
+        let (source, line) = (item.source.clone(), item.lines.start);
+        self.request(Command::ReadDocument { source, line }).await
+    }
+
+    /// Waits until it is known what the documents are, and which questions to try there are where
+    /// those are wanted; a person waits for no questions.
+    async fn knows_contents(&mut self, wants_samples: bool) -> Result<bool, CommandFailure> {
+        loop {
+            let contents = self.contents.as_ref();
+            if contents.is_some_and(|known| !(wants_samples && known.samples_are_sought)) {
+                return Ok(true);
+            }
+            if wants_samples && self.is_typed {
+                print_notice("the questions to try are still being made: ask again in a moment");
+                return Ok(false);
+            }
+            match self.next(false).await? {
+                Incoming::Update(update) => drop(self.take(update)?),
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// Lists the questions to try, or asks one of them.
+    async fn try_one(&mut self, number: &str) -> Result<(), CommandFailure> {
+        if !self.is_demo && !self.knows_contents(true).await? {
+            return Ok(());
+        }
+        let made = self.contents.iter().flat_map(|known| &known.samples);
+        let made = made
+            .flatten()
+            .map(|made| (made.route.as_str(), &*made.text));
+        let demo = SAMPLES.iter().copied().filter(|_| self.is_demo);
+        let samples: Vec<_> = demo.chain(made).collect();
+        if number.is_empty() {
+            return Ok(print_text(listing::samples(&samples))?);
+        }
+        let found = samples
+            .iter()
+            .zip(1..)
+            .find(|(_, at)| at.to_string() == number);
+        let Some(question) = found.map(|((_, question), _)| (*question).to_owned()) else {
+            let number = one_line(number, 20);
+            return complain(&format!("there is no question {number} to try"));
+        };
+        self.ask(&question, self.route, None).await
+    }
+
+    /// Says what the knowledge base holds, once that is known.
+    async fn describe(&mut self) -> Result<(), CommandFailure> {
+        self.knows_contents(false).await?;
+        let contents = self.contents.iter();
+        let text: String = contents
+            .map(|contents| listing::base(&self.knowledge, contents))
+            .collect();
+        Ok(print_text(text)?)
+    }
+
+    /// Which engine answers, by which models and which route.
+    fn engine_in_words(&self) -> String {
+        let route = self.route.map_or("auto", Complexity::as_str);
+        let (engine, models) = (&self.engine, self.models.in_words());
+        format!("{engine}Model: {models}.\nRoute: {route}; /route sets it.\n")
+    }
+
+    /// Writes this conversation to a file; the notice that says where is the answer.
+    async fn export(&mut self) -> Result<(), CommandFailure> {
+        let Some(last) = self.runs.last() else {
+            return complain("nothing to export yet");
+        };
+        let export = SessionCommand::Export(last.summary.session.clone());
+        self.send(Command::Session(export))?;
+        loop {
+            match self.next(false).await? {
+                Incoming::Update(Update::Notice { level, message }) => {
+                    return match level {
+                        NoticeLevel::Info => Ok(print_text(one_line(&message, 300) + ".\n")?),
+                        NoticeLevel::Warning => complain(&message),
+                    };
+                }
+                Incoming::Update(update) => drop(self.take(update)?),
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// The command on this line and its argument; the error is for the person who typed it.
+fn parse(line: &str) -> Result<(&'static str, &str), String> {
+    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match listing::OWN_COMMANDS.iter().find(|(own, ..)| *own == name) {
+        Some((name, ..)) => Ok((name, argument.trim())),
+        None => slash::parse(line, &[]).map(|(command, argument)| (command.name, argument)),
+    }
+}
+
+fn complain(why: &str) -> Result<(), CommandFailure> {
+    print_notice(why);
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
-    /// What is typed where the questions to try never become known.
-    async fn typed(lines: &[&str]) -> (Result<(), CommandFailure>, Vec<Command>) {
+    /// What is sent to an engine that answers nothing when these lines are typed; Ctrl+C follows
+    /// the first command.
+    async fn typed(lines: &[&str]) -> Vec<Command> {
         let (type_in, typed) = mpsc::channel(8);
         for line in lines {
             let line = InputLine::Line((*line).to_owned());
@@ -444,52 +456,67 @@ mod tests {
         }
         drop(type_in);
         let (commands, mut sent) = mpsc::channel(8);
-        let (_updating, mut updates) = mpsc::channel(8);
-        let (_interrupting, mut interrupts) = mpsc::channel(8);
+        let (_updating, updates) = mpsc::channel(8);
+        let (interrupting, interrupts) = mpsc::channel(8);
         let mut plain = Plain {
             commands,
+            updates,
+            interrupts,
+            input: StandardInput::from_channel(typed),
             is_typed: true,
-            samples: NumberedSamples::for_base(false),
-            about: ConversationInfo::of_nothing(),
+            is_interrupted: false,
+            detail: Detail::Nodes,
             walk: VecDeque::new(),
             route: None,
             runs: Vec::new(),
-            doing: PendingReply::Nothing,
+            passage: LineRange { start: 1, end: 1 },
+            engine: String::new(),
+            models: JobModels::default(),
+            is_demo: false,
+            knowledge: KnowledgeStatus::default(),
+            contents: None,
         };
-        let cancel = CancellationToken::new();
-        let mut input = StandardInput::from_channel(typed);
-        let answered = plain.answer_lines(&mut input, &mut updates, &mut interrupts, &cancel);
-        let answered = tokio::time::timeout(Duration::from_mins(1), answered).await;
-        let mut all = Vec::new();
-        while let Ok(command) = sent.try_recv() {
-            all.push(command);
-        }
-        (answered.expect("it ends"), all)
+        let talk = async {
+            let end = plain.answer_lines().await;
+            drop(plain);
+            end
+        };
+        let take = async {
+            let mut all = Vec::new();
+            while let Some(command) = sent.recv().await {
+                all.push(command);
+                if all.len() == 1 {
+                    let _ = interrupting.send(()).await;
+                }
+            }
+            all
+        };
+        let (end, all) = tokio::join!(talk, take);
+        assert!(end.is_finished(), "{end:?}");
+        all
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn samples_that_do_not_come_hold_up_neither_a_line_nor_the_end() {
-        assert!(typed(&["/try"]).await.0.is_ok());
-        let (answered, sent) = typed(&["/try 2", "/index stop"]).await;
-        assert!(answered.is_ok());
-        assert_eq!(sent, [Command::Index(IndexCommand::Stop)]);
+        assert_eq!(typed(&["/try"]).await, []);
+        let stop = Command::Index(IndexCommand::Stop);
+        assert_eq!(typed(&["/try 2", "/index stop"]).await, [stop]);
+    }
+
+    #[tokio::test]
+    async fn ctrl_c_ends_the_waiting_for_an_answer_that_does_not_come() {
+        let sent = [Command::ReadStatistics, Command::LeaveStatistics];
+        assert_eq!(typed(&["/stats"]).await, sent);
     }
 
     #[test]
-    fn ctrl_c_ends_the_waiting_for_samples() {
-        let (commands, mut sent) = mpsc::channel(1);
-        let mut plain = Plain {
-            commands,
-            is_typed: true,
-            samples: NumberedSamples::for_base(false),
-            about: ConversationInfo::of_nothing(),
-            walk: VecDeque::new(),
-            route: None,
-            runs: Vec::new(),
-            doing: PendingReply::Trying(None),
-        };
-        plain.interrupted().unwrap_or_else(|_| panic!("it fails"));
-        assert!(matches!(plain.doing, PendingReply::Nothing));
-        assert!(sent.try_recv().is_err());
+    fn lines_are_read_as_the_screen_reads_them() {
+        assert_eq!(parse("/route  simple"), Ok(("/route", "simple")));
+        assert_eq!(parse("/sources [2]"), Ok(("/sources", "[2]")));
+        assert_eq!(parse("/try 2"), Ok(("/try", "2")));
+        assert_eq!(parse("/add my notes"), Ok(("/add", "my notes")));
+        for wrong in ["/route", "/route fast", "/quit now", "/sourced"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

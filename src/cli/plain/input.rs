@@ -62,18 +62,19 @@ fn next(reader: &mut impl BufRead) -> Option<InputLine> {
         return Some(InputLine::Line(String::from_utf8_lossy(&line).into_owned()));
     }
     // The rest of that line.
-    loop {
-        let available = reader.fill_buf().ok()?;
-        if available.is_empty() {
-            return Some(InputLine::TooLong);
-        }
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(available.len(), |end| end + 1);
-        reader.consume(used);
-        if end.is_some() {
-            return Some(InputLine::TooLong);
+    while !line.ends_with(b"\n") {
+        line.clear();
+        if reader
+            .by_ref()
+            .take(LONGEST)
+            .read_until(b'\n', &mut line)
+            .ok()?
+            == 0
+        {
+            break;
         }
     }
+    Some(InputLine::TooLong)
 }
 
 #[cfg(test)]

@@ -1,116 +1,115 @@
-//! What plain mode lists: commands, questions to try, runs, evidence, a passage.
+//! What plain mode lists: commands, questions to try, evidence, a passage, the knowledge base.
 
-use crate::domain::{Complexity, LineRange, Outcome};
-use crate::engine::Engine;
+use crate::domain::LineRange;
 use crate::protocol::{
-    DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, ModelListing, RunRecord,
-    SessionSummary,
+    DocumentText, KnowledgeContents, KnowledgeStatus, ModelListing, RunRecord, SessionSummary,
 };
+use crate::report::wording;
 use crate::text::{one_line, plural};
-
-use super::command::COMMANDS;
-use super::narrator::{line, place};
+use crate::tui::slash;
 
 /// Lines of a passage that are shown at most.
 const LONGEST_PASSAGE: usize = 60;
-
 /// Recorded conversations that are listed, the newest.
 const MOST_SESSIONS: usize = 20;
+/// Longer names on one line are cut, in characters.
+const LONGEST: usize = 400;
 
-/// What is said at the beginning.
-pub(super) fn greeting(engine: &Engine) -> String {
-    let status = engine.knowledge().status();
-    let identity = engine.identity();
-    let mode = match identity.mode {
-        Mode::Offline => "offline, extractive".to_owned(),
-        Mode::Llm => engine.models().in_words(),
-    };
-    format!(
-        "kb-agent in plain mode over {}: {} in {}; {mode}.\n\
-         Type a question; /help lists the commands, Ctrl+D leaves.\n",
-        one_line(&status.name, 60),
-        plural(status.documents, "document"),
-        plural(status.chunks, "passage"),
-    )
-}
-
-/// The runs that these events tell of.
-pub(super) fn runs_of(events: &[Event]) -> Vec<RunRecord> {
-    let mut runs: Vec<RunRecord> = Vec::new();
-    for event in events {
-        if let Some(begun) = RunRecord::begin(event) {
-            runs.push(begun);
-        } else if let Some(run) = runs.iter_mut().rfind(|run| run.summary.id == event.run) {
-            run.apply(event);
-        }
-    }
-    runs
-}
+/// Name, argument and purpose of the commands that the screen lacks or has otherwise.
+pub(super) const OWN_COMMANDS: [(&str, &str, &str); 3] = [
+    (
+        "/sources",
+        "[NUMBER]",
+        "the evidence of the last answer, or one passage of it",
+    ),
+    ("/runs", "", "the questions of this conversation"),
+    ("/try", "[NUMBER]", "questions to try, or one of them"),
+];
+/// What only a screen can show.
+const OF_THE_SCREEN: [&str; 6] = [
+    "/replay", "/find", "/theme", "/what-if", "/compare", "/race",
+];
 
 /// The commands.
 pub(super) fn help() -> String {
-    let commands = COMMANDS.iter();
-    let commands = commands.map(|(usage, purpose)| format!("{usage}: {purpose}.\n"));
-    let commands: Vec<String> = commands.collect();
-    commands.concat() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
+    let shared = slash::COMMANDS
+        .iter()
+        .map(|all| (all.name, all.arguments, all.help));
+    let is_here = |(name, ..): &(&str, &str, &str)| {
+        !OF_THE_SCREEN.contains(name) && OWN_COMMANDS.iter().all(|(own, ..)| own != name)
+    };
+    let commands = OWN_COMMANDS.into_iter().chain(shared.filter(is_here));
+    let lines = commands.map(|(name, argument, purpose)| {
+        let usage = format!("{name} {argument}");
+        format!("{}: {purpose}.\n", usage.trim_end())
+    });
+    lines.collect::<String>() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
 }
 
-/// What the base is made of, and how many files were left out.
-pub(super) fn made_of(contents: &KnowledgeContents) -> String {
-    let mut lines: Vec<String> = Vec::new();
+/// Questions to try, with their numbers and routes.
+pub(super) fn samples(samples: &[(&str, &str)]) -> String {
+    if samples.is_empty() {
+        return "There is no question to try: none that was made from the headings had a sure \
+                answer.\n"
+            .to_owned();
+    }
+    let lines = samples.iter().zip(1..).map(|((route, question), number)| {
+        format!("{number}: {question} ({})\n", route.replace(" · ", ", "))
+    });
+    lines.collect()
+}
+
+/// What the base holds, what it is made of, and how many files were left out.
+pub(super) fn base(base: &KnowledgeStatus, contents: &KnowledgeContents) -> String {
+    let line = |text: &str| one_line(text, LONGEST);
+    let held = |documents, chunks| {
+        let documents = plural(documents, "document");
+        format!("{documents} in {}", plural(chunks, "passage"))
+    };
+    let mut lines = vec![format!(
+        "{}: {}",
+        line(&base.name),
+        held(base.documents, base.chunks)
+    )];
+    let kinds = contents
+        .kinds
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"));
+    let kinds: Vec<String> = kinds.collect();
+    if !kinds.is_empty() {
+        lines.push(format!("Kinds: {}", line(&kinds.join(", "))));
+    }
+    for (name, time) in &contents.newest {
+        lines.push(format!("Newest: {}, {}", line(name), time.minute()));
+    }
     for source in &contents.sources {
-        let session = if source.is_added {
+        let added = if source.is_added {
             ", added for this session"
         } else {
             ""
         };
-        lines.push(format!(
-            "{}: {} in {}{session}.\n",
-            one_line(&source.path, 400),
-            plural(source.documents, "document"),
-            plural(source.chunks, "passage"),
-        ));
+        let held = held(source.documents, source.chunks);
+        lines.push(format!("{}: {held}{added}", line(&source.path)));
     }
     if let Some((first, reason)) = contents.left_out.files.first() {
         lines.push(format!(
-            "Left out: {}, the first: {}: {}; 'kb-agent index' lists them.\n",
+            "Left out: {}, the first: {}: {}; 'kb-agent index' lists them",
             plural(contents.left_out.count, "file"),
-            one_line(first, 400),
-            one_line(reason, 400),
+            line(first),
+            line(reason)
         ));
     }
-    if let Some(setting) = &contents.setting {
-        lines.push(format!(
-            "The same at the next start: {}\n",
-            one_line(setting, 4000)
-        ));
-    }
-    lines.concat()
-}
-
-/// The runs of this conversation, with their numbers.
-pub(super) fn runs(runs: &[RunRecord]) -> String {
-    if runs.is_empty() {
-        return "Nothing was asked yet.\n".to_owned();
-    }
-    let lines = runs.iter().enumerate();
-    let lines = lines.map(|(at, run)| listed(at + 1, run) + "\n");
-    lines.collect::<Vec<_>>().concat()
-}
-
-fn listed(at: usize, run: &RunRecord) -> String {
-    let summary = &run.summary;
-    let route = summary.route.map_or("no route", Complexity::as_str);
-    let outcome = summary.outcome.map_or("no end", Outcome::as_str);
-    let confidence = summary
-        .confidence_level
-        .map_or_else(String::new, |level| format!(", {}", level.advice()));
-    let calls = summary.mode.calls(summary.calls.unwrap_or_default());
-    format!(
-        "Run {at}: {}. {route}, {outcome}{confidence}, {calls}, {} saved.",
-        line(&summary.question),
-        summary.saved.unwrap_or_default()
-    )
+    let state = match (base.stopped, base.indexing, base.pending) {
+        (true, _, _) => "stopped; /index goes on".to_owned(),
+        (false, true, 0) => "looking for changes".to_owned(),
+        (false, true, pending) => format!("{} to embed", plural(pending, "passage")),
+        (false, false, 0) => "up to date".to_owned(),
+        (false, false, pending) => format!("{} not embedded", plural(pending, "passage")),
+    };
+    lines.push(format!("Index: {state}"));
+    let setting = contents.setting.iter();
+    let setting = setting.map(|it| format!("The same at the next start: {}\n", one_line(it, 4000)));
+    lines.join(".\n") + ".\n" + &setting.collect::<String>()
 }
 
 /// Recorded conversations, the newest first, and how to go on with one.
@@ -124,35 +123,29 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
         format!(
             "{}: {}, {}{here}. Resume: kb-agent --plain -c {}\n",
             session.time.minute(),
-            line(name),
+            one_line(name, LONGEST),
             plural(session.runs, "run"),
-            line(&session.id),
+            one_line(&session.id, LONGEST),
         )
     });
-    let mut said = lines.collect::<Vec<_>>().concat();
-    if let Some(more) = listed.len().checked_sub(MOST_SESSIONS).filter(|n| *n > 0) {
-        said.push_str(&format!(
-            "And {more} older; 'kb-agent runs' lists all runs.\n"
-        ));
-    }
-    said
+    let more = listed.len().saturating_sub(MOST_SESSIONS);
+    let more = (more > 0).then(|| format!("And {more} older; 'kb-agent runs' lists all runs.\n"));
+    lines.chain(more).collect()
 }
 
 /// The models that can be chosen.
 pub(super) fn models(listing: &ModelListing) -> String {
-    let mut said: String = listing
-        .models
-        .iter()
-        .map(|model| match model.context {
-            Some(context) => format!("{}, reads {context} tokens\n", line(&model.name)),
-            None => format!("{}\n", line(&model.name)),
-        })
-        .collect();
     let host = one_line(&listing.host, 80);
-    if said.is_empty() {
-        said = format!("No model that {host} lists can chat.\n");
-    } else {
-        said = format!("{host} lists:\n{said}");
+    let mut said = match listing.models.as_slice() {
+        [] => format!("No model that {host} lists can chat.\n"),
+        _ => format!("{host} lists:\n"),
+    };
+    for model in &listing.models {
+        let context = model
+            .context
+            .map(|tokens| format!(", reads {tokens} tokens"));
+        let name = one_line(&model.name, LONGEST);
+        said.push_str(&format!("{name}{}\n", context.unwrap_or_default()));
     }
     if listing.left_out > 0 {
         said.push_str(&format!(
@@ -163,44 +156,33 @@ pub(super) fn models(listing: &ModelListing) -> String {
     said
 }
 
-/// The evidence of a run with the numbers that the answer gives it, in their order.
-pub(super) fn numbered(run: &RunRecord) -> Vec<(usize, &EvidenceItem)> {
-    let evidence = run.evidence.iter();
-    let mut numbered: Vec<_> = evidence
-        .filter_map(|known| Some((known.n?, &known.item)))
-        .collect();
-    numbered.sort_unstable_by_key(|(n, _)| *n);
-    numbered
-}
-
-/// The same as lines.
+/// The evidence of a run that has a number, in the order of the numbers, with its scores.
 pub(super) fn sources(run: Option<&RunRecord>) -> String {
-    let numbered = run.map_or_else(Vec::new, numbered);
-    if numbered.is_empty() {
+    let evidence = run.map_or_else(Vec::new, wording::in_order);
+    let numbered = evidence.iter().filter(|known| known.n.is_some());
+    let lines: String = numbered
+        .map(|known| {
+            let (number, place) = (wording::number(known), wording::place(known));
+            format!("{number} {place}: {}\n", wording::scores(known))
+        })
+        .collect();
+    if lines.is_empty() {
         return "The last answer had no evidence.\n".to_owned();
     }
-    let lines = numbered.iter();
-    let lines = lines.map(|(n, item)| format!("{n}: {}\n", place(item)));
-    lines.collect::<Vec<_>>().concat()
+    lines
 }
 
 /// The lines of a passage as the index reads them.
 pub(super) fn passage(text: &DocumentText, lines: LineRange) -> String {
-    let source = one_line(&text.source, 300);
+    let source = one_line(&text.source, LONGEST);
     let part = match &text.part {
         Ok(part) => part,
-        Err(why) => return format!("{source}: {}\n", one_line(why, 400)),
+        Err(why) => return format!("{source}: {}\n", one_line(why, LONGEST)),
     };
     let end = lines.end.min(lines.start + LONGEST_PASSAGE - 1);
-    let mut shown = format!("{source}, lines {} to {end}:\n", lines.start);
-    for number in lines.start..=end {
-        if let Some(line) = part.line(number) {
-            shown.push_str(line);
-            shown.push('\n');
-        }
-    }
-    if end < lines.end {
-        shown.push_str(&format!("{} more.\n", plural(lines.end - end, "line")));
-    }
-    shown
+    let shown = (lines.start..=end).filter_map(|number| part.line(number));
+    let shown: String = shown.map(|line| format!("{line}\n")).collect();
+    let more = (end < lines.end).then(|| format!("{} more.\n", plural(lines.end - end, "line")));
+    let more = more.unwrap_or_default();
+    format!("{source}, lines {} to {end}:\n{shown}{more}", lines.start)
 }

@@ -48,9 +48,9 @@ impl Status {
 
 impl Check {
     /// A check without a problem.
-    pub fn ok(area: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
-            area,
+            area: "",
             name: name.into(),
             status: Status::Ok,
             detail: detail.into(),
@@ -61,7 +61,6 @@ impl Check {
 
     /// It works, and `next` would make it better.
     pub fn note(
-        area: &'static str,
         name: impl Into<String>,
         detail: impl Into<String>,
         next: impl Into<String>,
@@ -69,28 +68,34 @@ impl Check {
         Self {
             status: Status::Note,
             next: Some(next.into()),
-            ..Self::ok(area, name, detail)
+            ..Self::ok(name, detail)
         }
     }
 
     /// It does not work; `next` mends it.
     pub fn broken(
-        area: &'static str,
         name: impl Into<String>,
         detail: impl Into<String>,
         next: impl Into<String>,
     ) -> Self {
         Self {
             status: Status::Broken,
-            ..Self::note(area, name, detail, next)
+            ..Self::note(name, detail, next)
         }
     }
 
     /// It does not work, as an error says.
-    pub(super) fn failed(area: &'static str, name: impl Into<String>, trouble: Trouble) -> Self {
+    pub(super) fn failed(name: impl Into<String>, trouble: Trouble) -> Self {
         let unknown_cause = || "see the diagnostics in the data folder's logs".to_owned();
         let next = trouble.next.unwrap_or_else(unknown_cause);
-        Self::broken(area, name, trouble.what, next)
+        Self::broken(name, trouble.what, next)
+    }
+
+    /// The part of the program that it is of.
+    #[must_use]
+    pub fn in_area(mut self, area: &'static str) -> Self {
+        self.area = area;
+        self
     }
 
     /// Something that could be better all the same.
@@ -108,19 +113,17 @@ impl Check {
     }
 }
 
-pub(super) fn not_tried(area: &'static str, variable: &str) -> Check {
-    Check::note(
-        area,
-        "reach",
-        format!("not tried: {variable} cannot be used"),
-        format!("correct {variable} and run kb-agent doctor again"),
-    )
+/// Nothing is tried with a variable that cannot be used.
+pub(super) fn not_tried(variable: &str) -> Check {
+    let line = format!("not tried: {variable} cannot be used");
+    let next = format!("correct {variable} and run kb-agent doctor again");
+    Check::note("reach", line, next)
 }
 
 /// The code that looks has itself failed.
-pub(super) fn broke_off(area: &'static str) -> Check {
+pub(super) fn broke_off() -> Check {
     let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
-    Check::broken(area, "examination", "it broke off", next)
+    Check::broken("examination", "it broke off", next)
 }
 
 #[cfg(test)]
@@ -129,10 +132,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_and_what_to_do_are_not_read_from_one_line() {
-        let check = Check::failed("index", "contents", Trouble::from("it said: a; b"));
+        let check = Check::failed("contents", Trouble::from("it said: a; b"));
         assert_eq!(check.detail, "it said: a; b");
         assert!(check.next.unwrap().starts_with("see the diagnostics"));
-        let check = Check::failed("index", "contents", Trouble::new("x: a; b", "do c; then d"));
+        let check = Check::failed("contents", Trouble::new("x: a; b", "do c; then d"));
         assert_eq!(check.detail, "x: a; b");
         assert_eq!(check.next.as_deref(), Some("do c; then d"));
     }

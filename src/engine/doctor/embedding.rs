@@ -1,12 +1,11 @@
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
-use super::check::{Check, broke_off};
+use super::check::Check;
 use super::examination::Examination;
 use crate::config::Settings;
 use crate::domain::Languages;
 use crate::engine::knowledge;
 
-const AREA: &str = "embedding";
 const TEXT: &str = "The east gate opens at seven in the morning.";
 
 /// What embeds, as far as it was found out.
@@ -22,24 +21,16 @@ pub(super) async fn check(
     settings: &Settings,
     examination: &mut Examination<'_>,
 ) -> Option<Embedding> {
+    examination.area = "embedding";
     let (embedder, choice) = match knowledge::embedder_of_base(settings) {
         Ok(found) => found,
         Err(error) => {
-            examination.add(Check::failed(AREA, "set-up", error.trouble()));
+            examination.add(Check::failed("set-up", error.trouble()));
             return None;
         }
     };
-    examination.trying("the embedding");
-    let begun = Instant::now();
-    let work = tokio::task::spawn_blocking(move || {
-        let model = embedder.model_id().to_owned();
-        (model, embedder.embed(&[TEXT]))
-    });
-    let Ok((model, vectors)) = work.await else {
-        examination.add(broke_off(AREA));
-        return None;
-    };
-    let took = begun.elapsed();
+    let work = move |_: &AtomicBool| (embedder.model_id().to_owned(), embedder.embed(&[TEXT]));
+    let ((model, vectors), took) = examination.blocking("the embedding", work).await?;
     let dimensions = match &vectors {
         Ok(made) => made.first().map(Vec::len),
         Err(_) => None,
@@ -55,13 +46,13 @@ pub(super) async fn check(
     examination.add(match (&vectors, dimensions) {
         (Ok(_), Some(length)) => {
             let line = format!("{who}: a vector of {length} numbers came back");
-            Check::ok(AREA, "vector", line).took(took)
+            Check::ok("vector", line).took(took)
         }
         (Ok(_), None) => {
             let next = "choose another KB_AGENT_EMBEDDING_MODEL";
-            Check::broken(AREA, "vector", format!("{who} gave no vector"), next)
+            Check::broken("vector", format!("{who} gave no vector"), next)
         }
-        (Err(error), _) => Check::failed(AREA, "vector", error.trouble()).took(took),
+        (Err(error), _) => Check::failed("vector", error.trouble()).took(took),
     });
     Some(Embedding { model, dimensions })
 }

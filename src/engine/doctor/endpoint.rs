@@ -12,7 +12,6 @@ use crate::reasoner::llm::{
 };
 use crate::text::{duration, nearest, one_line, plural};
 
-const AREA: &str = "endpoint";
 /// So many models are named where none is near.
 const NAMED: usize = 3;
 /// Columns of a model's name.
@@ -26,24 +25,21 @@ pub(super) async fn check(
     refused: Option<String>,
     examination: &mut Examination<'_>,
 ) {
+    examination.area = "endpoint";
     if let Some(name) = refused {
-        examination.add(not_tried(AREA, &name));
-        return;
+        return examination.add(not_tried(&name));
     }
     let Some(llm) = &settings.llm else {
         let offline = "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine: rules \
                        route, extracts answer, and no network is needed";
         let with_model = "set KB_AGENT_LLM_BASE_URL to let a language model think";
-        examination.add(Check::ok(AREA, "mode", offline).hint(with_model));
-        return;
+        return examination.add(Check::ok("mode", offline).hint(with_model));
     };
     let reasoner = match thinking::endpoint_reasoner(settings, llm) {
         Ok(reasoner) => reasoner,
         Err(error) => {
-            let line = error.to_string();
             let next = "correct that setting or file, and run kb-agent doctor again";
-            examination.add(Check::broken(AREA, "set-up", line, next));
-            return;
+            return examination.add(Check::broken("set-up", error.to_string(), next));
         }
     };
     examination.trying("the endpoint");
@@ -51,18 +47,17 @@ pub(super) async fn check(
     let listed = reasoner.models().await;
     let took = begun.elapsed();
     if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
-        let failed = Check::failed(AREA, "reach", error.trouble()).took(took);
+        let failed = Check::failed("reach", error.trouble()).took(took);
         let next = failed.next.clone().unwrap_or_default();
         let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
-        examination.add(failed.hint(format!("{next}; {offline}")));
-        return;
+        return examination.add(failed.hint(format!("{next}; {offline}")));
     }
     let reached = format!(
         "{} answers; its kind of server: {}",
         reasoner.host(),
         reasoner.server()
     );
-    examination.add(Check::ok(AREA, "reach", reached).took(took));
+    examination.add(Check::ok("reach", reached).took(took));
     let listed = match listing(llm, listed) {
         Ok((check, listed)) => {
             examination.add(check);
@@ -72,8 +67,7 @@ pub(super) async fn check(
     };
     // A main model that is not set is found out.
     if let Err(error) = reasoner.ready(None).await {
-        examination.add(Check::failed(AREA, "models", error.trouble()));
-        return;
+        return examination.add(Check::failed("models", error.trouble()));
     }
     for check in jobs(llm, &models_of(&reasoner), &listed) {
         examination.add(check);
@@ -89,7 +83,7 @@ pub(super) async fn check(
             .unwrap_or_default();
         examination.add(match answered {
             Ok(answered) => stream(model, &answered).took(took),
-            Err(error) => Check::failed(AREA, "stream", error.trouble()).took(took),
+            Err(error) => Check::failed("stream", error.trouble()).took(took),
         });
     }
 }
@@ -120,14 +114,14 @@ fn listing(
         Ok(Some(listed)) => listed,
         Ok(None) => {
             let line = "this server lists no models, which is fine";
-            return Ok((Check::ok(AREA, NAME, line), Vec::new()));
+            return Ok((Check::ok(NAME, line), Vec::new()));
         }
         Err(error) if JobName::ALL.into_iter().all(is_named) => {
-            let failed = Check::failed(AREA, NAME, error.trouble());
+            let failed = Check::failed(NAME, error.trouble());
             let next = failed.next.unwrap_or_default();
-            return Ok((Check::note(AREA, NAME, failed.detail, next), Vec::new()));
+            return Ok((Check::note(NAME, failed.detail, next), Vec::new()));
         }
-        Err(error) => return Err(Check::failed(AREA, NAME, error.trouble())),
+        Err(error) => return Err(Check::failed(NAME, error.trouble())),
     };
     let others = listed.iter().filter(|model| !chats(model)).count();
     let others = match others {
@@ -135,7 +129,7 @@ fn listing(
         others => format!(", {others} of them cannot chat"),
     };
     let line = format!("{} listed{others}", plural(listed.len(), "model"));
-    Ok((Check::ok(AREA, NAME, line), listed))
+    Ok((Check::ok(NAME, line), listed))
 }
 
 fn chats(model: &ListedModel) -> bool {
@@ -149,17 +143,15 @@ fn jobs(llm: &EndpointConfig, models: &JobModels, listed: &[ListedModel]) -> Vec
         let shown = one_line(model, LONGEST_NAME);
         let does = format!("{shown} does {}", joined(&jobs));
         let known = listed.iter().find(|one| is_called(&one.name, model));
+        let all = listed.len();
         let wrong = match known {
             _ if listed.is_empty() => None,
             Some(known) if chats(known) => None,
             Some(_) => Some(format!("{does}, and cannot chat by its name or kind")),
-            None => Some(format!(
-                "{does}, and is none of the models listed ({})",
-                listed.len()
-            )),
+            None => Some(format!("{does}, and is none of the models listed ({all})")),
         };
         let Some(wrong) = wrong else {
-            return Check::ok(AREA, NAME, does);
+            return Check::ok(NAME, does);
         };
         let names = listed.iter().filter(|one| chats(one));
         let names: Vec<&str> = names.map(|one| one.name.as_str()).collect();
@@ -169,14 +161,12 @@ fn jobs(llm: &EndpointConfig, models: &JobModels, listed: &[ListedModel]) -> Vec
         let offered: Vec<String> = offered.map(|name| one_line(name, LONGEST_NAME)).collect();
         let variable = jobs.iter().find_map(|job| setting_of(llm, *job));
         let variable = variable.map_or("KB_AGENT_LLM_MODEL", |(variable, _)| variable);
-        let next = match offered.as_slice() {
-            [] => format!("set {variable} to a model that chats"),
-            offered => format!(
-                "set {variable} to one that chats, such as {}",
-                offered.join(", ")
-            ),
+        let offered = offered.join(", ");
+        let next = match offered.as_str() {
+            "" => format!("set {variable} to a model that chats"),
+            offered => format!("set {variable} to one that chats, such as {offered}"),
         };
-        Check::note(AREA, NAME, wrong, next)
+        Check::note(NAME, wrong, next)
     };
     models.by_model().into_iter().map(check).collect()
 }
@@ -188,7 +178,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let model = match reasoner.model_of(job).await {
             Ok(model) => model,
             Err(error) => {
-                examination.add(Check::failed(AREA, "models", error.trouble()));
+                examination.add(Check::failed("models", error.trouble()));
                 return false;
             }
         };
@@ -203,7 +193,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let is_gone = matches!(&judged, Err(ReasonerError::Unreachable(_)));
         examination.add(match judged {
             Ok(judged) => structured(model, &judged).took(took),
-            Err(error) => Check::failed(AREA, "structured", error.trouble()).took(took),
+            Err(error) => Check::failed("structured", error.trouble()).took(took),
         });
         if is_gone {
             return false;
@@ -219,41 +209,29 @@ fn structured(model: &str, judged: &StructuredReply) -> Check {
         Structured::JsonObject => "held to a JSON object",
         Structured::JsonSchema => "held to a JSON schema",
     };
-    let warnings = as_text(&judged.grades.warnings);
-    match &judged.grades.scores {
-        Ok(scores) if scores.len() == 1 => Check::ok(
-            AREA,
-            NAME,
-            format!("{model}: {form} ({}){warnings}", judged.form.as_str()),
-        ),
-        unread => {
-            let why = match unread {
-                Ok(scores) => format!("it holds {} for 1 item", plural(scores.len(), "number")),
-                Err(why) => why.to_string(),
-            };
-            Check::note(
-                AREA,
-                NAME,
-                format!(
-                    "{model} replied, {form} ({}), and {why}{warnings}",
-                    judged.form.as_str()
-                ),
-                "choose another model; until then unread judgements fall back to a middle one",
-            )
+    let (form, warnings) = (
+        format!("{form} ({})", judged.form.as_str()),
+        as_text(&judged.grades.warnings),
+    );
+    let why = match &judged.grades.scores {
+        Ok(scores) if scores.len() == 1 => {
+            return Check::ok(NAME, format!("{model}: {form}{warnings}"));
         }
-    }
+        Ok(scores) => format!("it holds {} for 1 item", plural(scores.len(), "number")),
+        Err(why) => why.to_string(),
+    };
+    let line = format!("{model} replied, {form}, and {why}{warnings}");
+    let next = "choose another model; until then unread judgements fall back to a middle one";
+    Check::note(NAME, line, next)
 }
 
 fn stream(model: &str, answered: &Answered) -> Check {
     const NAME: &str = "stream";
-    let tokens = answered
-        .synthesis
-        .usage
-        .completion_tokens
-        .unwrap_or_default();
+    let usage = &answered.synthesis.usage;
+    let tokens = usage.completion_tokens.unwrap_or_default();
     let count = plural(tokens as usize, "token");
     let rate = tokens as f64 / answered.total.as_secs_f64().max(f64::EPSILON);
-    let rate = if answered.synthesis.usage.estimated {
+    let rate = if usage.estimated {
         format!("about {count} at {rate:.0}/s, estimated: the server counts none")
     } else {
         format!("{count} at {rate:.0}/s, counted by the server")
@@ -269,10 +247,10 @@ fn stream(model: &str, answered: &Answered) -> Check {
         as_text(&answered.synthesis.warnings)
     );
     if !answered.is_cut_short() {
-        return Check::ok(AREA, NAME, line);
+        return Check::ok(NAME, line);
     }
     let next = "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE, or see the server's log";
-    Check::note(AREA, NAME, line, next)
+    Check::note(NAME, line, next)
 }
 
 /// What went on meanwhile, behind a line.

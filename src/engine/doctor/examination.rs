@@ -1,8 +1,12 @@
 //! An examination that is going on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use secrecy::ExposeSecret;
 
-use super::check::Check;
+use super::check::{Check, broke_off};
 use crate::config::Settings;
 use crate::text::one_line;
 
@@ -22,6 +26,8 @@ pub enum ExaminationProgress {
 
 /// An examination that is going on.
 pub(super) struct Examination<'a> {
+    /// The part of the program that is checked.
+    pub(super) area: &'static str,
     report: &'a mut dyn FnMut(ExaminationProgress),
     /// Keys that no line may show.
     keys: Vec<String>,
@@ -33,6 +39,7 @@ impl<'a> Examination<'a> {
         report: &'a mut dyn FnMut(ExaminationProgress),
     ) -> Self {
         Self {
+            area: "",
             report,
             keys: settings.map(keys).unwrap_or_default(),
         }
@@ -40,6 +47,24 @@ impl<'a> Examination<'a> {
 
     pub(super) fn trying(&mut self, what: &'static str) {
         (self.report)(ExaminationProgress::Waiting(what));
+    }
+
+    /// Does work that blocks beside everything else; it is stopped when this is given up. `None` where
+    /// it broke off, which is told.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &mut self,
+        what: &'static str,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Option<(T, Duration)> {
+        self.trying(what);
+        let begun = Instant::now();
+        let stop = Stopping(Arc::default());
+        let stopped = Arc::clone(&stop.0);
+        let done = tokio::task::spawn_blocking(move || work(&stopped)).await;
+        if done.is_err() {
+            self.add(broke_off());
+        }
+        Some((done.ok()?, begun.elapsed()))
     }
 
     /// Text of documents, models and servers in it becomes one line without a key.
@@ -51,10 +76,20 @@ impl<'a> Examination<'a> {
             }
             one_line(&text, DETAIL_CHARS)
         };
+        check.area = self.area;
         check.name = clean(&check.name);
         check.detail = clean(&check.detail);
         check.next = check.next.as_deref().map(clean);
         (self.report)(ExaminationProgress::Checked(check));
+    }
+}
+
+/// Says that work is to stop once it is dropped.
+struct Stopping(Arc<AtomicBool>);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

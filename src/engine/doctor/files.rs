@@ -9,24 +9,23 @@ use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
 use crate::kb::RECOGNITION_PROGRAMS;
 
-const AREA: &str = "files";
 const NAME: &str = "text of scans and pictures";
 
 /// What of the files can be read.
 pub(super) fn check(settings: &Settings, examination: &mut Examination<'_>) {
+    examination.area = "files";
     let read = FILE_FORMATS.iter().filter(|format| format.is_read());
     let names: Vec<&str> = read.map(|format| format.name).collect();
-    examination.add(Check::ok(AREA, "read", names.join(", ")));
+    examination.add(Check::ok("read", names.join(", ")));
     let missing: Vec<&str> = RECOGNITION_PROGRAMS
         .into_iter()
         .filter(|program| !is_installed(program))
         .collect();
     let check = match (&settings.ocr, missing.as_slice()) {
-        (None, []) => Check::ok(AREA, NAME, "not recognised: KB_AGENT_OCR=1 turns it on"),
-        (None, _) => Check::ok(AREA, NAME, "not recognised"),
-        (Some(_), []) => Check::ok(AREA, NAME, "recognised"),
+        (None, []) => Check::ok(NAME, "not recognised: KB_AGENT_OCR=1 turns it on"),
+        (None, _) => Check::ok(NAME, "not recognised"),
+        (Some(_), []) => Check::ok(NAME, "recognised"),
         (Some(_), missing) => Check::note(
-            AREA,
             NAME,
             format!("{} is not installed", missing.join(" and ")),
             "install it, or leave KB_AGENT_OCR out",

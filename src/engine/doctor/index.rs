@@ -1,18 +1,12 @@
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
-
-use super::check::{Check, broke_off};
+use super::check::Check;
 use super::embedding::Embedding;
 use super::examination::Examination;
 use super::storage::megabytes;
 use crate::config::Settings;
 use crate::engine::demo;
-use crate::kb::{IndexState, Indexed, Inspection, KbError, Sources, inspect};
+use crate::kb::{IndexState, Indexed, Inspection, Sources, inspect};
 use crate::text::plural;
 
-const AREA: &str = "index";
 const WAIT: &str = "wait: another kb-agent is at it right now";
 const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either makes it";
 
@@ -22,62 +16,49 @@ pub(super) async fn check(
     embedding: Option<Embedding>,
     examination: &mut Examination<'_>,
 ) {
+    examination.area = "index";
     let demo = demo::folder(&settings.data_dir);
     for path in demo::of_other_versions(&settings.data_dir) {
-        examination.add(Check::note(
-            AREA,
-            "demo",
-            format!("{} holds another version's demo", path.display()),
-            "nothing, or remove it once no note of yours is in it",
-        ));
+        let line = format!("{} holds another version's demo", path.display());
+        let next = "nothing, or remove it once no note of yours is in it";
+        examination.add(Check::note("demo", line, next));
     }
     let is_demo = settings.sources.is_empty();
     if is_demo && !demo.is_dir() {
-        examination.add(Check::note(
-            AREA,
-            "contents",
-            "no index yet; no folder is named, so the bundled demo will be searched",
-            MADE_BY_ITSELF,
-        ));
-        return;
+        let line = "no index yet; no folder is named, so the bundled demo will be searched";
+        return examination.add(Check::note("contents", line, MADE_BY_ITSELF));
     }
-    let roots = if is_demo {
-        vec![demo]
-    } else {
-        settings.sources.clone()
-    };
-    examination.trying("the index");
-    let begun = Instant::now();
-    let model = embedding.as_ref().map(|of| of.model.clone());
     let sources = Sources {
-        paths: roots,
+        paths: if is_demo {
+            vec![demo]
+        } else {
+            settings.sources.clone()
+        },
         include: settings.include.clone(),
     };
-    let inspected = look(sources, settings.index_dir(), model.unwrap_or_default()).await;
-    let took = begun.elapsed();
+    let model = embedding
+        .as_ref()
+        .map_or_else(String::new, |of| of.model.clone());
+    let home = settings.index_dir();
+    let look = move |stop: &_| inspect(sources, &home, &model, stop);
+    let Some((inspected, took)) = examination.blocking("the index", look).await else {
+        return;
+    };
     let seen = match inspected {
-        Some(Ok(seen)) => seen,
-        Some(Err(error)) => {
-            examination.add(Check::failed(AREA, "contents", error.trouble()));
-            return;
-        }
-        None => {
-            examination.add(broke_off(AREA));
-            return;
-        }
+        Ok(seen) => seen,
+        Err(error) => return examination.add(Check::failed("contents", error.trouble())),
     };
     let place = format!("{} of '{}'", seen.home.display(), seen.name);
-    examination.add(Check::ok(AREA, "place", place));
-    examination.add(contents(&seen).took(took));
+    let mut checks = vec![Check::ok("place", place), contents(&seen).took(took)];
     if let IndexState::Ready(indexed) = &seen.state {
-        examination.add(files(&seen, indexed));
-        if let Some(embedding) = &embedding {
-            examination.add(meaning(&seen, indexed, embedding));
-        }
+        checks.push(files(&seen, indexed));
+        checks.extend(
+            embedding
+                .as_ref()
+                .map(|embedding| meaning(&seen, indexed, embedding)),
+        );
     }
-    if let Some(check) = other_versions(&seen) {
-        examination.add(check);
-    }
+    checks.extend(other_versions(&seen));
     if seen.is_written || seen.is_embedded {
         let doing = if seen.is_written {
             "updates"
@@ -85,74 +66,43 @@ pub(super) async fn check(
             "embeds for"
         };
         let line = format!("another kb-agent {doing} it right now, which is fine");
-        examination.add(Check::ok(AREA, "in use", line));
+        checks.push(Check::ok("in use", line));
     }
-}
-
-/// Beside everything else, and given up with it.
-async fn look(
-    sources: Sources,
-    home: PathBuf,
-    model: String,
-) -> Option<Result<Inspection, KbError>> {
-    struct Stopping(Arc<AtomicBool>);
-    impl Drop for Stopping {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    let stop = Stopping(Arc::default());
-    let stopped = Arc::clone(&stop.0);
-    let looking = tokio::task::spawn_blocking(move || inspect(sources, &home, &model, &stopped));
-    looking.await.ok()
+    checks.into_iter().for_each(|check| examination.add(check));
 }
 
 fn contents(seen: &Inspection) -> Check {
     const NAME: &str = "contents";
     let format = &seen.format;
+    let by_itself = if seen.is_written {
+        WAIT
+    } else {
+        MADE_BY_ITSELF
+    };
     match &seen.state {
-        IndexState::Missing => Check::note(
-            AREA,
-            NAME,
-            format!("no index yet, of {}", plural(seen.files, "file")),
-            if seen.is_written {
-                WAIT
-            } else {
-                MADE_BY_ITSELF
-            },
-        ),
-        IndexState::OtherFormat(others) => Check::note(
-            AREA,
-            NAME,
-            format!(
-                "of another version of kb-agent (format {}; this one uses {format})",
-                others.join(", ")
-            ),
-            MADE_BY_ITSELF,
-        ),
-        IndexState::Damaged(_) if seen.is_written => Check::note(
-            AREA,
-            NAME,
-            "it is being made anew by another kb-agent",
-            WAIT,
-        ),
-        IndexState::Damaged(why) => Check::broken(
-            AREA,
-            NAME,
-            format!("it is damaged: {why}"),
-            "kb-agent index --rebuild makes it anew",
-        ),
-        IndexState::Ready(Indexed {
-            documents, chunks, ..
-        }) => Check::ok(
-            AREA,
-            NAME,
-            format!(
-                "{} in {}; format {format}, which is current",
-                plural(*documents, "document"),
-                plural(*chunks, "passage")
-            ),
-        ),
+        IndexState::Missing => {
+            let line = format!("no index yet, of {}", plural(seen.files, "file"));
+            Check::note(NAME, line, by_itself)
+        }
+        IndexState::OtherFormat(others) => {
+            let others = others.join(", ");
+            let line =
+                format!("of another version of kb-agent (format {others}; this one uses {format})");
+            Check::note(NAME, line, MADE_BY_ITSELF)
+        }
+        IndexState::Damaged(_) if seen.is_written => {
+            Check::note(NAME, "it is being made anew by another kb-agent", WAIT)
+        }
+        IndexState::Damaged(why) => {
+            let next = "kb-agent index --rebuild makes it anew";
+            Check::broken(NAME, format!("it is damaged: {why}"), next)
+        }
+        IndexState::Ready(indexed) => {
+            let documents = plural(indexed.documents, "document");
+            let chunks = plural(indexed.chunks, "passage");
+            let line = format!("{documents} in {chunks}; format {format}, which is current");
+            Check::ok(NAME, line)
+        }
     }
 }
 
@@ -167,27 +117,19 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
         (indexed.changed, "changed"),
         (indexed.vanished, "gone"),
     ];
+    let differing = differing.iter().filter(|(count, _)| *count > 0);
     let differing: Vec<String> = differing
-        .iter()
-        .filter(|(count, _)| *count > 0)
         .map(|(count, how)| format!("{count} {how}"))
         .collect();
     if !differing.is_empty() {
-        return Check::note(
-            AREA,
-            NAME,
-            format!("not up to date: {}{left_out}", differing.join(", ")),
-            if seen.is_written {
-                WAIT
-            } else {
-                "ask a question, or run kb-agent index: either takes them up"
-            },
-        );
+        let line = format!("not up to date: {}{left_out}", differing.join(", "));
+        let next = "ask a question, or run kb-agent index: either takes them up";
+        return Check::note(NAME, line, if seen.is_written { WAIT } else { next });
     }
     let line = format!("up to date with the folders{left_out}");
     match seen.left_out {
-        0 => Check::ok(AREA, NAME, line),
-        _ => Check::ok(AREA, NAME, line).hint("kb-agent index lists what was left out, and why"),
+        0 => Check::ok(NAME, line),
+        _ => Check::ok(NAME, line).hint("kb-agent index lists what was left out, and why"),
     }
 }
 
@@ -196,22 +138,15 @@ fn other_versions(seen: &Inspection) -> Option<Check> {
     if seen.others.is_empty() {
         return None;
     }
-    let (mut listed, mut places) = (Vec::new(), Vec::new());
-    for other in &seen.others {
-        listed.push(format!("{} ({})", other.name, megabytes(other.size)));
-        places.push(format!("'{}'", seen.home.join(&other.name).display()));
-    }
-    Some(
-        Check::ok(
-            AREA,
-            "other versions",
-            format!("of other versions of kb-agent: {}", listed.join(", ")),
-        )
-        .hint(format!(
-            "if no such version is used any more, they may go: rm -r {}",
-            places.join(" ")
-        )),
-    )
+    let listed = seen.others.iter();
+    let listed = listed.map(|other| format!("{} ({})", other.name, megabytes(other.size)));
+    let places = seen.others.iter();
+    let places = places.map(|other| format!("'{}'", seen.home.join(&other.name).display()));
+    let (listed, places): (Vec<_>, Vec<_>) = (listed.collect(), places.collect());
+    let line = format!("of other versions of kb-agent: {}", listed.join(", "));
+    let may_go = "if no such version is used any more, they may go: rm -r";
+    let hint = format!("{may_go} {}", places.join(" "));
+    Some(Check::ok("other versions", line).hint(hint))
 }
 
 fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check {
@@ -220,46 +155,38 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
     if let (Some(here), Some(there)) = (embedding.dimensions, indexed.dimensions)
         && here != there
     {
-        return Check::broken(
-            AREA,
-            NAME,
-            format!("{model} gives vectors of {here} numbers where the index holds {there}"),
-            "kb-agent index embeds everything again",
-        );
+        let line = format!("{model} gives vectors of {here} numbers where the index holds {there}");
+        return Check::broken(NAME, line, "kb-agent index embeds everything again");
     }
     if let Some(why) = &seen.damaged_vectors
         && !seen.is_embedded
     {
-        return Check::broken(
-            AREA,
-            NAME,
-            format!("the vectors are damaged: {why}"),
-            "kb-agent index makes what is missing anew; until then it is found by its words",
-        );
+        let next = "kb-agent index makes what is missing anew; until then it is found by its words";
+        return Check::broken(NAME, format!("the vectors are damaged: {why}"), next);
     }
     let (all, pending) = (indexed.chunks - indexed.words_only, indexed.pending);
     if pending == 0 {
         let line = format!("all of {} embedded by {model}", plural(all, "passage"));
-        return Check::ok(AREA, NAME, line);
+        return Check::ok(NAME, line);
     }
+    let who = if seen.is_embedded {
+        "wait: another kb-agent embeds the rest right now"
+    } else {
+        "kb-agent index embeds the rest"
+    };
+    let done = all.saturating_sub(pending);
+    let line = format!("{done} of {all} passages embedded by {model}");
     Check::note(
-        AREA,
         NAME,
-        format!(
-            "{} of {all} passages embedded by {model}",
-            all.saturating_sub(pending)
-        ),
-        if seen.is_embedded {
-            "wait: another kb-agent embeds the rest right now; until then they are found by their \
-             words"
-        } else {
-            "kb-agent index embeds the rest; until then they are found by their words"
-        },
+        line,
+        format!("{who}; until then they are found by their words"),
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::check::{Check, Status, broke_off};
+use super::check::{Check, Status};
 use super::examination::Examination;
 use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
@@ -15,7 +15,6 @@ use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
 use crate::text::plural;
 
-const AREA: &str = "storage";
 const MEGABYTE: u64 = 1 << 20;
 /// Too little free space for an index to be written.
 const TOO_LITTLE: u64 = 50 * MEGABYTE;
@@ -26,41 +25,35 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where things are kept.
 pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>) {
+    examination.area = "storage";
     let (data, log) = (settings.data_dir.clone(), settings.audit_log.clone());
-    let looking = tokio::task::spawn_blocking(move || {
+    let looking = examination.blocking("the data folder", move |_| {
         let folder = folder(&data);
-        let disk = (folder.status != Status::Broken)
-            .then(|| disk(&data))
-            .flatten();
-        let chain = chain(&log);
-        let log = audit_log(&log);
-        [Some(folder), Some(log), chain, disk]
+        let is_there = folder.status != Status::Broken;
+        let disk = is_there.then(|| disk(&data)).flatten();
+        [Some(folder), Some(audit_log(&log)), chain(&log), disk]
     });
-    match looking.await {
-        Ok(checks) => checks
-            .into_iter()
-            .flatten()
-            .for_each(|check| examination.add(check)),
-        Err(_) => examination.add(broke_off(AREA)),
-    }
+    let checks = looking.await.map(|(checks, _)| checks);
+    checks
+        .into_iter()
+        .flatten()
+        .flatten()
+        .for_each(|check| examination.add(check));
 }
 
 fn folder(path: &Path) -> Check {
     const NAME: &str = "data folder";
     if let Err(source) = prepare_data_folder(path).and_then(|()| try_writing(path)) {
         let path = path.to_owned();
-        return Check::failed(AREA, NAME, EngineError::DataDir { path, source }.trouble());
+        return Check::failed(NAME, EngineError::DataDir { path, source }.trouble());
     }
     let shown = path.display();
-    match mode(path) {
-        Some(mode) if mode & 0o002 != 0 => Check::note(
-            AREA,
-            NAME,
-            format!("{shown} can be written by everybody (mode {mode:o})"),
-            format!("chmod o-w '{shown}'"),
-        ),
-        _ => Check::ok(AREA, NAME, format!("{shown} can be written")),
+    let mode = mode(path).unwrap_or_default();
+    if mode & 0o002 == 0 {
+        return Check::ok(NAME, format!("{shown} can be written"));
     }
+    let line = format!("{shown} can be written by everybody (mode {mode:o})");
+    Check::note(NAME, line, format!("chmod o-w '{shown}'"))
 }
 
 /// Checks the audit log as a question would open it, without changing the file.
@@ -69,38 +62,28 @@ fn audit_log(path: &Path) -> Check {
     let shown = path.display();
     let failed = |source| {
         let path = path.to_owned();
-        Check::failed(AREA, NAME, AuditError { path, source }.trouble())
+        Check::failed(NAME, AuditError { path, source }.trouble())
     };
-    let meta = match look_at(path) {
+    let found = look_at(path).and_then(|meta| match &meta {
+        Some(_) => unlinked().append(true).open(path).map(|_| meta),
+        None => try_writing(&existing(path)).map(|()| meta),
+    });
+    let meta = match found {
         Ok(Some(meta)) => meta,
-        Ok(None) => {
-            return match try_writing(&existing(path)) {
-                Ok(()) => {
-                    let line = format!("{shown} is made by the first question");
-                    Check::ok(AREA, NAME, line)
-                }
-                Err(error) => failed(error),
-            };
-        }
+        Ok(None) => return Check::ok(NAME, format!("{shown} is made by the first question")),
         Err(error) => return failed(error),
     };
-    if let Err(error) = unlinked().append(true).open(path) {
-        return failed(error);
+    let mode = mode(path).unwrap_or_default() & 0o777;
+    if mode & 0o077 == 0 {
+        let size = megabytes(meta.len());
+        return Check::ok(NAME, format!("{shown} can be written ({size} so far)"));
     }
-    let size = megabytes(meta.len());
-    match mode(path) {
-        Some(mode) if mode & 0o077 != 0 => Check::note(
-            AREA,
-            NAME,
-            format!("{shown} can be read by others (mode {:o})", mode & 0o777),
-            format!("chmod 600 '{shown}'; the next question does it too"),
-        ),
-        _ => Check::ok(
-            AREA,
-            NAME,
-            format!("{shown} can be written ({size} so far)"),
-        ),
-    }
+    let line = format!("{shown} can be read by others (mode {mode:o})");
+    Check::note(
+        NAME,
+        line,
+        format!("chmod 600 '{shown}'; the next question does it too"),
+    )
 }
 
 /// Whether the log is as it was written; nothing where there is no log.
@@ -117,19 +100,19 @@ fn chain(path: &Path) -> Option<Check> {
             "{look}; if that was you, move the log, its parts and its .head away, and the next \
              question begins a new one"
         );
-        return Some(Check::broken(AREA, NAME, line, next));
+        return Some(Check::broken(NAME, line, next));
     }
     let lines = plural(found.lines as usize, "line");
     let Some(first) = found.chained_from() else {
         let line = format!("{lines} of an older version, which chained none");
-        return Some(Check::ok(AREA, NAME, line));
+        return Some(Check::ok(NAME, line));
     };
     let line = match (first, found.unreadable) {
         (1, 0) => format!("the chain over {lines} holds"),
         (1, cut) => format!("the chain over {lines} holds; {cut} of them cannot be read"),
         (first, _) => format!("the chain over {lines} holds from line {first} on"),
     };
-    Some(Check::ok(AREA, NAME, line))
+    Some(Check::ok(NAME, line))
 }
 
 /// The room that is left; nothing where the system does not tell.
@@ -139,9 +122,9 @@ fn disk(path: &Path) -> Option<Check> {
     let line = format!("{} free", megabytes(free));
     let next = "make room on that disk, or set KB_AGENT_DATA_DIR to a folder on another";
     Some(match free {
-        free if free < TOO_LITTLE => Check::broken(AREA, NAME, line, next),
-        free if free < LITTLE => Check::note(AREA, NAME, line, next),
-        _ => Check::ok(AREA, NAME, line),
+        free if free < TOO_LITTLE => Check::broken(NAME, line, next),
+        free if free < LITTLE => Check::note(NAME, line, next),
+        _ => Check::ok(NAME, line),
     })
 }
 
@@ -152,12 +135,8 @@ fn try_writing(folder: &Path) -> io::Result<()> {
 
 /// The nearest folder above that is there.
 fn existing(path: &Path) -> PathBuf {
-    let above = path.ancestors().skip(1);
-    let found = above
-        .map(|folder| Some(folder).filter(|named| !named.as_os_str().is_empty()))
-        .map(|folder| folder.unwrap_or(Path::new(".")))
-        .find(|folder| folder.exists());
-    found.unwrap_or(Path::new(".")).to_owned()
+    let above = path.ancestors().skip(1).find(|folder| folder.exists());
+    above.unwrap_or(Path::new(".")).to_owned()
 }
 
 #[cfg(unix)]

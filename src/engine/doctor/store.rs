@@ -1,16 +1,10 @@
 //! The store that the settings name.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
-
-use super::check::{Check, broke_off};
+use super::check::Check;
 use super::examination::Examination;
 use crate::config::Settings;
 use crate::kb::{StoreAccess, StoreAdministration, StoreState};
 use crate::text::{one_line, plural};
-
-const AREA: &str = "store";
 
 /// Whether the store can be reached, is as this version needs it, and may be written.
 pub(super) async fn check(
@@ -18,51 +12,48 @@ pub(super) async fn check(
     access: StoreAccess,
     examination: &mut Examination<'_>,
 ) {
-    struct Stopping(Arc<AtomicBool>);
-    impl Drop for Stopping {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-    examination.trying("the store");
-    let begun = Instant::now();
-    let stop = Stopping(Arc::default());
-    let stopped = Arc::clone(&stop.0);
-    let looking = tokio::task::spawn_blocking(move || {
-        StoreAdministration::new(&access).and_then(|store| store.state(&stopped))
+    examination.area = "store";
+    let looking = examination.blocking("the store", move |stop| {
+        StoreAdministration::new(&access).and_then(|store| store.state(stop))
     });
-    let state = match looking.await {
-        Ok(Ok(state)) => state,
-        Ok(Err(error)) => {
-            return examination.add(Check::failed(AREA, "reach", error.trouble()));
-        }
-        Err(_) => return examination.add(broke_off(AREA)),
+    let Some((state, took)) = looking.await else {
+        return;
     };
-    examination.add(reach(&state).took(begun.elapsed()));
-    examination.add(versions(&state));
-    if let Some(lag) = state.lag_ms {
-        let line = format!("a replica, {lag} ms behind");
-        examination.add(Check::ok(AREA, "replica", line));
-    }
-    examination.add(rights(&state));
-    examination.add(contents(&state, settings.sources.is_empty()));
-    if settings.sources.is_empty() {
-        examination.add(Check::note(
-            AREA,
+    let state = match state {
+        Ok(state) => state,
+        Err(error) => return examination.add(Check::failed("reach", error.trouble())),
+    };
+    let only_reads = settings.sources.is_empty();
+    let lag = state
+        .lag_ms
+        .map(|lag| Check::ok("replica", format!("a replica, {lag} ms behind")));
+    let files = only_reads.then(|| {
+        Check::note(
             "files",
             "no folder is named: documents come from the store; grep_search and the source view have no files here",
             "nothing, or name the folders with --kb or KB_AGENT_SOURCE",
-        ));
-    }
+        )
+    });
+    let checks = [
+        Some(reach(&state).took(took)),
+        Some(versions(&state)),
+        lag,
+        Some(rights(&state)),
+        Some(contents(&state, only_reads)),
+        files,
+    ];
+    checks
+        .into_iter()
+        .flatten()
+        .for_each(|check| examination.add(check));
 }
 
 fn reach(state: &StoreState) -> Check {
     let address = &state.address;
     if state.is_encrypted {
-        return Check::ok(AREA, "reach", format!("{address} answers, by TLS"));
+        return Check::ok("reach", format!("{address} answers, by TLS"));
     }
     Check::note(
-        AREA,
         "reach",
         format!("{address} answers, not encrypted"),
         "nothing on one machine; else sslmode=require in KB_AGENT_STORE_URL, with KB_AGENT_STORE_CA for an authority of your own",
@@ -70,36 +61,24 @@ fn reach(state: &StoreState) -> Check {
 }
 
 fn versions(state: &StoreState) -> Check {
+    let server = format!("PostgreSQL {}", state.server);
+    let next = "run CREATE EXTENSION vector there as its owner, or kb-agent store init";
     match &state.vector {
-        Some(vector) => Check::ok(
-            AREA,
-            "versions",
-            format!("PostgreSQL {}, pgvector {vector}", state.server),
-        ),
-        None => Check::broken(
-            AREA,
-            "versions",
-            format!("PostgreSQL {} without the extension pgvector", state.server),
-            "run CREATE EXTENSION vector there as its owner, or kb-agent store init",
-        ),
+        Some(vector) => Check::ok("versions", format!("{server}, pgvector {vector}")),
+        None => Check::broken("versions", server + " without the extension pgvector", next),
     }
 }
 
 fn rights(state: &StoreState) -> Check {
-    if !state.is_prepared {
-        return Check::broken(
-            AREA,
-            "rights",
-            "nothing of this version is kept there yet",
-            "kb-agent store init makes it",
-        );
+    let missing = "nothing of this version is kept there yet";
+    match (state.is_prepared, state.may_write) {
+        (false, _) => Check::broken("rights", missing, "kb-agent store init makes it"),
+        (true, true) => Check::ok("rights", "this user may read and write"),
+        (true, false) => {
+            let line = "this user may read: searches go on over what others index";
+            Check::ok("rights", line)
+        }
     }
-    let what = if state.may_write {
-        "this user may read and write"
-    } else {
-        "this user may read: searches go on over what others index"
-    };
-    Check::ok(AREA, "rights", what)
 }
 
 /// Where nothing is indexed from here, the space that is named should be there.
@@ -119,14 +98,13 @@ fn contents(state: &StoreState, only_reads: bool) -> Check {
             spaces => format!("there are: {}", spaces.join("; ")),
         };
         return Check::broken(
-            AREA,
             "spaces",
             format!("no space '{}'; {known}", one_line(named, 100)),
             "see to `space=` in KB_AGENT_STORE_URL, or run kb-agent index --kb PATH where the files are",
         );
     }
     if spaces.is_empty() {
-        return Check::note(AREA, "spaces", "none yet", "kb-agent index makes one");
+        return Check::note("spaces", "none yet", "kb-agent index makes one");
     }
-    Check::ok(AREA, "spaces", spaces.join("; "))
+    Check::ok("spaces", spaces.join("; "))
 }

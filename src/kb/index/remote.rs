@@ -42,5 +42,6 @@ mod wait;
 pub use address::StoreAccess;
 pub(crate) use address::StoreAddress;
 pub use administration::{SpaceState, StoreState};
+pub(crate) use schema::setup_script;
 pub(crate) use server::StoreServer;
 pub(crate) use store::RemoteStore;

@@ -13,7 +13,7 @@ use crate::workplace::{Workplace, text};
     not(feature = "store-server-tests"),
     ignore = "needs a PostgreSQL server: see the README"
 )]
-fn vectors_move_between_a_local_index_and_a_store_without_embedding_again() {
+fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     let place = notes();
     let store = Store::prepared(&place);
     let notes = kb(&place, "notes");
@@ -31,17 +31,6 @@ fn vectors_move_between_a_local_index_and_a_store_without_embedding_again() {
         text(&pushed.stdout)
     );
     assert!(pushed.stderr.is_empty(), "{}", text(&pushed.stderr));
-    std::fs::remove_dir_all(place.path().join("data/index")).unwrap();
-    let pulled = store.run(&place, &["store", "pull", "--kb", &notes]);
-    succeeds(&pulled);
-    assert!(
-        text(&pulled.stdout).contains("2 vectors taken over"),
-        "{}",
-        text(&pulled.stdout)
-    );
-    let again = local(&["index", "--json", "--kb", &notes]);
-    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
-    assert_eq!(report["embedded"], 0);
     succeeds(&store.run(&place, &["store", "drop", "team"]));
     assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);
     assert!(fails(&store.run(&place, &["store", "drop", "team"])).contains("no space"));

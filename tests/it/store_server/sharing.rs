@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{SCHEMA, Store, fails, found, kb, notes, succeeds};
+use super::{SCHEMA, Store, found, kb, notes, succeeds};
 use crate::workplace::{Workplace, text};
 
 #[test]
@@ -79,17 +79,6 @@ fn several_machines_keep_different_folders_of_one_space() {
     succeeds(&store.run(&place, &["index", "--kb", &notes]));
     assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
     assert_eq!(search("repaired in may")[0], "work/plan.md");
-    // A folder that is kept no longer goes by itself.
-    let unnamed = store.run(&place, &["store", "drop", "team", "--folder", ""]);
-    assert_eq!(unnamed.status.code(), Some(2));
-    let unknown = fails(&store.run(&place, &["store", "drop", "team", "--folder", "wrok"]));
-    assert!(
-        unknown.contains("no folder 'wrok' of space 'team'"),
-        "{unknown}"
-    );
-    succeeds(&store.run(&place, &["store", "drop", "team", "--folder", "work"]));
-    assert_eq!(store.status(&place)["spaces"][0]["documents"], 1);
-    assert_eq!(search("kiln"), ["notes/glaze.md"]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Fault {
             Self::Replica => return KbError::ReadOnly,
             Self::NotAllowed(why) => Trouble::new(
                 format!("the user of the store {store} may not do that: {why}"),
-                "have its owner run `kb-agent store grant`, with --write for an indexer",
+                "have its owner run what `kb-agent store init --print-sql --reader ROLE` prints, or --writer for an indexer",
             ),
             Self::Missing(why) => return KbError::Outdated(why),
             Self::Unreachable(why) => Trouble::new(

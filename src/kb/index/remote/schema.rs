@@ -116,44 +116,30 @@ CREATE TABLE IF NOT EXISTS {schema}.leases (
     )
 }
 
-/// Lets a role read, or read and write, what is there and what comes.
-pub(super) fn grant(role: &str, writes: bool) -> String {
-    let (schema, role) = (name(), quote_identifier(role));
-    let (on_tables, on_schema) = if writes {
-        ("SELECT, INSERT, UPDATE, DELETE, TRUNCATE", "USAGE, CREATE")
-    } else {
-        ("SELECT", "USAGE")
+/// The script that makes what this version keeps, and lets these roles read it, or read and write it.
+pub(crate) fn setup_script(readers: &[String], writers: &[String]) -> String {
+    let role = |role: &String, what, on_schema, on_tables| {
+        // The role last: its name may hold anything.
+        include_str!("../../../../assets/store/role.sql")
+            .replace("{schema}", &name())
+            .replace("{what}", what)
+            .replace("{on_schema}", on_schema)
+            .replace("{on_tables}", on_tables)
+            .replace("{role}", &quote_identifier(role))
     };
-    let before = revoke_tables(&role);
-    format!(
-        "{before}
-GRANT {on_schema} ON SCHEMA {schema} TO {role};
-GRANT {on_tables} ON ALL TABLES IN SCHEMA {schema} TO {role};
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
-    )
-}
-
-/// Takes from a role what [`grant`] gave it.
-pub(super) fn revoke(role: &str) -> String {
-    let (schema, role) = (name(), quote_identifier(role));
-    format!(
-        "{}
-REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role};",
-        revoke_tables(&role)
-    )
-}
-
-/// Takes back all rights but those on sequences, which only their owner may take back.
-fn revoke_tables(quoted_role: &str) -> String {
-    let schema = name();
-    format!(
-        "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {quoted_role};
-REVOKE ALL ON SCHEMA {schema} FROM {quoted_role};"
-    )
+    let all = "SELECT, INSERT, UPDATE, DELETE, TRUNCATE";
+    let writers = writers
+        .iter()
+        .map(|one| role(one, "read and write", "USAGE, CREATE", all));
+    let readers = readers
+        .iter()
+        .map(|one| role(one, "read", "USAGE", "SELECT"));
+    let roles: String = writers.chain(readers).collect();
+    format!("BEGIN;\n{}{roles}COMMIT;\n", make())
 }
 
 /// Quotes a name for PostgreSQL.
-pub(super) fn quote_identifier(name: &str) -> String {
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -254,4 +240,19 @@ pub(super) fn make_vector_index(model: i32) -> String {
         "CREATE INDEX IF NOT EXISTS vectors_{model}_near ON vectors_{model}
     USING hnsw (v halfvec_cosine_ops) WITH (m = 16, ef_construction = 100);"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_the_name_of_a_role_is_nothing_but_a_name() {
+        let role = "a\"; DROP TABLE x; -- {schema}\n".to_owned();
+        let script = setup_script(std::slice::from_ref(&role), &[]);
+        let quoted = "\"a\"\"; DROP TABLE x; -- {schema}\n\"";
+        assert_eq!(script.matches(quoted).count(), 5);
+        assert_eq!(script.matches("DROP TABLE x").count(), 5);
+        assert!(!script.replace(quoted, "").contains('{'), "{script}");
+    }
 }
