@@ -104,7 +104,7 @@ struct Global {
 enum CliCommand {
     /// Answer one question on standard output
     Ask(ask::Ask),
-    /// Build or update the index. Which embedding it gets is chosen by its text; KB_AGENT_EMBEDDING sets it
+    /// Build or update the index
     Index(index::Index),
     /// Print what kb-agent sees of a file: its text with its places, and what is missing
     Read(read::Read),
@@ -143,7 +143,7 @@ enum CliCommand {
 
 /// The command line, with what its help adds.
 pub fn command() -> clap::Command {
-    let topics = help::topics();
+    let topics = help::examples_and_topics();
     Cli::command()
         .after_long_help(format!("{topics}\n\n{}", settings_help()))
         .after_help(topics)

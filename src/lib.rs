@@ -48,6 +48,7 @@
 //! | a setting | an entry in `config/variables.rs`, its field in `config/settings.rs` |
 //! | a chat server | an entry in `assets/llm/servers.toml` |
 //! | a key | an entry in `assets/keymap.toml`, its action in `tui/keymap/action.rs` and `tui/act.rs` |
+//! | a page of the manual | a file in `docs/`, a line in `cli/help.rs` |
 //! | a subcommand | its file in `cli/`, a line in `cli.rs` |
 //! | a store | the traits of `kb/index/port.rs`; `kb/conformance.rs` tests it |
 //! | a fact of a run | an optional field of `EventBody` in `protocol.rs`, set by its node in `agent/nodes/` |

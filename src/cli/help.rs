@@ -61,11 +61,19 @@ pub(super) struct Help {
     words: Vec<String>,
 }
 
-/// The topics with their titles, for the end of the program's help.
-pub(super) fn topics() -> String {
-    let mut text = "Topics (kb-agent help TOPIC):".to_owned();
+/// What a newcomer types first.
+const EXAMPLES: &str = "\
+Examples:
+  kb-agent                              open the screen on the demo knowledge base
+  kb-agent ~/notes                      open it on your own files
+  kb-agent ask --kb ~/notes 'QUESTION'  answer one question
+  kb-agent doctor                       check everything and say what to do";
+
+/// Examples, and the topics with their titles, for the end of the program's help.
+pub(super) fn examples_and_topics() -> String {
+    let mut text = format!("{EXAMPLES}\n\nTopics (kb-agent help TOPIC):");
     for page in &PAGES {
-        text.push_str(&format!("\n  {:<13}{}", page.topic, page.title()));
+        text.push_str(&format!("\n  {:<14}{}", page.topic, page.title()));
     }
     text
 }
@@ -84,9 +92,11 @@ pub(super) fn run(help: &Help, mut command: Command) -> Result<(), CommandFailur
         let line = ["kb-agent"].into_iter().chain(words).chain(["--help"]);
         return match command.try_get_matches_from_mut(line) {
             Err(error) if !error.use_stderr() => Ok(error.print()?),
-            Err(error) => Err(CommandFailure::usage(
-                error.to_string().lines().next().unwrap_or_default(),
-            )),
+            Err(error) => {
+                let said = error.to_string();
+                let line = said.lines().next().unwrap_or_default();
+                Err(CommandFailure::usage(line.trim_start_matches("error: ")))
+            }
             Ok(_) => Ok(()),
         };
     }

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     #[cfg_attr(
         not(feature = "store-server-tests"),
-        ignore = "needs a PostgreSQL server: see the README"
+        ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
     fn a_search_of_a_server_takes_four_round_trips_at_most() {
         let (store, _) = remote_stores();
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     #[cfg_attr(
         not(feature = "store-server-tests"),
-        ignore = "needs a PostgreSQL server: see the README"
+        ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
     fn a_server_scores_as_the_embedded_engine_does() {
         let many: Vec<(String, String)> = (0..300)
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     #[cfg_attr(
         not(feature = "store-server-tests"),
-        ignore = "needs a PostgreSQL server: see the README"
+        ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
     )]
     fn a_process_that_stays_is_notified_of_a_commit() {
         let (one, other) = remote_stores();

@@ -61,7 +61,7 @@ const SHORT: [&str; 4] = [
 #[tokio::test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 async fn the_model_is_found_by_asking() {
     let reasoner = reasoner();
@@ -73,7 +73,7 @@ async fn the_model_is_found_by_asking() {
 #[tokio::test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 async fn r04_real_nonsense_is_survived_and_counted() {
     let reasoner = reasoner();
@@ -103,7 +103,7 @@ async fn r04_real_nonsense_is_survived_and_counted() {
 #[tokio::test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 async fn r23_a_real_stream_arrives_in_pieces() {
     let reasoner = reasoner();
@@ -116,7 +116,7 @@ async fn r23_a_real_stream_arrives_in_pieces() {
 #[tokio::test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 async fn a_real_overflow_is_trimmed_and_asked_once_more() {
     let reasoner = reasoner();
@@ -145,7 +145,7 @@ fn read_back(output: &std::process::Output) -> Vec<Event> {
 #[test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 fn whole_runs_walk_legal_edges_end_and_count_usage() {
     let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
@@ -190,7 +190,7 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 async fn two_hundred_runs_end_whatever_a_model_says() {
     const RUNS: usize = 100;
@@ -272,7 +272,7 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
 #[test]
 #[cfg_attr(
     not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see the README"
+    ignore = "needs a chat server: see CONTRIBUTING.md"
 )]
 fn runs_are_closed_when_cancelled_at_any_stage() {
     use std::io::BufRead;

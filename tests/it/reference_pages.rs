@@ -60,7 +60,7 @@ fn the_commands_page_is_the_help_of_every_command() {
     let mut own = program.clone();
     own.build();
     let help = own.render_help().to_string();
-    let (help, _) = help.split_once("\nTopics ").unwrap();
+    let (help, _) = help.split_once("\nExamples:").unwrap();
     page.push_str(&section("kb-agent", help));
     let mut program = program;
     program.build();

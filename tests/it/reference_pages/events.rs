@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use heck::{ToKebabCase, ToSnakeCase};
-use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
+use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, LitStr, Meta, PathArguments, Type};
 
 /// Heading and introduction of the page.
 const HEAD: &str = "# Events
@@ -85,7 +85,9 @@ impl Types {
                 .map(|one| one.unwrap().path())
                 .collect();
             files.sort();
-            files.iter().for_each(|file| self.read(file));
+            for file in &files {
+                self.read(file);
+            }
             return;
         }
         for item in syn::parse_file(&fs::read_to_string(path).unwrap())
@@ -243,8 +245,11 @@ fn serde(attrs: &[Attribute]) -> Serde {
     let mut told = Serde::default();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
         attr.parse_nested_meta(|meta| {
-            let value = meta.value().and_then(|value| value.parse::<syn::LitStr>());
-            let value = value.ok().map(|text| text.value());
+            let value = meta
+                .value()
+                .ok()
+                .map(syn::parse::ParseBuffer::parse::<LitStr>);
+            let value = value.and_then(Result::ok).map(|text| text.value());
             if meta.path.is_ident("rename") {
                 told.rename = value;
             } else if meta.path.is_ident("rename_all") {

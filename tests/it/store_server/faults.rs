@@ -14,7 +14,7 @@ use crate::workplace::{Workplace, text};
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_killed_indexer_leaves_a_whole_commit_and_its_right_to_the_next() {
     let notes = Sixty::new();
@@ -116,7 +116,7 @@ fn kills(usual: usize) -> usize {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_killed_server_comes_back_with_a_whole_commit() {
     let notes = Sixty::new();
@@ -154,7 +154,7 @@ fn a_killed_server_comes_back_with_a_whole_commit() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_path_that_no_index_of_the_server_takes_is_one_line() {
     let place = notes();
@@ -172,7 +172,7 @@ fn a_path_that_no_index_of_the_server_takes_is_one_line() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_space_that_is_dropped_under_its_indexer_is_made_anew_whole() {
     let place = notes();
@@ -199,7 +199,7 @@ fn a_space_that_is_dropped_under_its_indexer_is_made_anew_whole() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_full_disk_of_the_server_is_one_line_and_loses_nothing() {
     let place = notes();
@@ -242,7 +242,7 @@ fn a_full_disk_of_the_server_is_one_line_and_loses_nothing() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn another_version_has_a_schema_of_its_own() {
     let place = notes();
@@ -268,7 +268,7 @@ fn another_version_has_a_schema_of_its_own() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
     let place = notes();
@@ -291,7 +291,7 @@ fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_replica_is_read_while_the_first_server_is_gone() {
     let place = notes();

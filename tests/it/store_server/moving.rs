@@ -11,7 +11,7 @@ use crate::workplace::{Workplace, text};
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     let place = notes();
@@ -39,7 +39,7 @@ fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_collection_is_measured_over_the_store_as_over_the_data_folder() {
     let place = Workplace::empty();

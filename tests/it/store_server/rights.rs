@@ -6,7 +6,7 @@ use crate::workplace::{Workplace, text};
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn who_may_only_read_searches_and_is_told_so_once() {
     let (place, elsewhere) = (notes(), Workplace::empty());
@@ -81,7 +81,7 @@ fn who_may_only_read_searches_and_is_told_so_once() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_indexing() {
     let secret = "secret";
@@ -129,7 +129,7 @@ fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_index
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken() {
     let place = notes();

@@ -8,7 +8,7 @@ use crate::workplace::{Workplace, text};
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     let (place, elsewhere) = (notes(), Workplace::empty());
@@ -61,7 +61,7 @@ fn what_one_machine_indexes_others_search_and_read_without_the_files() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn several_machines_keep_different_folders_of_one_space() {
     let (place, other) = (notes(), Workplace::empty());
@@ -84,7 +84,7 @@ fn several_machines_keep_different_folders_of_one_space() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn folders_of_one_name_on_two_machines_do_not_remove_each_others_documents() {
     let (place, other) = (notes(), Workplace::empty());
@@ -112,7 +112,7 @@ fn folders_of_one_name_on_two_machines_do_not_remove_each_others_documents() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn vectors_that_another_space_brought_stay_when_it_goes() {
     let place = notes();
@@ -141,7 +141,7 @@ fn vectors_that_another_space_brought_stay_when_it_goes() {
 #[test]
 #[cfg_attr(
     not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see the README"
+    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
 )]
 fn a_hostile_row_is_text_and_nothing_else() {
     let place = notes();
