@@ -17,7 +17,7 @@ use super::Mask;
 use super::chain::{FileEnd, Head};
 use super::file::open_log;
 use super::link::EarlierLines;
-use super::parts;
+use super::log_parts;
 use super::recover::{InterruptedRun, interrupted_runs};
 use super::rotate::{Destination, keep_within, put_aside};
 use super::session::Session;
@@ -92,7 +92,7 @@ impl AuditLog {
         let gate = Session::gate(path).map_err(failed)?;
         let was_killed = Session::any_dead(path);
         let looked_at = match (was_killed || !is_known, log.is_as_noted()) {
-            (true, _) => parts::all(path),
+            (true, _) => log_parts::all(path),
             // Another process writes to it, or did and ended before it could note that.
             (false, false) => vec![path.clone()],
             (false, true) => Vec::new(),
@@ -216,7 +216,7 @@ impl AuditLog {
 
     fn open_anew(&mut self) -> io::Result<()> {
         let is_part = |part: &PathBuf| is_at(&self.file, part);
-        let was_put_aside = parts::put_aside(&self.to.path).iter().any(is_part);
+        let was_put_aside = log_parts::put_aside(&self.to.path).iter().any(is_part);
         self.file = open_log(&self.to.path)?;
         if was_put_aside {
             self.end = None;

@@ -4,8 +4,8 @@ use std::path::Path;
 use crate::protocol::{Event, RunId, RunRecord, RunSummary};
 use crate::text::one_line;
 
-use super::parts;
-use super::read::{ReadError, for_each_event_of};
+use super::log_parts;
+use super::log_reader::{ReadError, for_each_event_of};
 use super::recorded_runs::recorded_runs;
 
 /// How much of a name that was asked for is repeated in an error, in characters.
@@ -66,7 +66,11 @@ impl<'a> Lookup<'a> {
 
     fn for_each_event_of(&self, ids: &[RunId], each: impl FnMut(Event)) -> Result<(), ReadError> {
         let ids: BTreeSet<&str> = ids.iter().map(|id| &*id.0).collect();
-        for_each_event_of(&parts::existing(self.log), |run| ids.contains(run), each)
+        for_each_event_of(
+            &log_parts::existing(self.log),
+            |run| ids.contains(run),
+            each,
+        )
     }
 
     /// The one run of that name.

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use crate::protocol::{EventBody, RunFigures, RunHistory, RunId, RunSummary, Timestamp};
 
-use super::parts;
-use super::read::{ReadError, for_each_event, for_each_event_unless};
+use super::log_parts;
+use super::log_reader::{ReadError, for_each_event, for_each_event_unless};
 
 /// All runs, in the order in which they began.
 pub(super) fn recorded_runs(log: &Path) -> Result<Vec<RunSummary>, ReadError> {
     let mut runs: Vec<RunSummary> = Vec::new();
     let mut places: HashMap<RunId, usize> = HashMap::new();
-    for_each_event(&parts::existing(log), &RunSummary::MADE_FROM, |event| {
+    for_each_event(&log_parts::existing(log), &RunSummary::MADE_FROM, |event| {
         if let Some(at) = places.get(&event.run) {
             runs[*at].apply(&event);
         } else if let Some(run) = RunSummary::begin(&event) {
@@ -29,7 +29,7 @@ pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
     let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
     let mut places: HashMap<RunId, usize> = HashMap::new();
     let words = [&["\"run_started\""][..], &RunFigures::MADE_FROM].concat();
-    for_each_event_unless(&parts::existing(log), &words, stop, |event| {
+    for_each_event_unless(&log_parts::existing(log), &words, stop, |event| {
         if let Some(at) = places.get(&event.run) {
             runs[*at].1.take(&event.body);
         } else if matches!(event.body, EventBody::RunStarted { .. }) {
@@ -84,7 +84,7 @@ mod tests {
             [vec![gone, end], whole(50..60)].concat(),
         ] {
             if log.exists() {
-                fs::rename(&log, parts::next_name(&log)).unwrap();
+                fs::rename(&log, log_parts::next_name(&log)).unwrap();
             }
             fs::write(&log, part.join("\n") + "\n").unwrap();
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Complexity, NodeName, Outcome};
 use crate::protocol::{CostDetails, Event, EventBody, RunId, SCHEMA, Timestamp};
 
-use super::read::{ReadError, for_each_event, for_each_event_of};
+use super::log_reader::{ReadError, for_each_event, for_each_event_of};
 use super::session::Session;
 
 /// A run that was cut short.

@@ -6,7 +6,7 @@ use crate::files::{open_unlinked, sync_dir};
 
 use super::chain::{Head, LogPart, line_before};
 use super::file::refuse_foreign;
-use super::parts;
+use super::log_parts;
 use super::tail::Tail;
 
 /// A log larger than this is put aside, unless less is to be kept.
@@ -25,7 +25,7 @@ pub(super) fn put_aside(file: &File, to: &Destination, head: &mut Head) -> io::R
     head.advance(file, Tail::read_after(file, head.mark())?.end)?;
     // A process that starts after a kill between the two finds the chain's end here.
     head.write(path)?;
-    let part = parts::next_name(path);
+    let part = log_parts::next_name(path);
     fs::rename(path, &part)?;
     if let Some(folder) = part.parent().filter(|at| !at.as_os_str().is_empty()) {
         sync_dir(folder)?;
@@ -45,7 +45,7 @@ pub(super) fn put_aside(file: &File, to: &Destination, head: &mut Head) -> io::R
 pub(super) fn keep_within(to: &Destination, head: &mut Head) -> io::Result<()> {
     let path = &to.path;
     let size = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
-    let mut parts = parts::put_aside(path);
+    let mut parts = log_parts::put_aside(path);
     let mut total = size(path) + parts.iter().map(size).sum::<u64>();
     parts.reverse();
     while total > to.keep_bytes

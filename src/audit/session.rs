@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
 use crate::protocol::new_id;
 
-use super::parts::canonical;
+use super::log_parts::canonical;
 
 const GATE: &str = "gate";
 /// How long another start is waited for.

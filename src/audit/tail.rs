@@ -16,7 +16,7 @@ use crate::files::open_unlinked;
 use super::chain::{BEGINNING, FileEnd, Head, line_before, line_feeds};
 use super::lines::Lines;
 use super::link::{ChainLink, EarlierLines};
-use super::parts;
+use super::log_parts;
 
 /// The end of the log, as the next line finds it.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(super) fn take_over(mut file: &File, log: &Path) -> io::Result<Head> {
 
 /// Whether any line of the log refers to one before it.
 pub(super) fn is_chained(log: &Path) -> io::Result<bool> {
-    for path in parts::all(log).iter().rev() {
+    for path in log_parts::all(log).iter().rev() {
         let mut lines = match open_unlinked(path) {
             Ok(file) => Lines::with_hashes(file),
             Err(error) if error.is_missing() => continue,
@@ -139,7 +139,7 @@ fn for_each_link(file: &File, from: u64, mut each: impl FnMut(ChainLink)) -> io:
 /// Where a log goes on whose head is lost.
 fn last_put_aside(log: &Path) -> Hash {
     let last = || {
-        let file = open_unlinked(&parts::put_aside(log).pop()?).ok()?;
+        let file = open_unlinked(&log_parts::put_aside(log).pop()?).ok()?;
         let length = file.metadata().ok().filter(|meta| meta.len() > 0)?.len();
         Some(line_before(&file, length).ok()?.0)
     };

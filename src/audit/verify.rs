@@ -17,8 +17,8 @@ use super::file::refuse_foreign;
 use super::findings::{Break, How, LogVerification, UnwitnessedEnd};
 use super::lines::Lines;
 use super::link::{ChainLink, EarlierLines, LineKind};
-use super::parts;
-use super::read::ReadError;
+use super::log_parts;
+use super::log_reader::ReadError;
 
 /// Follows the chain through all parts of the log, up to the first place where it breaks. Where there
 /// is no log at all, no part is found.
@@ -27,10 +27,12 @@ pub fn verify(log: &Path) -> Result<LogVerification, ReadError> {
     let head = Head::read(log);
     let removed = head.as_ref().and_then(|head| head.removed.as_ref());
     let begins_behind = removed.map_or(BEGINNING, |part| part.last);
-    let removed = removed.and_then(|part| parts::id_of(log, part.name.as_ref()));
+    let removed = removed.and_then(|part| log_parts::id_of(log, part.name.as_ref()));
     let mut check = ChainCheck::new(head.as_ref(), begins_behind);
-    for path in parts::all(log) {
-        let id = path.file_name().and_then(|name| parts::id_of(log, name));
+    for path in log_parts::all(log) {
+        let id = path
+            .file_name()
+            .and_then(|name| log_parts::id_of(log, name));
         if id.is_some() && id <= removed {
             continue;
         }

@@ -6,14 +6,14 @@
 //! mended but the data folder, which every command makes.
 
 mod check;
-mod embedding;
-mod endpoint;
+mod embedding_checks;
+mod endpoint_checks;
 mod examination;
-mod files;
-mod index;
-mod settings;
-mod storage;
-mod store;
+mod format_checks;
+mod index_checks;
+mod setting_checks;
+mod storage_checks;
+mod store_checks;
 
 use crate::config::Survey;
 
@@ -27,7 +27,7 @@ pub use examination::ExaminationProgress;
 /// limits that a question has.
 pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress)) {
     let mut examination = Examination::new(survey.settings.as_ref(), report);
-    settings::check(survey, &mut examination);
+    setting_checks::check(survey, &mut examination);
     let Some(settings) = &survey.settings else {
         return;
     };
@@ -39,7 +39,7 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
             .map(str::to_owned)
     };
     let at = refused(&["KB_AGENT_LLM_BASE_URL", "KB_AGENT_LLM_API_KEY"]);
-    endpoint::check(settings, at, &mut examination).await;
+    endpoint_checks::check(settings, at, &mut examination).await;
     let at = refused(&["KB_AGENT_EMBEDDING_BASE_URL", "KB_AGENT_EMBEDDING_API_KEY"]);
     let embedding = match at {
         Some(name) => {
@@ -47,12 +47,12 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
             examination.add(not_tried(&name));
             None
         }
-        None => embedding::check(settings, &mut examination).await,
+        None => embedding_checks::check(settings, &mut examination).await,
     };
     match super::knowledge::access(settings) {
-        Some(access) => store::check(settings, access, &mut examination).await,
-        None => index::check(settings, embedding, &mut examination).await,
+        Some(access) => store_checks::check(settings, access, &mut examination).await,
+        None => index_checks::check(settings, embedding, &mut examination).await,
     }
-    files::check(settings, &mut examination);
-    storage::check(settings, &mut examination).await;
+    format_checks::check(settings, &mut examination);
+    storage_checks::check(settings, &mut examination).await;
 }

@@ -16,7 +16,6 @@
     reason = "counts of rows and lines fit the server's signed numbers"
 )]
 
-mod address;
 mod administration;
 mod batch;
 mod binary;
@@ -27,21 +26,22 @@ mod gains;
 mod lease;
 mod links;
 mod reader;
+mod remote_search;
+mod remote_store;
 mod rights;
 mod rows;
 mod schema;
-mod search;
-mod server;
 mod slips;
 mod space;
 mod space_reader;
-mod store;
+mod store_address;
+mod store_server;
 mod vectors;
 mod wait;
 
-pub use address::StoreAccess;
-pub(crate) use address::StoreAddress;
 pub use administration::{SpaceState, StoreState};
+pub(crate) use remote_store::RemoteStore;
 pub(crate) use schema::setup_script;
-pub(crate) use server::StoreServer;
-pub(crate) use store::RemoteStore;
+pub use store_address::StoreAccess;
+pub(crate) use store_address::StoreAddress;
+pub(crate) use store_server::StoreServer;

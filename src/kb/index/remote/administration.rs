@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use super::rights::WriteRight;
 use super::schema;
-use super::server::{Purpose, StoreServer, TypedValue};
+use super::store_server::{Purpose, StoreServer, TypedValue};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 use crate::text::Trouble;

@@ -8,11 +8,11 @@ use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
 use super::links::{keys_of_targets, read_links};
+use super::remote_search;
 use super::rows::{DOCUMENT, check_dimensions, chunk_id, document, missing_space, passage};
-use super::search;
-use super::server::TypedValue;
 use super::space::Model;
 use super::space_reader::RemoteReader;
+use super::store_server::TypedValue;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
@@ -198,7 +198,7 @@ impl Reader for RemoteReader {
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
-        search::lexical(self, (query, name), k, within)
+        remote_search::lexical(self, (query, name), k, within)
     }
 
     fn semantic(
@@ -207,7 +207,7 @@ impl Reader for RemoteReader {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Match>, KbError> {
-        search::semantic(self, vector, k, within)
+        remote_search::semantic(self, vector, k, within)
     }
 
     fn fetch(
@@ -236,7 +236,7 @@ impl Reader for RemoteReader {
                 };
                 let (products, vectors) = match asked.filter(|_| text.is_some()) {
                     Some((_, model)) => (
-                        search::products("$2"),
+                        remote_search::products("$2"),
                         format!("LEFT JOIN vectors_{} v ON v.key = c.key", model.number),
                     ),
                     None => ("NULL::float8".to_owned(), String::new()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_postgres::types::Type;
 
 use super::schema;
-use super::server::{Connection, Purpose, StoreServer};
+use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 

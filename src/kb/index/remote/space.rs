@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::server::{Connection, Purpose, StoreServer};
+use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::server::Connection;
 use super::space::{Commit, Model, Names, Space};
+use super::store_server::Connection;
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 

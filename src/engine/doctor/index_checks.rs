@@ -1,7 +1,7 @@
 use super::check::Check;
-use super::embedding::Embedding;
+use super::embedding_checks::Embedding;
 use super::examination::Examination;
-use super::storage::megabytes;
+use super::storage_checks::megabytes;
 use crate::config::Settings;
 use crate::engine::demo;
 use crate::kb::{IndexState, Indexed, Inspection, Sources, inspect};

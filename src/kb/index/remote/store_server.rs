@@ -18,9 +18,9 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::address::StoreAddress;
 use super::fault::{Fault, unreachable_error};
 use super::schema;
+use super::store_address::StoreAddress;
 use super::wait::wait_for;
 use crate::files::read_certificates;
 use crate::kb::error::KbError;
