@@ -127,6 +127,11 @@ mod tests {
             ("什么是快速路径？", Language::ZH),
             ("Was ist der schnelle Weg?", Language("de")),
             ("Kündigungsfrist", Language("de")),
+            ("Что такое быстрый путь?", Language("ru")),
+            ("Qu'est-ce que le chemin rapide ?", Language("fr")),
+            ("¿Qué es la ruta rápida?", Language("es")),
+            ("O que é o caminho rápido?", Language("pt")),
+            ("Che cos'è il percorso rapido?", Language("it")),
             // One foreign character changes nothing.
             ("What does 快 mean in the log?", Language::EN),
             ("快速路径会跳过の哪些节点", Language::ZH),
@@ -148,7 +153,7 @@ mod tests {
         for text in ["Hello there 👋!", "Grüße", "你好！", "¿?"] {
             assert!(is_known_script(text), "{text}");
         }
-        for text in ["Привет", "こんにちは", "안녕하세요", "Bonjour, ça va ?"] {
+        for text in ["Γειά σου", "こんにちは", "안녕하세요", "Dziękuję bardzo"] {
             assert!(!is_known_script(text), "{text}");
         }
     }

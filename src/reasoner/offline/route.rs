@@ -323,6 +323,11 @@ mod tests {
             ("你是谁？", Language::ZH, "identity"),
             ("Guten Morgen", Language("de"), "greeting"),
             ("Vielen Dank und tschüss", Language("de"), "goodbye"),
+            ("Здравствуйте!", Language("ru"), "greeting"),
+            ("Merci beaucoup !", Language("fr"), "thanks"),
+            ("Gracias y hasta luego", Language("es"), "goodbye"),
+            ("Quem é você?", Language("pt"), "identity"),
+            ("Buongiorno", Language("it"), "greeting"),
         ] {
             let kinds = ["identity", "goodbye", "thanks", "greeting", "other"];
             let expected = kinds.iter().position(|it| *it == kind).unwrap();
