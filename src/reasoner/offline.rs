@@ -233,16 +233,19 @@ fn unknown_name(
             .skip(1)
             .any(|c| c.is_uppercase() || c.is_numeric())
     };
+    let is_first = |word: &str| question.text.trim_start().starts_with(word);
     let is_name = |word: &&String| match question.language {
         Language::ZH => true,
         language if table(language).writes_nouns_large => is_code(word),
-        language => {
-            let is_first = question.text.trim_start().starts_with(word.as_str());
+        Language::EN => {
+            let is_first = is_first(word);
             let has_capital = word.contains(char::is_uppercase);
             let lower = word.to_lowercase();
-            let is_order = is_first && table(language).starts.has(&lower);
+            let is_order = is_first && table(Language::EN).starts.has(&lower);
             !is_order && (has_capital && !is_first || !embedder.knows(&lower))
         }
+        // The model's words are English: that one is not among them says nothing here.
+        _ => is_code(word) || word.contains(char::is_uppercase) && !is_first(word),
     };
     // A slip that was mended is no longer searched for.
     let searched = question.search_text();

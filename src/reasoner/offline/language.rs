@@ -16,8 +16,12 @@ use std::ops::Range;
 
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
+use whatlang::{Detector, Lang};
 
 use crate::domain::Language;
+
+/// Fewer words than these are too few for a single form word to tell a language.
+const FEWEST_WORDS: usize = 3;
 
 /// The language of a text: the script that most of it is in, then the form words it holds.
 ///
@@ -27,31 +31,61 @@ pub fn language_of(text: &str) -> Language {
     let tokens = tokens(text);
     let [han, kana, words] = [Sign::Han, Sign::Kana, Sign::Word]
         .map(|sign| tokens.iter().filter(|token| token.sign == sign).count());
-    let form_words = |language: Language| {
-        let table = table(language);
-        let mut lists = vec![&table.stop, &table.generic];
-        lists.extend(table.social());
-        let is_form = |at: &usize| {
-            tokens[*at].language(language) == language
-                && lists
-                    .iter()
-                    .any(|list| list.longest(&tokens, *at).is_some())
-        };
-        (0..tokens.len()).filter(is_form).count()
-    };
-    let spaced = languages().filter(|language| *language != Language::ZH);
-    let likeness = |language: Language| {
-        let has_letters = text.contains(|c| table(language).letters.contains(c));
-        (form_words(language), has_letters, language == Language::EN)
-    };
-    let spaced = spaced.map(|language| (likeness(language), language));
-    let best = spaced.max_by_key(|(likeness, _)| *likeness);
-    let (most, best) = best.map_or((0, Language::EN), |((most, ..), best)| (most, best));
-    if han > kana && han + 2 * form_words(Language::ZH) > words + 2 * most {
-        Language::ZH
-    } else {
-        best
+    let form_words = |language| count_form_words(&tokens, language);
+    let others = languages().filter(|it| ![Language::ZH, Language::EN].contains(it));
+    let counts: Vec<(Language, usize)> = others.map(|it| (it, form_words(it))).collect();
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let english = form_words(Language::EN);
+    if han > kana && han + 2 * form_words(Language::ZH) > words + 2 * english.max(most) {
+        return Language::ZH;
     }
+    let best: Vec<Language> = counts
+        .into_iter()
+        .filter_map(|(language, count)| (count == most).then_some(language))
+        .collect();
+    let written_with =
+        |language: &Language| text.contains(|c| table(*language).letters.contains(c));
+    let with_letters: Vec<Language> = best.iter().copied().filter(written_with).collect();
+    if most >= english && !with_letters.is_empty() {
+        return detect_among(text, &with_letters);
+    }
+    match most {
+        _ if most <= english => Language::EN,
+        // One word may as well be a word of English that its table lacks.
+        1 if words < FEWEST_WORDS => Language::EN,
+        1 => {
+            let all: Vec<Language> = languages().collect();
+            let detected = detect_among(text, &all);
+            let is_sure = best.contains(&detected);
+            if is_sure { detected } else { Language::EN }
+        }
+        _ => detect_among(text, &best),
+    }
+}
+
+/// How many stop words and other words that every text needs a language has among the tokens.
+fn count_form_words(tokens: &[Token], language: Language) -> usize {
+    let table = table(language);
+    let mut lists = vec![&table.stop, &table.generic];
+    lists.extend(table.social());
+    let is_form = |at: &usize| {
+        tokens[*at].language(language) == language
+            && lists.iter().any(|list| list.longest(tokens, *at).is_some())
+    };
+    (0..tokens.len()).filter(is_form).count()
+}
+
+/// The one of these languages whose sequences of letters a text is most like.
+fn detect_among(text: &str, candidates: &[Language]) -> Language {
+    let first = candidates.first().copied().unwrap_or_default();
+    if candidates.len() < 2 {
+        return first;
+    }
+    let code = |language: &Language| Lang::from_code(&table(*language).long_code);
+    let allowed = candidates.iter().filter_map(code).collect();
+    let found = Detector::with_allowlist(allowed).detect_lang(text);
+    let mut named = candidates.iter().copied();
+    named.find(|it| code(it) == found).unwrap_or(first)
 }
 
 /// Whether the tables hold the letters of a text: the classifiers saw no others.

@@ -38,6 +38,7 @@ pub struct Table {
     pub about: String,
     pub letters: String,
     pub answer_in: String,
+    pub long_code: String,
     pub stemmer: String,
     pub writes_nouns_large: bool,
     pub small_talk_from: f64,

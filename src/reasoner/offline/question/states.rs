@@ -27,7 +27,10 @@ struct State {
 }
 
 /// Words in front of a state that say it is not so.
-const DENIALS: [&str; 8] = ["not", "t", "never", "nicht", "keine", "没", "未", "不"];
+const DENIALS: [&str; 17] = [
+    "not", "t", "never", "nicht", "keine", "没", "未", "不", "не", "pas", "no", "não", "non",
+    "sin", "sem", "senza", "sans",
+];
 
 /// The values that a field has in the state that is asked for, a box among them; none where the question
 /// asks for no known state.
