@@ -115,7 +115,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "/theme",
-        arguments: "auto|dark|light|…",
+        arguments: "auto|dark|light|NAME",
         help: "change the theme",
         does: SlashAction::Theme,
     },
