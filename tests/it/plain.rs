@@ -83,7 +83,7 @@ fn quiet_lines_are_the_answers_alone() {
     let answers: Vec<&str> = answers.collect();
     let said = text(&output.stdout);
     let expected = format!(
-        "{}\nRoute of the questions to come: simple.\n{}\n",
+        "{}\nRoute for new questions: simple\n{}\n",
         answers[0], answers[1]
     );
     assert_eq!(said, expected);
