@@ -4,13 +4,13 @@ use crate::domain::{Complexity, Wait};
 use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
 
 use super::fold::{PendingCall, RunResult};
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
 use super::setup::Sample;
 use super::slash::route_called;
+use super::window::Window;
 
 /// Questions that may wait for their turn.
 const MOST_QUEUED: usize = 20;
@@ -178,9 +178,9 @@ pub fn choose_route(model: &mut Model) {
         Some(Complexity::Simple) => 2,
         _ => 1,
     };
-    let mut list = List::default();
-    list.step(selected);
-    model.overlay = Some(Overlay::Retry(list));
+    let mut window = Window::new(Overlay::Retry);
+    window.list.selected = selected;
+    model.overlay = Some(window);
 }
 
 /// Sends one of the sample questions.
@@ -215,7 +215,7 @@ pub fn offer_samples(model: &mut Model) {
                      answer is sure.";
         model.notify(NoticeLevel::Info, words);
     } else {
-        model.overlay = Some(Overlay::Samples(List::default()));
+        model.open(Overlay::Samples);
     }
 }
 

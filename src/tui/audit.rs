@@ -130,7 +130,7 @@ pub fn next_warning_event(model: &mut Model, forward: bool) {
 
 /// Which of the rows the window shows.
 fn shown_row(model: &Model, rows: &[&AuditRow]) -> Option<usize> {
-    let Some(Overlay::Json { key, .. }) = &model.overlay else {
+    let Overlay::Event { key, .. } = &model.overlay.as_ref()?.shown else {
         return None;
     };
     rows.iter().position(|row| row.key() == *key)
@@ -144,13 +144,12 @@ fn show(model: &mut Model, key: (Timestamp, u64)) {
         return;
     };
     let row = rows[at];
-    let overlay = Overlay::Json {
+    let shown = Overlay::Event {
         key,
         about: about(model, row, at, count),
         lines: row.json().lines().map(str::to_owned).collect(),
-        list: List::default(),
     };
-    model.overlay = Some(overlay);
+    model.open(shown);
     let count = model.audit_lines().count();
     let line = model.audit_lines().position(|line| line.shows(key));
     if let Some(line) = line {

@@ -3,10 +3,8 @@
 use crate::protocol::{Command, NoticeLevel, RunId};
 
 use super::fold::Exchange;
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay, TurnQuestion};
-use super::overlay::Comparison;
 use super::prompt::MAX_QUESTION;
 
 /// Compares the run that the panes show with another of its question, else with the one before.
@@ -27,11 +25,8 @@ pub fn open(model: &mut Model) {
     model.turns.open(left);
     model.turns.open(right);
     let id = |at: usize| model.turns[at].exchange().id.clone();
-    model.overlay = Some(Overlay::Compare(Comparison {
-        left: id(left),
-        right: id(right),
-        list: List::default(),
-    }));
+    let (left, right) = (id(left), id(right));
+    model.open(Overlay::Compare { left, right });
 }
 
 /// The last other run of the same question, else the nearest run.
@@ -52,10 +47,11 @@ fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
 /// Puts another run on the right.
 pub fn step(model: &mut Model, by: isize) {
     let at = |id: &RunId| model.turns.place_of_open(id);
-    let Some(Overlay::Compare(shown)) = &model.overlay else {
+    let Some(Overlay::Compare { left: id, right }) = model.shown_overlay() else {
         return;
     };
-    let (Some(left), Some(right)) = (at(&shown.left), at(&shown.right)) else {
+    let (id, left, right) = (id.clone(), at(id), at(right));
+    let (Some(left), Some(right)) = (left, right) else {
         return;
     };
     let count = model.turns.len().cast_signed();
@@ -70,11 +66,8 @@ pub fn step(model: &mut Model, by: isize) {
         }
     }
     model.turns.open(next);
-    let id = model.turns[next].exchange().id.clone();
-    if let Some(Overlay::Compare(shown)) = &mut model.overlay {
-        shown.right = id;
-        shown.list = List::default();
-    }
+    let right = model.turns[next].exchange().id.clone();
+    model.open(Overlay::Compare { left: id, right });
 }
 
 /// Asks one question by the short way and by the full pipeline at the same time.
@@ -121,11 +114,7 @@ pub fn note_run_start(model: &mut Model, run: &RunId) {
     let [first, second] = &racing[..] else {
         return;
     };
-    let comparison = Comparison {
-        left: first.clone(),
-        right: second.clone(),
-        list: List::default(),
-    };
+    let (left, right) = (first.clone(), second.clone());
     model.racing = None;
-    model.overlay = Some(Overlay::Compare(comparison));
+    model.open(Overlay::Compare { left, right });
 }

@@ -20,10 +20,10 @@ const UNBROKEN: usize = 1000;
 
 /// Copies what the keys are on: answer, citation, passage, event, details, or the run.
 pub fn copy(model: &mut Model) -> Vec<Effect> {
-    let found = match (&model.overlay, model.focus) {
-        (Some(Overlay::Json { lines, .. }), _) => Some(("the event".to_owned(), lines.join("\n"))),
-        (Some(Overlay::Detail(shown)), _) => {
-            let lines = detail::lines(model, shown, UNBROKEN);
+    let found = match (model.shown_overlay(), model.focus) {
+        (Some(Overlay::Event { lines, .. }), _) => Some(("the event".to_owned(), lines.join("\n"))),
+        (Some(Overlay::Detail { item, unfolded }), _) => {
+            let lines = detail::lines(model, *item, unfolded, UNBROKEN);
             let text: Vec<String> = lines.iter().map(|line| line.row.text()).collect();
             Some(("the details".to_owned(), text.join("\n")))
         }

@@ -262,6 +262,25 @@ impl Row {
     }
 }
 
+/// Two columns side by side in `width` cells: the left one in `half` of them, then `between`.
+pub fn columns(
+    mut left: Vec<Row>,
+    mut right: Vec<Row>,
+    half: usize,
+    between: &str,
+    width: usize,
+) -> Vec<Row> {
+    let count = left.len().max(right.len());
+    left.resize(count, Row::default());
+    right.resize(count, Row::default());
+    let both = left.into_iter().zip(right);
+    both.map(|(left, right)| {
+        let left = left.fit(half).pad_to(half);
+        left.add(Ink::Border, between).join(right).fit(width)
+    })
+    .collect()
+}
+
 /// How many cells a text without control characters takes.
 pub fn cells(text: &str) -> usize {
     if text.is_ascii() {

@@ -2,23 +2,15 @@
 
 use super::keymap::KeyContext;
 use super::menu;
-use super::model::{Model, Overlay};
+use super::model::Model;
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 
 impl Model {
     /// Where the next key is looked up.
     pub fn places(&self) -> &'static [KeyContext] {
-        match &self.overlay {
-            Some(Overlay::Detail(_)) => return &[KeyContext::Detail, KeyContext::Overlay],
-            Some(Overlay::Json { .. }) => return &[KeyContext::Event, KeyContext::Overlay],
-            Some(Overlay::Sessions(_)) => return &[KeyContext::Sessions, KeyContext::Menu],
-            Some(Overlay::Models(_)) => return &[KeyContext::Models, KeyContext::Menu],
-            Some(Overlay::Recall(_)) => return &[KeyContext::Recall, KeyContext::Menu],
-            Some(Overlay::Palette(_)) => return &[KeyContext::Menu],
-            Some(Overlay::WhatIf(_)) => return &[KeyContext::WhatIf, KeyContext::Overlay],
-            Some(_) => return &[KeyContext::Overlay],
-            None => {}
+        if let Some(shown) = self.shown_overlay() {
+            return shown.places();
         }
         if self.reading.is_some() {
             return &[KeyContext::Source, KeyContext::Overlay];

@@ -106,10 +106,7 @@ impl Arrangement {
             _ => arrangement.narrow(model),
         }
         // Windows that are typed into say it themselves.
-        let says_itself = matches!(
-            model.overlay,
-            None | Some(Overlay::Sessions(_) | Overlay::Models(_) | Overlay::Recall(_))
-        );
+        let says_itself = model.shown_overlay().is_none_or(Overlay::is_typed);
         if let Some(notice) = model.notice.as_ref().filter(|_| !says_itself) {
             let border = arrangement.notice_below_window();
             arrangement.below_window = notice::lines_above(notice, border);

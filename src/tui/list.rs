@@ -1,5 +1,7 @@
 //! A selection in a list, and the part of the list that is seen.
 
+use super::keymap::Action;
+
 /// Which row is selected and which is the first one seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct List {
@@ -12,6 +14,20 @@ pub struct List {
 }
 
 impl List {
+    /// What the keys that move do in every list; `false` for another action.
+    pub fn act(&mut self, action: Action) -> bool {
+        match action {
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.page(-1),
+            Action::PageDown => self.page(1),
+            Action::First => self.first(),
+            Action::Last => self.last(usize::MAX),
+            _ => return false,
+        }
+        true
+    }
+
     /// Moves the selection.
     pub fn step(&mut self, by: isize) {
         self.selected = self.selected.saturating_add_signed(by);

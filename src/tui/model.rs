@@ -30,10 +30,11 @@ use super::source_view::SourceView;
 use super::split::Split;
 use super::theme::ThemeName;
 use super::turns::Turns;
+use super::window::Window;
 
-pub use super::overlay::{Detail, Overlay};
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
 pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
+pub use super::window::Overlay;
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
@@ -93,11 +94,11 @@ pub struct Model {
     /// Whether the focused pane has the screen for itself.
     pub zoomed: bool,
     /// What lies above the panes.
-    pub overlay: Option<Overlay>,
+    pub overlay: Option<Window>,
     /// A document that has the screen for itself; overlays lie above it.
     pub reading: Option<SourceView>,
     /// What help lies above, and gives back.
-    pub beneath: Option<Overlay>,
+    pub beneath: Option<Window>,
     /// One line for the person.
     pub notice: Option<Notice>,
     /// What is being typed.
@@ -205,6 +206,16 @@ impl Model {
         }
     }
 
+    /// Opens a window above all.
+    pub fn open(&mut self, shown: Overlay) {
+        self.overlay = Some(Window::new(shown));
+    }
+
+    /// What lies above all.
+    pub fn shown_overlay(&self) -> Option<&Overlay> {
+        self.overlay.as_ref().map(|window| &window.shown)
+    }
+
     /// Whether a question is being answered.
     pub fn is_busy(&self) -> bool {
         self.current.is_some() || self.pending.is_some()
@@ -247,8 +258,8 @@ impl Model {
     pub fn keep_open(&mut self) {
         let turns = &self.turns;
         let place = |run: &RunId| turns.place_of_open(run);
-        let compared = |shown: &Option<Overlay>| match shown {
-            Some(Overlay::Compare(shown)) => (place(&shown.left), place(&shown.right)),
+        let compared = |window: &Option<Window>| match window.as_ref().map(|window| &window.shown) {
+            Some(Overlay::Compare { left, right }) => (place(left), place(right)),
             _ => (None, None),
         };
         let (left, right) = compared(&self.overlay);

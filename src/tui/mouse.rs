@@ -11,7 +11,7 @@ use super::model::{Model, TurnView};
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 use super::panes::{citations, evidence, path};
-use super::{audit, commands, drag, linked_rows, menu, reading, window};
+use super::{audit, commands, drag, linked_rows, menu, reading, window_keys};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -35,14 +35,12 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         _ => return Vec::new(),
     };
     let position = Position::new(event.column, event.row);
-    if let Some(overlay) = &mut model.overlay {
-        if by != 0 {
-            overlay.list_mut().step(by);
-            return Vec::new();
+    if let Some(window) = &mut model.overlay {
+        if by == 0 {
+            return window_keys::click(model, position);
         }
-        let row = model.overlay.as_ref();
-        let row = row.and_then(|shown| window::row_at(model, shown, position));
-        return row.map_or_else(Vec::new, |row| commands::choose_row(model, row));
+        window.list.step(by);
+        return Vec::new();
     }
     if menu::contains(model, position) {
         if by != 0 {

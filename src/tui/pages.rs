@@ -5,7 +5,7 @@ use crate::text::one_line;
 
 use super::ink::{Ink, Row, grouped, grouped_count, pad};
 use super::model::Model;
-use super::overlay::Page;
+use super::window::Page;
 use super::wrap::wrap;
 
 /// Columns before what a line says.

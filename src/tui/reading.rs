@@ -7,7 +7,6 @@ use super::copy;
 use super::everywhere::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::source_view::SourceView;
@@ -71,7 +70,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
         Action::Mouse => return report(model, !model.mouse),
-        Action::Help => model.overlay = Some(Overlay::Help(List::default())),
+        Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,
         Action::Quit => {
             model.reading = None;

@@ -2,18 +2,43 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionUpdate};
+use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionSummary, SessionUpdate};
+use crate::text::one_line;
 
-use super::filtered_list::type_into;
+use super::ink::{Ink, Row, grouped_count};
 use super::keymap::Action;
 use super::message::Effect;
 use super::model::{Model, Overlay};
+use super::panes::wording::outcome_word;
 use super::resume;
-use super::session_list::SessionTask;
+use super::window::{Window, type_into};
+
+/// What a window shows of recorded conversations.
+#[derive(Debug, Clone, Default)]
+pub struct SessionList {
+    /// `None` until they are here.
+    pub sessions: Option<Vec<SessionSummary>>,
+    /// What is being done.
+    pub doing: SessionTask,
+}
+
+/// What is being done with the selected conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SessionTask {
+    /// It is being chosen.
+    #[default]
+    Choosing,
+    /// Its new name is being typed.
+    Renaming(String),
+    /// Whether it is to go is being asked.
+    Deleting,
+    /// It is being read.
+    Resuming,
+}
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Sessions(Box::default()));
+    model.open(Overlay::Sessions(SessionList::default()));
     send(SessionCommand::List)
 }
 
@@ -28,18 +53,19 @@ pub fn export_shown(model: &mut Model) -> Vec<Effect> {
 
 /// What the engine sends of recorded conversations.
 pub fn arrived(model: &mut Model, update: SessionUpdate) {
-    match (update, &mut model.overlay) {
-        (SessionUpdate::Listed(sessions), Some(Overlay::Sessions(list))) => list.take(sessions),
+    let list = model.overlay.as_mut().and_then(list_of);
+    match (update, list) {
+        (SessionUpdate::Listed(sessions), Some(_)) => listed(model, sessions),
         // The list was closed before it came.
-        (SessionUpdate::Listed(_), _) => {}
-        (SessionUpdate::Resumed(recorded), overlay) => {
-            if matches!(overlay, Some(Overlay::Sessions(_))) {
-                *overlay = None;
+        (SessionUpdate::Listed(_), None) => {}
+        (SessionUpdate::Resumed(recorded), list) => {
+            if list.is_some() {
+                model.overlay = None;
             }
             resume::show(model, recorded);
         }
-        (SessionUpdate::NotResumed(line), overlay) => {
-            if let Some(Overlay::Sessions(list)) = overlay {
+        (SessionUpdate::NotResumed(line), list) => {
+            if let Some(list) = list {
                 list.doing = SessionTask::Choosing;
             }
             model.notify(NoticeLevel::Warning, &line);
@@ -48,9 +74,30 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
     }
 }
 
+/// Takes the list; what is typed and selected stays.
+fn listed(model: &mut Model, sessions: Vec<SessionSummary>) {
+    let selected = selected(model).map(|session| session.id.clone());
+    let text = |session: &SessionSummary| {
+        let name = session.name.as_deref().unwrap_or_default();
+        one_line(&format!("{name} {}", session.question), 400)
+    };
+    let texts = sessions.iter().map(text).collect();
+    let is_selected = |session: &SessionSummary| Some(&session.id) == selected.as_ref();
+    let place = sessions.iter().position(is_selected);
+    if let Some(window) = &mut model.overlay {
+        if let Some(list) = list_of(window) {
+            list.sessions = Some(sessions);
+        }
+        window.set_texts(texts);
+        if let Some(place) = place {
+            window.select(place);
+        }
+    }
+}
+
 /// The engine did not take a command.
-pub fn refused(model: &mut Model, _: &SessionCommand) {
-    if let Some(Overlay::Sessions(list)) = &mut model.overlay {
+pub fn refused(model: &mut Model) {
+    if let Some(list) = model.overlay.as_mut().and_then(list_of) {
         list.doing = SessionTask::Choosing;
     }
     model.notify(
@@ -59,18 +106,18 @@ pub fn refused(model: &mut Model, _: &SessionCommand) {
     );
 }
 
-/// A key while the list is open; `None` for one that means the same everywhere.
-pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Vec<Effect>> {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return None;
-    };
+/// A key while something is being done with the selected one; `None` for one that means the same
+/// everywhere.
+pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
+    let session = selected(model).map(|session| session.id.clone());
+    let list = list_of(model.overlay.as_mut()?)?;
     match &mut list.doing {
-        SessionTask::Choosing => return choose(model, event, action),
+        SessionTask::Choosing => return None,
         SessionTask::Renaming(name) => match event.code {
             KeyCode::Enter => {
                 let name = name.trim().to_owned();
                 list.doing = SessionTask::Choosing;
-                let session = list.selected()?.id.clone();
+                let session = session?;
                 return Some(send(SessionCommand::Rename { session, name }));
             }
             KeyCode::Esc => list.doing = SessionTask::Choosing,
@@ -80,8 +127,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
-                let session = list.selected()?.id.clone();
-                return Some(send(SessionCommand::Hide(session)));
+                return Some(send(SessionCommand::Hide(session?)));
             }
         }
         SessionTask::Resuming => match event.code {
@@ -92,89 +138,108 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
     Some(Vec::new())
 }
 
-fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Vec<Effect>> {
+/// Does something with the selected one.
+pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     let is_busy = model.is_busy();
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return None;
+    let Some(session) = selected(model).cloned() else {
+        return Vec::new();
     };
-    let Some(action) = action else {
-        let is_changed = list.narrowed.key(event);
-        if is_changed {
-            list.narrow();
-        }
-        return is_changed.then(Vec::new);
+    let Some(list) = model.overlay.as_mut().and_then(list_of) else {
+        return Vec::new();
     };
-    let rows = &mut list.narrowed.list;
     match action {
-        Action::Up => rows.step(-1),
-        Action::Down => rows.step(1),
-        Action::PageUp => rows.page(-1),
-        Action::PageDown => rows.page(1),
-        Action::First => rows.first(),
-        Action::Last => rows.last(usize::MAX),
-        Action::Cancel if !list.narrowed.typed().is_empty() => {
-            list.narrowed.set("");
-            list.narrow();
+        Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
+        Action::Export => return send(SessionCommand::Export(session.id)),
+        Action::Delete if session.is_current => model.notify(
+            NoticeLevel::Info,
+            "That is the conversation on the screen; /clear begins another one.",
+        ),
+        Action::Delete => list.doing = SessionTask::Deleting,
+        _ if session.is_current => model.overlay = None,
+        _ if is_busy => model.notify(NoticeLevel::Info, "Still answering. Esc stops the run."),
+        _ => {
+            list.doing = SessionTask::Resuming;
+            return send(SessionCommand::Resume(session.id));
         }
-        Action::Cancel => model.overlay = None,
-        Action::Open => return Some(resume_selected(model, is_busy)),
-        Action::Rename => {
-            if let Some(session) = list.selected() {
-                list.doing = SessionTask::Renaming(session.name.clone().unwrap_or_default());
-            }
-        }
-        Action::Delete => match list.selected().map(|session| session.is_current) {
-            Some(true) => model.notify(
-                NoticeLevel::Info,
-                "That is the conversation on the screen; /clear begins another one.",
-            ),
-            Some(false) => list.doing = SessionTask::Deleting,
-            None => {}
-        },
-        Action::Export => {
-            let session = list.selected()?.id.clone();
-            return Some(send(SessionCommand::Export(session)));
-        }
-        _ => return None,
-    }
-    Some(Vec::new())
-}
-
-fn resume_selected(model: &mut Model, is_busy: bool) -> Vec<Effect> {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return Vec::new();
-    };
-    let Some(session) = list.selected() else {
-        return Vec::new();
-    };
-    if session.is_current {
-        model.overlay = None;
-    } else if is_busy {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
-    } else {
-        let session = session.id.clone();
-        list.doing = SessionTask::Resuming;
-        return send(SessionCommand::Resume(session));
     }
     Vec::new()
 }
 
-/// Pasted text, where it is typed into; says whether it was.
-pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return false;
-    };
-    match &mut list.doing {
-        SessionTask::Choosing => {
-            list.narrowed.paste(text);
-            list.narrow();
-        }
-        SessionTask::Renaming(name) => *name = crate::text::one_line(&format!("{name}{text}"), 80),
-        SessionTask::Deleting | SessionTask::Resuming => {}
+/// What is typed into besides the text that is looked for.
+pub fn name_typed(window: &mut Window) -> Option<&mut SessionTask> {
+    list_of(window)
+        .map(|list| &mut list.doing)
+        .filter(|doing| **doing != SessionTask::Choosing)
+}
+
+fn list_of(window: &mut Window) -> Option<&mut SessionList> {
+    match &mut window.shown {
+        Overlay::Sessions(list) => Some(list),
+        _ => None,
     }
-    true
+}
+
+fn selected(model: &Model) -> Option<&SessionSummary> {
+    let window = model.overlay.as_ref()?;
+    match &window.shown {
+        Overlay::Sessions(list) => list.sessions.as_ref()?.get(window.selected()?),
+        _ => None,
+    }
 }
 
 fn send(command: SessionCommand) -> Vec<Effect> {
     vec![Effect::Send(Command::Session(command))]
+}
+
+impl SessionList {
+    /// What is said where no conversation is listed, or one is on its way.
+    pub fn note(&self) -> Option<&'static str> {
+        match (&self.doing, &self.sessions) {
+            (SessionTask::Resuming, _) => Some("reading the conversation …"),
+            (_, None) => Some("reading the audit log …"),
+            (_, Some(sessions)) if sessions.is_empty() => {
+                Some("Nothing is recorded yet: the first question begins a session.")
+            }
+            _ => None,
+        }
+    }
+
+    /// One conversation: its name or first question, then runs, outcome, calls saved and time, as far
+    /// as there is room; or what is being done with it.
+    pub fn row(&self, place: usize, is_selected: bool, width: usize) -> Row {
+        match &self.doing {
+            SessionTask::Renaming(name) if is_selected => {
+                let row = Row::new(Ink::Focus, " name: ").add(Ink::Text, name.as_str());
+                return row.add(Ink::Focus, "▏");
+            }
+            SessionTask::Deleting if is_selected => {
+                let words = " Delete from the list? The audit log keeps it. y/n";
+                return Row::new(Ink::Warning, words);
+            }
+            _ => {}
+        }
+        let Some(session) = self.sessions.as_ref().and_then(|all| all.get(place)) else {
+            return Row::default();
+        };
+        let sign = if session.is_current { " ● " } else { "   " };
+        let mut left = Row::new(Ink::Done, sign);
+        let question = one_line(&session.question, 400);
+        match &session.name {
+            Some(name) => {
+                left.push(Ink::Heading, one_line(name, 80));
+                left.push(Ink::Dim, format!("  {question}"));
+            }
+            None => left.push(Ink::Text, question),
+        }
+        let runs = grouped_count(session.runs as u64, "run", "runs");
+        let outcome = session.outcome.map_or("no end", outcome_word);
+        let saved = session.saved.map(|saved| format!("saved {saved}"));
+        let (saved, time) = (saved.unwrap_or_default(), session.time.minute());
+        let right = match width {
+            80.. => format!(" {runs:>7}  {outcome:<9}  {saved:<9}  {time} "),
+            64.. => format!(" {runs:>7}  {outcome:<9}  {time} "),
+            _ => format!("  {} ", time.get(5..).unwrap_or(&time)),
+        };
+        left.and_right(Row::new(Ink::Dim, right), width)
+    }
 }

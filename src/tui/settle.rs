@@ -6,10 +6,11 @@ use ratatui::layout::Size;
 
 use super::ink::Row;
 use super::layout::Arrangement;
-use super::model::{Model, Overlay};
+use super::menu;
+use super::model::Model;
 use super::pane::Pane;
 use super::panes::{audit, chat, evidence, path};
-use super::{menu, overlays, sheet};
+use super::window_view::WindowView;
 
 /// Settles the panes, the list above the prompt and the window that lies above them.
 pub fn settle(model: &mut Model) {
@@ -39,28 +40,16 @@ pub fn settle(model: &mut Model) {
 }
 
 fn settle_window(model: &mut Model, places: &Arrangement) {
-    let height = sheet::height(model.overlay.as_ref(), places);
-    match &mut model.overlay {
-        Some(Overlay::Sessions(list)) => return list.narrowed.settle(height),
-        Some(Overlay::Models(models)) => return models.narrowed.settle(height),
-        Some(Overlay::Recall(recalled)) => return recalled.narrowed.settle(height),
-        _ => {}
-    }
-    let Some(shown) = &model.overlay else {
-        return;
-    };
-    let room = match shown {
-        Overlay::Compare(_) => places.wide_overlay_room(),
-        _ => places.overlay_room(),
-    };
-    let (_, rows) = overlays::rows(model, shown, room.width.into());
-    let is_choice = shown.is_choice();
-    if let Some(shown) = &mut model.overlay {
-        let (count, height) = (rows.len(), room.height.into());
-        if is_choice {
-            shown.list_mut().settle(count, height);
+    let view = model
+        .overlay
+        .as_ref()
+        .map(|window| WindowView::new(model, window, places));
+    if let (Some(window), Some(view)) = (&mut model.overlay, view) {
+        let height = view.area.height.into();
+        if window.shown.is_choice() {
+            window.list.settle(view.count, height);
         } else {
-            shown.list_mut().settle_view(count, height);
+            window.list.settle_view(view.count, height);
         }
     }
 }

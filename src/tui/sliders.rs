@@ -2,8 +2,6 @@
 
 use crate::domain::{GradeThresholds, RoutingLimits};
 
-use super::list::List;
-
 /// A limit that can be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slider {
@@ -26,8 +24,6 @@ pub struct Sliders {
     /// holds.
     moved: [Option<u32>; Slider::ALL.len()],
     selected: usize,
-    /// How far the window is scrolled.
-    pub list: List,
 }
 
 impl Slider {

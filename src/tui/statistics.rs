@@ -3,24 +3,26 @@
 use crate::protocol::{Command, NoticeLevel, RunHistory};
 use crate::text::one_line;
 
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::overlay::StatisticsWindow;
 
 /// Opens the window, and asks for what it shows.
 pub fn open(model: &mut Model) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Statistics(StatisticsWindow {
-        read: None,
-        list: List::default(),
-    }));
+    model.open(Overlay::Statistics(None));
     vec![Effect::Send(Command::ReadStatistics)]
 }
 
 /// Takes what was read, where it is still waited for.
 pub fn arrived(model: &mut Model, read: Result<Box<RunHistory>, String>) {
-    if let Some(window) = window_mut(model) {
-        window.read = Some(read.map_err(|why| one_line(&why, 400)));
+    let windows = [&mut model.overlay, &mut model.beneath];
+    let mut shown = windows
+        .into_iter()
+        .flatten()
+        .map(|window| &mut window.shown);
+    if let Some(Overlay::Statistics(known)) =
+        shown.find(|shown| matches!(shown, Overlay::Statistics(_)))
+    {
+        *known = Some(read.map_err(|why| one_line(&why, 400)));
     }
 }
 
@@ -44,26 +46,19 @@ pub fn abandon(model: &mut Model) {
 
 /// Whether the window is open, itself or under help.
 pub fn is_open(model: &Model) -> bool {
-    window(model).is_some()
+    shown(model).is_some()
 }
 
 /// Whether the window is open and still empty.
 pub fn is_awaited(model: &Model) -> bool {
-    window(model).is_some_and(|window| window.read.is_none())
+    shown(model).is_some_and(Option::is_none)
 }
 
-fn window(model: &Model) -> Option<&StatisticsWindow> {
-    let shown = [&model.overlay, &model.beneath];
-    shown.into_iter().flatten().find_map(|shown| match shown {
-        Overlay::Statistics(window) => Some(window),
-        _ => None,
-    })
-}
-
-fn window_mut(model: &mut Model) -> Option<&mut StatisticsWindow> {
-    let shown = [&mut model.overlay, &mut model.beneath];
-    shown.into_iter().flatten().find_map(|shown| match shown {
-        Overlay::Statistics(window) => Some(window),
+fn shown(model: &Model) -> Option<&Option<Result<Box<RunHistory>, String>>> {
+    let windows = [&model.overlay, &model.beneath];
+    let mut windows = windows.into_iter().flatten();
+    windows.find_map(|window| match &window.shown {
+        Overlay::Statistics(read) => Some(read),
         _ => None,
     })
 }

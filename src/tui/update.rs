@@ -11,18 +11,18 @@ use ratatui::layout::{Position, Size};
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Update};
 use crate::text::{one_line, sanitize};
 
-use super::filtered_list::type_into;
 use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
 use super::list::List;
 use super::message::{Effect, Msg};
-use super::model::{Model, Overlay, TurnView};
+use super::model::{Model, TurnView};
 use super::mouse::mouse;
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
+use super::window::type_into;
 use super::{
-    act, ask, commands, compare, indexing, menu, models, reading, recall, selection, sessions,
-    statistics,
+    act, ask, commands, compare, indexing, menu, models, reading, selection, sessions, statistics,
+    window_keys,
 };
 
 /// Takes one message.
@@ -147,7 +147,7 @@ fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
             ask::refused(model, &query);
         }
         Command::ReadDocument { .. } => reading::refused(model),
-        Command::Session(command) => sessions::refused(model, &command),
+        Command::Session(_) => sessions::refused(model),
         Command::ReadStatistics => statistics::refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
@@ -168,7 +168,7 @@ fn paste(model: &mut Model, text: &str) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
     }
-    if sessions::paste(model, text) || recall::paste(model, text) || models::paste(model, text) {
+    if window_keys::paste(model, text) {
         return;
     }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
@@ -229,36 +229,8 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     if action != Some(Action::Quit) {
         model.leaving = false;
     }
-    if let Some(Overlay::Palette(palette)) = &mut model.overlay
-        && action.is_none()
-        && type_into(&mut palette.typed, event)
-    {
-        palette.list = List::default();
-        return Vec::new();
-    }
-    let rows = match model.overlay {
-        Some(Overlay::Retry(_)) => super::slash::ROUTES.len(),
-        Some(Overlay::Samples(_)) => model.samples.len(),
-        _ => 0,
-    };
-    if let Some(row) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
-        && row < rows
-    {
-        return commands::choose_row(model, row);
-    }
-    if let Some(effects) = sessions::key(model, event, action) {
-        return effects;
-    }
-    if let Some(effects) = models::key(model, event, action) {
-        return effects;
-    }
-    if recall::key(model, event, action) {
-        return Vec::new();
-    }
     if model.overlay.is_some() {
-        // Leaving and starting over must work from everywhere.
-        let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
-        return action.map_or_else(Vec::new, |action| commands::on_overlay(model, action));
+        return window_keys::key(model, event, action);
     }
     if model.reading.is_some() {
         let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
@@ -311,7 +283,8 @@ fn is_text(event: KeyEvent) -> bool {
         && (event.modifiers - KeyModifiers::SHIFT).is_empty()
 }
 
-fn plain_digit(event: KeyEvent) -> Option<usize> {
+/// The digit that is typed, without a modifier.
+pub fn plain_digit(event: KeyEvent) -> Option<usize> {
     match event.code {
         KeyCode::Char(c) if event.modifiers.is_empty() => {
             c.to_digit(10).map(|digit| digit as usize)
@@ -322,28 +295,22 @@ fn plain_digit(event: KeyEvent) -> Option<usize> {
 
 fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     let audit = &mut model.audit;
+    let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
     match event.code {
         KeyCode::Enter | KeyCode::Down | KeyCode::Tab => audit.typing = false,
+        // One more at the beginning closes the filter.
+        KeyCode::Backspace if audit.filter.is_empty() => audit.typing = false,
         KeyCode::Esc => {
             audit.typing = false;
             audit.filter.clear();
         }
-        KeyCode::Backspace => {
-            // One more at the beginning closes the filter.
-            audit.typing = audit.filter.pop().is_some();
-        }
-        KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => {
+        KeyCode::Char('c') if ctrl => {
             audit.typing = false;
             audit.filter.clear();
         }
-        KeyCode::Char(c)
-            if !c.is_control()
-                && !event.modifiers.contains(KeyModifiers::CONTROL)
-                && audit.filter.chars().count() < 80 =>
-        {
-            audit.filter.push(c);
+        _ => {
+            type_into(&mut audit.filter, event);
         }
-        _ => {}
     }
     Vec::new()
 }

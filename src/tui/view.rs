@@ -23,8 +23,8 @@ use super::pane::Pane;
 use super::panes::{audit, evidence, path, source};
 use super::settle::pane_rows;
 use super::theme::Theme;
-use super::window::window;
-use super::{menu, pace, selection, sheet};
+use super::window_view::WindowView;
+use super::{menu, pace, selection};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -75,11 +75,12 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     }
     menu::draw(model, theme, buffer);
     match &model.overlay {
-        Some(_) if sheet::draw(model, &places, theme, buffer) => {}
-        Some(shown) => {
-            window(model, shown, &places, theme, buffer);
-            // The window may lie where it is said else.
-            notice(model, places.notice_below_window(), theme, buffer);
+        Some(window) => {
+            WindowView::new(model, window, &places).draw(window, places.screen, theme, buffer);
+            // The window may lie where it is said else; one that is typed into says it itself.
+            if !window.shown.is_typed() {
+                notice(model, places.notice_below_window(), theme, buffer);
+            }
         }
         None => {
             if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {

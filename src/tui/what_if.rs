@@ -17,13 +17,14 @@ pub fn open(model: &mut Model) {
         model.notify(NoticeLevel::Info, "Nothing was asked yet.");
         return;
     }
-    model.overlay = Some(Overlay::WhatIf(Sliders::default()));
+    model.open(Overlay::WhatIf(Sliders::default()));
 }
 
 /// An action of the window; `false` where it is none.
 pub fn act(model: &mut Model, action: Action) -> bool {
     let recorded = model.shown_run().map(|run| run.limits);
-    let (Some(Overlay::WhatIf(sliders)), Some(recorded)) = (&mut model.overlay, recorded) else {
+    let shown = model.overlay.as_mut().map(|window| &mut window.shown);
+    let (Some(Overlay::WhatIf(sliders)), Some(recorded)) = (shown, recorded) else {
         return false;
     };
     match action {

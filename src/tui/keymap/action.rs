@@ -164,6 +164,14 @@ pub enum Action {
     MuchMore,
     /// All as it was.
     Reset,
+    /// Choose the route of the questions to come.
+    Route,
+    /// Choose the colours.
+    Theme,
+    /// Ask by two routes at once.
+    Race,
+    /// Take up another folder or file.
+    Add,
 }
 
 /// One line of the table.

@@ -9,7 +9,6 @@ use crate::text::duration;
 use crate::tui::fold::{ContextState, EvidenceRow, RunView};
 use crate::tui::ink::{Ink, Row, grouped, measure, pad};
 use crate::tui::model::Model;
-use crate::tui::overlay::Comparison;
 
 use super::graph;
 use super::score::band;
@@ -25,9 +24,9 @@ const MOST_PATH_LINES: usize = 22;
 const LABEL: usize = 11;
 
 /// All rows of the window.
-pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
+pub fn rows(model: &Model, left: &RunId, right: &RunId, width: usize) -> Vec<Row> {
     let run = |id: &RunId| model.turns.opened(id).map(|open| &open.run);
-    let (Some(left), Some(right)) = (run(&shown.left), run(&shown.right)) else {
+    let (Some(left), Some(right)) = (run(left), run(right)) else {
         return vec![Row::new(Ink::Dim, "One of the two runs is gone.")];
     };
     let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;

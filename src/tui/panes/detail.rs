@@ -1,11 +1,13 @@
 //! What went on in a node, round by round: a fold over its events.
 
+use std::collections::BTreeSet;
+
 use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
 use crate::protocol::{EventBody, ItemScore, Mode, NumberedItem};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
-use crate::tui::model::{Detail, Model, OpenRun};
+use crate::tui::model::{Model, OpenRun};
 use crate::tui::path_line::PathItem;
 
 use super::node::sign;
@@ -25,9 +27,14 @@ pub fn title(item: PathItem, mode: Mode) -> &'static str {
 }
 
 /// Lays out all rows of the window.
-pub fn lines(model: &Model, shown: &Detail, width: usize) -> Vec<DetailLine> {
-    let mut page = WindowRows::new(&shown.unfolded, width);
-    match (shown.item, model.shown_turn()) {
+pub fn lines(
+    model: &Model,
+    item: PathItem,
+    unfolded: &BTreeSet<usize>,
+    width: usize,
+) -> Vec<DetailLine> {
+    let mut page = WindowRows::new(unfolded, width);
+    match (item, model.shown_turn()) {
         (PathItem::Node(node), Some(turn)) => page.node(turn, node, model),
         (PathItem::Node(node), None) => page.text(Ink::Text, "", purpose(node)),
         (PathItem::Meter, turn) => {

@@ -3,7 +3,7 @@
 use similar::{ChangeTag, TextDiff};
 
 use crate::tui::fold::RunView;
-use crate::tui::ink::{Emphasis, Ink, Row};
+use crate::tui::ink::{Emphasis, Ink, Row, columns};
 use crate::tui::markdown;
 use crate::tui::wrap::wrap;
 
@@ -119,14 +119,5 @@ pub fn side_by_side(
         left.append(&mut right);
         return left.into_iter().map(|row| row.fit(half)).collect();
     }
-    let count = left.len().max(right.len());
-    left.resize(count, Row::default());
-    right.resize(count, Row::default());
-    let pairs = left.into_iter().zip(right);
-    pairs
-        .map(|(left, right)| {
-            let left = left.fit(half).pad_to(half);
-            left.add(Ink::Border, BETWEEN).join(right.fit(half))
-        })
-        .collect()
+    columns(left, right, half, BETWEEN, 2 * half + 3)
 }
