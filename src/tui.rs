@@ -85,7 +85,6 @@ mod turns;
 mod update;
 mod view;
 mod walk;
-mod what_if;
 mod window;
 mod window_keys;
 mod window_view;

@@ -19,7 +19,7 @@ use super::panes::path;
 use super::window::Page;
 use super::{
     ask, audit, commands, compare, copy, everywhere, linked_rows, models, palette, reading,
-    sessions, statistics, what_if, window_keys,
+    sessions, sliders, statistics, window_keys,
 };
 
 /// An action while nothing lies above the panes.
@@ -87,7 +87,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Quit => return quit(model),
         Action::Leave => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
-        Action::WhatIf => what_if::open(model),
+        Action::WhatIf => sliders::open(model),
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),

@@ -4,6 +4,8 @@
 //! for colours, so wrapped rows can be cached whatever the theme, and no pane can pick a colour.
 
 use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -90,6 +92,12 @@ pub enum Ink {
 impl Ink {
     /// How many there are.
     pub const COUNT: usize = Self::Selected as usize + 1;
+
+    /// The ink of that name, as themes spell it.
+    pub fn named(name: &str) -> Option<Self> {
+        let name: StrDeserializer<'_, ValueError> = name.into_deserializer();
+        Self::deserialize(name).ok()
+    }
 }
 
 /// How text stands out besides its ink.

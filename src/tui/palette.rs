@@ -83,13 +83,13 @@ pub fn open(model: &mut Model) {
     }) {
         let action = binding.action;
         let is_known = rows.iter().any(|known| {
-            known.label == binding.help
+            known.label == binding.help()
                 && matches!(known.item, PaletteItem::Key(_, other) if other == action)
         });
         if !is_known && !NOT_LISTED.contains(&action) && !is_command(action) {
             rows.push(PaletteRow {
                 item: PaletteItem::Key(place, action),
-                label: binding.help.clone(),
+                label: binding.help().to_owned(),
                 keys: binding.keys.first().map_or_else(String::new, |k| k.name()),
             });
         }

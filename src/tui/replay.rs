@@ -215,7 +215,7 @@ impl Replay {
                 return ReplayOutcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
-                let action = self.model.keymap.action(event, self.model.places());
+                let action = self.model.keymap.action(event, &self.model.places());
                 self.model.clear_notice();
                 return self.act(action, event);
             }

@@ -225,7 +225,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         return find_key(model, event);
     }
     let places = model.places();
-    let action = model.keymap.action(event, places);
+    let action = model.keymap.action(event, &places);
     if action != Some(Action::Quit) {
         model.leaving = false;
     }

@@ -170,7 +170,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if is_stopped_by_key && model.overlay.is_none() && model.replay.is_none() {
         left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
-    let mut hints = model.keymap.hints(model.places());
+    let mut hints = model.keymap.hints(&model.places());
     if model.asked_by == AskedBy::Demo {
         left = Row::new(Ink::Key, " any key").add(Ink::Dim, " ends the demo");
         hints.clear();

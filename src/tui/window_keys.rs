@@ -18,7 +18,7 @@ use super::slash::ROUTES;
 use super::update::plain_digit;
 use super::window::Window;
 use super::window_view::WindowView;
-use super::{ask, audit, compare, copy, models, palette, what_if};
+use super::{ask, audit, compare, copy, models, palette, sliders};
 
 /// Opens the search in earlier questions, beginning with what is typed.
 pub fn open_recall(model: &mut Model) {
@@ -60,7 +60,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Vec<Ef
 }
 
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
-    if what_if::act(model, action) {
+    if sliders::act(model, action) {
         return Vec::new();
     }
     let Some(window) = &mut model.overlay else {

@@ -259,11 +259,11 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
 /// All keys, from the table that is asked when a key arrives.
 fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     let section = |place: &KeyContext| {
-        let mut rows = vec![Row::new(Ink::Heading, place.title())];
+        let mut rows = vec![Row::new(Ink::Heading, model.keymap.title(*place))];
         rows.extend(model.keymap.bindings_of(*place).map(|binding| {
             let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
             let row = Row::new(Ink::Key, pad(&keys.join(", "), KEYS));
-            row.add(Ink::Text, format!(" {}", binding.help))
+            row.add(Ink::Text, format!(" {}", binding.help()))
         }));
         rows.push(Row::default());
         rows

@@ -2,8 +2,6 @@
 
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as ValueError;
 
 use crate::tui::error::toml_error;
 use crate::tui::ink::Ink;
@@ -47,8 +45,7 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
             sheet.elsewhere = Some(style);
             continue;
         }
-        let named: Result<Ink, ValueError> = Ink::deserialize(name.as_str().into_deserializer());
-        let ink = named.map_err(|_| format!("'{name}' is no ink"))?;
+        let ink = Ink::named(&name).ok_or_else(|| format!("'{name}' is no ink"))?;
         sheet.inks.push((ink, style));
     }
     Ok(sheet)
