@@ -41,6 +41,7 @@ mod keys;
 mod layout;
 mod linked_rows;
 mod list;
+mod lists;
 mod markdown;
 mod matching;
 mod menu;

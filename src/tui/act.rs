@@ -16,10 +16,12 @@ use super::model::{Model, Overlay};
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 use super::panes::path;
+use super::slash::COMMANDS;
+use super::sliders::Sliders;
 use super::window::Page;
 use super::{
-    ask, audit, commands, compare, copy, everywhere, linked_rows, models, palette, reading,
-    sessions, sliders, statistics, window_keys,
+    ask, audit, compare, copy, everywhere, linked_rows, models, palette, reading, sessions,
+    statistics,
 };
 
 /// An action while nothing lies above the panes.
@@ -68,7 +70,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
         Action::Sessions => return sessions::open(model),
-        Action::Recall => window_keys::open_recall(model),
+        Action::Recall => ask::open_recall(model),
         Action::Export => return sessions::export_shown(model),
         Action::Compare => compare::open(model),
         Action::Palette => palette::open(model),
@@ -87,13 +89,13 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Quit => return quit(model),
         Action::Leave => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
-        Action::WhatIf => sliders::open(model),
+        Action::WhatIf => what_if(model),
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return everywhere::report(model, !model.mouse),
         Action::Race => return compare::race(model, None),
-        Action::Route | Action::Theme | Action::Add => commands::begin(model, action),
+        Action::Route | Action::Theme | Action::Add => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
         // Only while a document is read, a run is replayed or a window is open.
         _ => {}
@@ -126,6 +128,23 @@ fn open(model: &mut Model) {
             model.open(Overlay::Detail { item, unfolded });
         }
         Pane::Audit => audit::open(model),
+    }
+}
+
+/// Begins to type the command that does this: its argument is still to be chosen.
+pub fn begin(model: &mut Model, action: Action) {
+    if let Some(command) = COMMANDS.iter().find(|known| known.does == action) {
+        focus(model, Pane::Chat);
+        model.prompt.set(&format!("{} ", command.name));
+    }
+}
+
+/// Opens the window of limits that can be moved, over the run that the panes show.
+fn what_if(model: &mut Model) {
+    if model.shown_run().is_some() {
+        model.open(Overlay::WhatIf(Sliders::default()));
+    } else {
+        model.notify(NoticeLevel::Info, "Nothing was asked yet.");
     }
 }
 

@@ -183,6 +183,19 @@ pub fn choose_route(model: &mut Model) {
     model.overlay = Some(window);
 }
 
+/// Opens the search in earlier questions, beginning with what is typed.
+pub fn open_recall(model: &mut Model) {
+    let typed = model.prompt.text();
+    let questions = model.prompt.earlier();
+    let texts = questions.clone();
+    let mut window = Window::new(Overlay::Recall(questions));
+    window.set_texts(texts);
+    if model.prompt.slash().is_none() && !typed.contains('\n') {
+        window.set_typed(&typed);
+    }
+    model.overlay = Some(window);
+}
+
 /// Sends one of the sample questions.
 pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
     let Some(sample) = model.samples.get(at) else {

@@ -5,12 +5,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::protocol::{IndexCommand, NoticeLevel};
 
 use super::focus::focus;
-use super::keymap::Action;
+use super::keymap::{Action, KeyContext};
+use super::lists::{PaletteItem, PaletteRow};
 use super::message::Effect;
 use super::model::Model;
 use super::pane::Pane;
 use super::slash::{self, SlashCommand};
-use super::{act, ask, compare, indexing, menu, models};
+use super::{act, ask, compare, indexing, menu, models, reading};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -36,16 +37,8 @@ pub fn typed(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Begins to type the command that does this: its argument is still to be chosen.
-pub fn begin(model: &mut Model, action: Action) {
-    if let Some(command) = slash::COMMANDS.iter().find(|known| known.does == action) {
-        focus(model, Pane::Chat);
-        model.prompt.set(&format!("{} ", command.name));
-    }
-}
-
 /// Runs a command with its argument.
-pub fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect> {
+fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect> {
     model.notice = None;
     match (command.does, argument) {
         (Action::Route, name) => ask::set_route(model, name),
@@ -72,7 +65,34 @@ pub fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Eff
 }
 
 /// An action without its key.
-pub fn by_name(model: &mut Model, action: Action) -> Vec<Effect> {
+fn by_name(model: &mut Model, action: Action) -> Vec<Effect> {
     let no_key = KeyEvent::new(KeyCode::Null, KeyModifiers::NONE);
     act::on_panes(model, action, no_key)
+}
+
+/// Does what was chosen in the palette.
+pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
+    if let PaletteItem::Key(KeyContext::Source, action) = chosen.item {
+        return reading::act(model, action);
+    }
+    model.reading = None;
+    match chosen.item {
+        PaletteItem::Command(command, argument)
+            if argument.is_empty() && !command.is_complete() =>
+        {
+            act::begin(model, command.does);
+            Vec::new()
+        }
+        PaletteItem::Command(command, argument) => run(model, command, &argument),
+        PaletteItem::Key(place, action) => {
+            match place {
+                KeyContext::Path => focus(model, Pane::Path),
+                KeyContext::Evidence => focus(model, Pane::Evidence),
+                KeyContext::Audit => focus(model, Pane::Audit),
+                KeyContext::List | KeyContext::Global => {}
+                _ => focus(model, Pane::Chat),
+            }
+            by_name(model, action)
+        }
+    }
 }

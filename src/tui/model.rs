@@ -276,11 +276,6 @@ impl Model {
         self.narrowed_trail().collect()
     }
 
-    /// Whether there is any of them.
-    pub fn has_audit_rows(&self) -> bool {
-        self.narrowed_trail().next().is_some()
-    }
-
     fn narrowed_trail(&self) -> impl Iterator<Item = &AuditRow> {
         let wanted = self.audit.filter.to_lowercase();
         let turn = self.shown_turn().map(|turn| turn.trail.iter());

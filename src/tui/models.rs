@@ -2,27 +2,18 @@
 
 use crate::protocol::{
     Command, JobModels, JobName, Mode, ModelCommand, ModelListing, ModelRequest, ModelUpdate,
-    ModelWish, NoticeLevel, OFFLINE_HAS_NO_MODELS, joined,
+    ModelWish, NoticeLevel, OFFLINE_HAS_NO_MODELS,
 };
 use crate::text::one_line;
 
 use super::ask;
-use super::ink::{Ink, Row, grouped};
+use super::lists::{ModelList, jobs};
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::window::Window;
 
 /// What is looked into for the first row, which goes back to the settings.
 const AS_SET: &str = "default: as the settings say";
-
-/// What a window shows of models. The first row goes back to the settings.
-#[derive(Debug, Clone, Default)]
-pub struct ModelList {
-    /// `None` until they are here; why they are not known in one line.
-    pub listing: Option<Result<ModelListing, String>>,
-    /// For which job; `None`: for all.
-    pub job: Option<JobName>,
-}
 
 /// Opens the list, or chooses what is named behind the command.
 pub fn typed(model: &mut Model, argument: &str) -> Vec<Effect> {
@@ -146,78 +137,5 @@ fn select_used(window: &mut Window, in_use: &JobModels) {
         let used = in_use.model(list.job.unwrap_or(JobName::Answer));
         let place = list.names().position(|name| name == used);
         window.select(place.map_or(0, |place| place + 1));
-    }
-}
-
-/// All jobs together, and each by itself.
-fn jobs() -> impl Iterator<Item = Option<JobName>> {
-    [None].into_iter().chain(JobName::ALL.map(Some))
-}
-
-impl ModelList {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let known = self.listing.iter().flatten();
-        let models = known.flat_map(|listing| &listing.models);
-        models.map(|model| model.name.as_str())
-    }
-
-    /// For which job one is chosen, and how many are left out.
-    pub fn note(&self, width: usize) -> Row {
-        let listing = match &self.listing {
-            Some(Ok(listing)) => listing,
-            Some(Err(_)) => return Row::default(),
-            None => return Row::new(Ink::Dim, " asking the server for its models …"),
-        };
-        let mut row = Row::new(Ink::Dim, " for ");
-        for job in jobs() {
-            let name = job.map_or("all", JobName::as_str);
-            if job == self.job {
-                row.push(Ink::Focus, format!("[{name}]"));
-            } else {
-                row.push(Ink::Dim, format!(" {name} "));
-            }
-        }
-        let left_out = match listing.left_out {
-            0 => Row::default(),
-            count => Row::new(Ink::Dim, format!("{count} cannot chat ")),
-        };
-        if row.width() + left_out.width() >= width {
-            return row;
-        }
-        row.and_right(left_out, width)
-    }
-
-    /// Why there is nothing to choose from.
-    pub fn trouble(&self) -> Option<String> {
-        match self.listing.as_ref()? {
-            Err(why) => Some(why.clone()),
-            Ok(listing) if listing.models.is_empty() => {
-                let host = one_line(&listing.host, 80);
-                Some(format!("No model that {host} lists can chat."))
-            }
-            Ok(_) => None,
-        }
-    }
-
-    /// A model's name, the jobs that it does now, and how much it reads.
-    pub fn row(&self, place: usize, in_use: &JobModels, width: usize) -> Row {
-        let models = self.listing.iter().flatten().flat_map(|all| &all.models);
-        let offer = place.checked_sub(1).and_then(|at| models.clone().nth(at));
-        let Some(offer) = offer else {
-            return Row::new(Ink::Text, "   default").add(Ink::Dim, "  as the settings say");
-        };
-        let jobs = in_use.jobs_of(&offer.name);
-        let sign = if jobs.is_empty() { "   " } else { " ● " };
-        let name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
-        let mut right = Row::default();
-        if jobs.len() == JobName::ALL.len() {
-            right.push(Ink::Done, " every job ");
-        } else if !jobs.is_empty() {
-            right.push(Ink::Done, format!(" {} ", joined(&jobs)));
-        }
-        if let Some(context) = offer.context.filter(|_| width >= 64) {
-            right.push(Ink::Dim, format!(" {:>9} tokens ", grouped(context as u64)));
-        }
-        name.and_right(right, width)
     }
 }

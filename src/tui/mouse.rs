@@ -10,7 +10,8 @@ use super::message::Effect;
 use super::model::{Model, TurnView};
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
-use super::panes::{citations, evidence, path};
+use super::panes::citations;
+use super::path_line::PathItem;
 use super::{audit, commands, drag, linked_rows, menu, reading, window_keys};
 
 /// Rows that one turn of the wheel moves.
@@ -67,15 +68,13 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         let row = usize::from(position.y - area.y);
         match pane {
             Pane::Evidence => {
-                let drawn = evidence::drawn_items(model, area.as_size());
-                if let Some(clicked) = drawn.get(row).copied() {
+                if let Some(clicked) = model.evidence.drawn.item(row) {
                     model.evidence.list.selected = clicked;
                 }
             }
             Pane::Audit => {
-                let reserved = super::panes::audit::reserved(model);
-                if let Some(row) = row.checked_sub(reserved) {
-                    audit::select(model, model.audit.list.top + row);
+                if let Some(clicked) = model.audit.drawn.item(row) {
+                    audit::select(model, clicked);
                 }
             }
             Pane::Chat => {
@@ -83,9 +82,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
                 return answer(model, row, column);
             }
             Pane::Path => {
-                let clicked = path::drawn_items(model).nth(row);
-                if let Some(item) = clicked {
-                    linked_rows::select(model, item);
+                if let Some(clicked) = model.path.drawn.item(row) {
+                    linked_rows::select(model, PathItem::ALL[clicked]);
                 }
             }
         }

@@ -1,13 +1,8 @@
 //! All that can be done, found by a few of its letters.
 
-use super::commands;
-use super::focus::focus;
-use super::ink::{Ink, Row};
 use super::keymap::{Action, KeyContext};
-use super::message::Effect;
+use super::lists::{PaletteItem, PaletteRow};
 use super::model::{Model, Overlay};
-use super::pane::Pane;
-use super::reading;
 use super::slash::{COMMANDS, SlashCommand};
 use super::window::Window;
 
@@ -48,22 +43,6 @@ const PLACES: [KeyContext; 11] = [
     KeyContext::Audit,
     KeyContext::Global,
 ];
-
-/// One thing that can be done.
-#[derive(Debug, Clone)]
-pub struct PaletteRow {
-    item: PaletteItem,
-    label: String,
-    keys: String,
-}
-
-#[derive(Debug, Clone)]
-enum PaletteItem {
-    /// A command with what follows it.
-    Command(&'static SlashCommand, String),
-    /// What a key does in a place.
-    Key(KeyContext, Action),
-}
 
 /// Opens the palette: the commands, what the keys do, and the commands with each of the words that may
 /// follow them.
@@ -106,44 +85,4 @@ pub fn open(model: &mut Model) {
     let mut window = Window::new(Overlay::Palette(rows));
     window.set_texts(texts);
     model.overlay = Some(window);
-}
-
-/// Does what was chosen.
-pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
-    if let PaletteItem::Key(KeyContext::Source, action) = chosen.item {
-        return reading::act(model, action);
-    }
-    model.reading = None;
-    match chosen.item {
-        PaletteItem::Command(command, argument)
-            if argument.is_empty() && !command.is_complete() =>
-        {
-            commands::begin(model, command.does);
-            Vec::new()
-        }
-        PaletteItem::Command(command, argument) => commands::run(model, command, &argument),
-        PaletteItem::Key(place, action) => {
-            match place {
-                KeyContext::Path => focus(model, Pane::Path),
-                KeyContext::Evidence => focus(model, Pane::Evidence),
-                KeyContext::Audit => focus(model, Pane::Audit),
-                KeyContext::List | KeyContext::Global => {}
-                _ => focus(model, Pane::Chat),
-            }
-            commands::by_name(model, action)
-        }
-    }
-}
-
-impl PaletteRow {
-    /// Its name or what it does, the key at the right edge.
-    pub fn row(&self, width: usize) -> Row {
-        let label = match (&self.item, self.label.split_once("  ")) {
-            (PaletteItem::Command(..), Some((name, help))) => {
-                Row::new(Ink::Key, format!(" {name}")).add(Ink::Text, format!("  {help}"))
-            }
-            _ => Row::new(Ink::Text, format!(" {}", self.label)),
-        };
-        label.and_right(Row::new(Ink::Dim, format!("{} ", self.keys)), width)
-    }
 }

@@ -7,7 +7,7 @@ use crate::protocol::{NoticeLevel, RunId, Timestamp};
 use super::ink::Row;
 use super::list::List;
 use super::matching::MatchingNames;
-use super::path_line::{PathItem, PathLine};
+use super::path_line::PathItem;
 
 /// One line for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,32 @@ pub struct Notice {
     pub level: NoticeLevel,
     /// The line, clean.
     pub message: String,
+}
+
+/// What a pane shows, as settled.
+#[derive(Debug, Clone, Default)]
+pub struct DrawnRows {
+    /// The rows that are seen.
+    pub rows: Vec<Row>,
+    /// What each of them is of: a place in [`PathItem::ALL`], an item of evidence, a line of the audit
+    /// pane.
+    pub items: Vec<Option<usize>>,
+    /// Which of them is selected.
+    pub selected: Option<usize>,
+}
+
+impl DrawnRows {
+    /// What the row is of.
+    pub fn item(&self, row: usize) -> Option<usize> {
+        self.items.get(row).copied().flatten()
+    }
+
+    /// The rows that are of such an item.
+    pub fn rows_where(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        let items = self.items.iter().enumerate();
+        let wanted = items.filter(|(_, item)| item.is_some_and(&is_wanted));
+        wanted.map(|(row, _)| row).collect()
+    }
 }
 
 /// The path pane.
@@ -27,8 +53,8 @@ pub struct PathState {
     pub selected: Option<PathItem>,
     /// How far it is scrolled.
     pub list: List,
-    /// The lines of the graph, as settled; none where it is drawn visit by visit.
-    pub lines: Vec<PathLine>,
+    /// What is seen; where it is drawn visit by visit, no row is of an item.
+    pub drawn: DrawnRows,
 }
 
 /// The evidence pane.
@@ -38,6 +64,8 @@ pub struct EvidenceState {
     pub expanded: bool,
     /// The selected row.
     pub list: List,
+    /// What is seen.
+    pub drawn: DrawnRows,
     /// How wide its items are.
     pub widths: Option<ItemWidths>,
 }
@@ -58,6 +86,8 @@ pub struct ItemWidths {
 /// The audit pane.
 #[derive(Debug, Clone, Default)]
 pub struct AuditState {
+    /// What is seen.
+    pub drawn: DrawnRows,
     /// Selection; following means at the end.
     pub list: List,
     /// Whether the user scrolled away from the end.

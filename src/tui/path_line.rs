@@ -23,6 +23,14 @@ impl PathItem {
         Self::Node(NodeName::Synthesize),
         Self::Meter,
     ];
+
+    /// Its place among these.
+    pub fn place(self) -> usize {
+        match self {
+            Self::Node(node) => node as usize,
+            Self::Meter => Self::ALL.len() - 1,
+        }
+    }
 }
 
 /// One line of the pane.

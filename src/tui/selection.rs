@@ -121,7 +121,7 @@ fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
         return area.contains(at).then(|| (area, view.visible.clone()));
     }
     let (pane, area) = places.panes.iter().find(|(_, area)| area.contains(at))?;
-    Some((*area, pane_rows(model, *pane, area.as_size()).into_owned()))
+    Some((*area, pane_rows(model, *pane).to_vec()))
 }
 
 fn is_of_word(grapheme: &str) -> bool {

@@ -5,36 +5,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionSummary, SessionUpdate};
 use crate::text::one_line;
 
-use super::ink::{Ink, Row, grouped_count};
 use super::keymap::Action;
+use super::lists::{SessionList, SessionTask};
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::panes::wording::outcome_word;
 use super::resume;
 use super::window::{Window, type_into};
-
-/// What a window shows of recorded conversations.
-#[derive(Debug, Clone, Default)]
-pub struct SessionList {
-    /// `None` until they are here.
-    pub sessions: Option<Vec<SessionSummary>>,
-    /// What is being done.
-    pub doing: SessionTask,
-}
-
-/// What is being done with the selected conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum SessionTask {
-    /// It is being chosen.
-    #[default]
-    Choosing,
-    /// Its new name is being typed.
-    Renaming(String),
-    /// Whether it is to go is being asked.
-    Deleting,
-    /// It is being read.
-    Resuming,
-}
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {
@@ -189,57 +165,4 @@ fn selected(model: &Model) -> Option<&SessionSummary> {
 
 fn send(command: SessionCommand) -> Vec<Effect> {
     vec![Effect::Send(Command::Session(command))]
-}
-
-impl SessionList {
-    /// What is said where no conversation is listed, or one is on its way.
-    pub fn note(&self) -> Option<&'static str> {
-        match (&self.doing, &self.sessions) {
-            (SessionTask::Resuming, _) => Some("reading the conversation …"),
-            (_, None) => Some("reading the audit log …"),
-            (_, Some(sessions)) if sessions.is_empty() => {
-                Some("Nothing is recorded yet: the first question begins a session.")
-            }
-            _ => None,
-        }
-    }
-
-    /// One conversation: its name or first question, then runs, outcome, calls saved and time, as far
-    /// as there is room; or what is being done with it.
-    pub fn row(&self, place: usize, is_selected: bool, width: usize) -> Row {
-        match &self.doing {
-            SessionTask::Renaming(name) if is_selected => {
-                let row = Row::new(Ink::Focus, " name: ").add(Ink::Text, name.as_str());
-                return row.add(Ink::Focus, "▏");
-            }
-            SessionTask::Deleting if is_selected => {
-                let words = " Delete from the list? The audit log keeps it. y/n";
-                return Row::new(Ink::Warning, words);
-            }
-            _ => {}
-        }
-        let Some(session) = self.sessions.as_ref().and_then(|all| all.get(place)) else {
-            return Row::default();
-        };
-        let sign = if session.is_current { " ● " } else { "   " };
-        let mut left = Row::new(Ink::Done, sign);
-        let question = one_line(&session.question, 400);
-        match &session.name {
-            Some(name) => {
-                left.push(Ink::Heading, one_line(name, 80));
-                left.push(Ink::Dim, format!("  {question}"));
-            }
-            None => left.push(Ink::Text, question),
-        }
-        let runs = grouped_count(session.runs as u64, "run", "runs");
-        let outcome = session.outcome.map_or("no end", outcome_word);
-        let saved = session.saved.map(|saved| format!("saved {saved}"));
-        let (saved, time) = (saved.unwrap_or_default(), session.time.minute());
-        let right = match width {
-            80.. => format!(" {runs:>7}  {outcome:<9}  {saved:<9}  {time} "),
-            64.. => format!(" {runs:>7}  {outcome:<9}  {time} "),
-            _ => format!("  {} ", time.get(5..).unwrap_or(&time)),
-        };
-        left.and_right(Row::new(Ink::Dim, right), width)
-    }
 }

@@ -1,9 +1,5 @@
 //! What depends on the size of the screen, worked out before drawing, so that drawing only reads.
 
-use std::borrow::Cow;
-
-use ratatui::layout::Size;
-
 use super::ink::Row;
 use super::layout::Arrangement;
 use super::menu;
@@ -22,13 +18,8 @@ pub fn settle(model: &mut Model) {
         chat::settle(model, area.as_size());
     }
     menu::settle(model);
-    let audit_rows = model.audit_lines().count();
     if let Some(area) = places.pane(Pane::Audit) {
-        let height = usize::from(area.height).saturating_sub(audit::reserved(model));
-        if !model.audit.left_end {
-            model.audit.list.last(audit_rows);
-        }
-        model.audit.list.settle(audit_rows, height);
+        audit::settle(model, area.as_size());
     }
     if let Some(area) = places.pane(Pane::Evidence) {
         evidence::settle(model, area.as_size());
@@ -62,11 +53,11 @@ pub fn lay_out_ahead(model: &mut Model) {
 }
 
 /// The rows of a pane, as settled.
-pub fn pane_rows(model: &Model, pane: Pane, size: Size) -> Cow<'_, [Row]> {
+pub fn pane_rows(model: &Model, pane: Pane) -> &[Row] {
     match pane {
-        Pane::Chat => Cow::Borrowed(&model.chat.visible),
-        Pane::Path => Cow::Owned(path::rows(model, size)),
-        Pane::Evidence => Cow::Owned(evidence::rows(model, size)),
-        Pane::Audit => Cow::Owned(audit::rows(model, size)),
+        Pane::Chat => &model.chat.visible,
+        Pane::Path => &model.path.drawn.rows,
+        Pane::Evidence => &model.evidence.drawn.rows,
+        Pane::Audit => &model.audit.drawn.rows,
     }
 }

@@ -1,13 +1,6 @@
 //! Limits that can be moved, to see what a run would have done within them.
 
 use crate::domain::RoutingLimits;
-use crate::protocol::NoticeLevel;
-
-use super::keymap::Action;
-use super::model::{Model, Overlay};
-
-/// How far a key moves a slider with Shift.
-const LEAP: i64 = 10;
 
 /// A limit that can be moved, as a whole number or in hundredths.
 #[derive(Debug)]
@@ -109,6 +102,11 @@ impl Sliders {
         }
     }
 
+    /// All as the run had them.
+    pub fn reset(&mut self) {
+        self.moved = Default::default();
+    }
+
     /// Whether this one was moved.
     pub fn is_moved(&self, at: usize) -> bool {
         self.moved[at].is_some()
@@ -124,35 +122,6 @@ impl Sliders {
         }
         limits
     }
-}
-
-/// Opens the window over the run that the panes show.
-pub fn open(model: &mut Model) {
-    if model.shown_run().is_none() {
-        model.notify(NoticeLevel::Info, "Nothing was asked yet.");
-        return;
-    }
-    model.open(Overlay::WhatIf(Sliders::default()));
-}
-
-/// An action of the window; `false` where it is none.
-pub fn act(model: &mut Model, action: Action) -> bool {
-    let recorded = model.shown_run().map(|run| run.limits);
-    let shown = model.overlay.as_mut().map(|window| &mut window.shown);
-    let (Some(Overlay::WhatIf(sliders)), Some(recorded)) = (shown, recorded) else {
-        return false;
-    };
-    match action {
-        Action::Up => sliders.select(-1),
-        Action::Down => sliders.select(1),
-        Action::Less => sliders.step(-1, &recorded),
-        Action::More => sliders.step(1, &recorded),
-        Action::MuchLess => sliders.step(-LEAP, &recorded),
-        Action::MuchMore => sliders.step(LEAP, &recorded),
-        Action::Reset => sliders.moved = Default::default(),
-        _ => return false,
-    }
-    true
 }
 
 #[cfg(test)]

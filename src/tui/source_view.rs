@@ -184,7 +184,8 @@ impl SourceView {
 
     /// Moves by pages.
     pub fn page(&mut self, pages: isize) {
-        self.scroll(|list| list.page(pages));
+        let rows = self.visible.len().saturating_sub(2).max(1);
+        self.step(pages * rows.cast_signed());
     }
 
     /// Moves, once the document is here and was drawn.

@@ -20,6 +20,7 @@ use super::mouse::mouse;
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 use super::window::type_into;
+use super::window_keys::plain_digit;
 use super::{
     act, ask, commands, compare, indexing, menu, models, reading, selection, sessions, statistics,
     window_keys,
@@ -281,16 +282,6 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
 fn is_text(event: KeyEvent) -> bool {
     matches!(event.code, KeyCode::Char(c) if !c.is_whitespace() && !c.is_control())
         && (event.modifiers - KeyModifiers::SHIFT).is_empty()
-}
-
-/// The digit that is typed, without a modifier.
-pub fn plain_digit(event: KeyEvent) -> Option<usize> {
-    match event.code {
-        KeyCode::Char(c) if event.modifiers.is_empty() => {
-            c.to_digit(10).map(|digit| digit as usize)
-        }
-        _ => None,
-    }
 }
 
 fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {

@@ -45,20 +45,19 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     titles(model, &places, theme, buffer);
     let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
-        let rows = pane_rows(model, pane, area.as_size());
-        for (line, row) in area.rows().zip(&*rows) {
+        for (line, row) in area.rows().zip(pane_rows(model, pane)) {
             draw_row(buffer, theme, line, row);
         }
         let selected = match pane {
-            Pane::Evidence => evidence::selected_row(model, area.as_size()),
-            Pane::Audit => audit::selected_row(model),
-            Pane::Path => path::selected_row(model),
+            Pane::Evidence => model.evidence.drawn.selected,
+            Pane::Audit => model.audit.drawn.selected,
+            Pane::Path => model.path.drawn.selected,
             Pane::Chat => None,
         };
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
-        for at in followed.marked_rows(pane, area.as_size()) {
+        for at in followed.marked_rows(pane) {
             if let Some(line) = area.rows().nth(at) {
                 draw_row(buffer, theme, line, &Row::new(Ink::Focus, "▌"));
             }

@@ -12,10 +12,8 @@ use crate::text::one_line;
 
 use super::keymap::KeyContext;
 use super::list::List;
-use super::models::ModelList;
-use super::palette::PaletteRow;
+use super::lists::{ModelList, PaletteRow, SessionList};
 use super::path_line::PathItem;
-use super::sessions::SessionList;
 use super::sliders::Sliders;
 
 /// The longest text that is looked for, in characters.

@@ -1,6 +1,6 @@
 //! What keys, the mouse and pasted text do in the windows above the panes.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Position;
 
 use crate::text::one_line;
@@ -9,28 +9,27 @@ use super::everywhere::{quit, report};
 use super::keymap::{Action, KeyContext};
 use super::layout::Arrangement;
 use super::linked_rows;
+use super::lists::SessionTask;
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::pane::Pane;
 use super::panes::detail;
-use super::sessions::{self, SessionTask};
 use super::slash::ROUTES;
-use super::update::plain_digit;
 use super::window::Window;
 use super::window_view::WindowView;
-use super::{ask, audit, compare, copy, models, palette, sliders};
+use super::{ask, audit, commands, compare, copy, models, sessions};
 
-/// Opens the search in earlier questions, beginning with what is typed.
-pub fn open_recall(model: &mut Model) {
-    let typed = model.prompt.text();
-    let questions = model.prompt.earlier();
-    let texts = questions.clone();
-    let mut window = Window::new(Overlay::Recall(questions));
-    window.set_texts(texts);
-    if model.prompt.slash().is_none() && !typed.contains('\n') {
-        window.set_typed(&typed);
+/// How far a key moves a slider with Shift.
+const LEAP: i64 = 10;
+
+/// The digit that is typed, without a modifier.
+pub fn plain_digit(event: KeyEvent) -> Option<usize> {
+    match event.code {
+        KeyCode::Char(c) if event.modifiers.is_empty() => {
+            c.to_digit(10).map(|digit| digit as usize)
+        }
+        _ => None,
     }
-    model.overlay = Some(window);
 }
 
 /// A key while a window lies above all.
@@ -60,7 +59,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Vec<Ef
 }
 
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
-    if sliders::act(model, action) {
+    if move_slider(model, action) {
         return Vec::new();
     }
     let Some(window) = &mut model.overlay else {
@@ -117,7 +116,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     match window.shown {
         Overlay::Retry if at < ROUTES.len() => ask::ask_again(model, ROUTES[at].1),
         Overlay::Samples => ask::sample(model, at),
-        Overlay::Palette(mut rows) => palette::choose(model, rows.swap_remove(at)),
+        Overlay::Palette(mut rows) => commands::choose(model, rows.swap_remove(at)),
         Overlay::Recall(questions) => {
             model.prompt.set(&questions[at]);
             model.focus = Pane::Chat;
@@ -181,4 +180,24 @@ fn unfold(model: &mut Model) {
         }
         window.list.selected = head;
     }
+}
+
+/// An action in the window of limits; `false` where it is none.
+fn move_slider(model: &mut Model, action: Action) -> bool {
+    let recorded = model.shown_run().map(|run| run.limits);
+    let shown = model.overlay.as_mut().map(|window| &mut window.shown);
+    let (Some(Overlay::WhatIf(sliders)), Some(recorded)) = (shown, recorded) else {
+        return false;
+    };
+    match action {
+        Action::Up => sliders.select(-1),
+        Action::Down => sliders.select(1),
+        Action::Less => sliders.step(-1, &recorded),
+        Action::More => sliders.step(1, &recorded),
+        Action::MuchLess => sliders.step(-LEAP, &recorded),
+        Action::MuchMore => sliders.step(LEAP, &recorded),
+        Action::Reset => sliders.reset(),
+        _ => return false,
+    }
+    true
 }
