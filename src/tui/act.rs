@@ -6,22 +6,19 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{Command, NoticeLevel};
 
-use super::everywhere::quit;
 use super::find::Find;
-use super::focus::{focus, show_turn};
+use super::focus::{focus, quit, show_turn};
 use super::keymap::{Action, KeyContext};
 use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::pane_state::{AnswerFocus, Pane};
 use super::panes::path;
 use super::slash::COMMANDS;
 use super::sliders::Sliders;
 use super::window::Page;
 use super::{
-    ask, audit, compare, copy, everywhere, linked_rows, models, palette, reading, sessions,
-    statistics,
+    ask, audit, compare, copy, focus, linked_rows, models, palette, reading, sessions, statistics,
 };
 
 /// An action while nothing lies above the panes.
@@ -93,7 +90,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
-        Action::Mouse => return everywhere::report(model, !model.mouse),
+        Action::Mouse => return focus::report(model, !model.mouse),
         Action::Race => return compare::race(model, None),
         Action::Route | Action::Theme | Action::Add => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,

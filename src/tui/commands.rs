@@ -2,16 +2,16 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{IndexCommand, NoticeLevel};
+use crate::protocol::{Command, IndexCommand, NoticeLevel};
 
 use super::focus::focus;
 use super::keymap::{Action, KeyContext};
 use super::lists::{PaletteItem, PaletteRow};
 use super::message::Effect;
 use super::model::Model;
-use super::pane::Pane;
-use super::slash::{self, SlashCommand};
-use super::{act, ask, compare, indexing, menu, models, reading};
+use super::pane_state::Pane;
+use super::slash::SlashCommand;
+use super::{act, ask, compare, menu, models, reading, slash};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -51,10 +51,10 @@ fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect>
             let question = Some(question).filter(|question| !question.is_empty());
             return compare::race(model, question);
         }
-        (Action::Add, path) => return indexing::add(model, path),
+        (Action::Add, path) => return add_source(model, path),
         (Action::ChooseModel, wish) => return models::typed(model, wish),
-        (Action::ShowIndex, "stop") => return indexing::steer(model, IndexCommand::Stop),
-        (Action::ShowIndex, "go") => return indexing::steer(model, IndexCommand::Resume),
+        (Action::ShowIndex, "stop") => return steer(model, IndexCommand::Stop),
+        (Action::ShowIndex, "go") => return steer(model, IndexCommand::Resume),
         (Action::Retry, name) if !name.is_empty() => {
             let route = slash::route_called(name).and_then(|(_, route)| route);
             return ask::ask_again(model, route);
@@ -95,4 +95,41 @@ pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
             by_name(model, action)
         }
     }
+}
+
+/// Takes up another folder or file.
+pub fn add_source(model: &mut Model, path: &str) -> Vec<Effect> {
+    if path.is_empty() {
+        model.notify(
+            NoticeLevel::Warning,
+            "/add_source needs a folder or a file.",
+        );
+        return Vec::new();
+    }
+    model.notify(NoticeLevel::Info, &format!("Reading {path} …"));
+    vec![Effect::Send(Command::AddSource(path.to_owned()))]
+}
+
+/// Another folder or file is taken up, or is not.
+pub fn source_added(model: &mut Model, outcome: Result<String, String>) {
+    match outcome {
+        Ok(line) => model.notify(NoticeLevel::Info, &line),
+        Err(line) => model.notify(NoticeLevel::Warning, &line),
+    }
+}
+
+/// Stops indexing, or goes on with it.
+pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
+    let is_stopped = model.knowledge.stopped;
+    let words = match command {
+        IndexCommand::Stop if is_stopped => "Indexing is stopped already; /index go goes on.",
+        IndexCommand::Stop => {
+            "Indexing stops: what is done is kept, and changed files are not taken up. \
+             /index go goes on, as the next start does."
+        }
+        IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
+        IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
+    };
+    model.notify(NoticeLevel::Info, words);
+    vec![Effect::Send(Command::Index(command))]
 }

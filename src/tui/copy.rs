@@ -10,7 +10,7 @@ use super::fold::EvidenceRow;
 use super::ink::grouped_count;
 use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::panes::detail;
 
 /// More than this is not copied: terminals drop what is longer without a word.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use ratatui::buffer::Buffer;
+
 /// Which signs the terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {

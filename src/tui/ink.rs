@@ -284,7 +284,12 @@ pub fn columns(
     let both = left.into_iter().zip(right);
     both.map(|(left, right)| {
         let left = left.fit(half).pad_to(half);
-        left.add(Ink::Border, between).join(right).fit(width)
+        let ink = if between.trim().is_empty() {
+            Ink::Text
+        } else {
+            Ink::Border
+        };
+        left.add(ink, between).join(right).fit(width)
     })
     .collect()
 }

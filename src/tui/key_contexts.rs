@@ -3,8 +3,7 @@
 use super::keymap::KeyContext;
 use super::menu;
 use super::model::Model;
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::pane_state::{AnswerFocus, Pane};
 
 impl Model {
     /// Where the next key is looked up.

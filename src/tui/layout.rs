@@ -7,10 +7,11 @@
 use ratatui::layout::{Position, Rect};
 
 use super::model::{Model, Overlay};
-use super::notice::{self, NoticeLine};
-use super::pane::Pane;
+use super::notice;
+use super::notice::NoticeLine;
+use super::pane_state::Pane;
+use super::pointer::{Border, Divider, Split};
 use super::source_view::SourceView;
-use super::split::{Border, Divider, Split};
 
 /// How many panes fit beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::protocol::EventBody;
 use super::fold::{AuditLine, AuditRow};
 use super::list::List;
 use super::model::Model;
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::panes::{chat, path};
 use super::path_line::PathItem;
 

@@ -3,9 +3,9 @@
 use crate::protocol::{JobModels, JobName, ModelListing, SessionSummary, joined};
 use crate::text::one_line;
 
+use super::fold::outcome_word;
 use super::ink::{Ink, Row, grouped, grouped_count};
 use super::keymap::{Action, KeyContext};
-use super::panes::wording::outcome_word;
 use super::slash::SlashCommand;
 
 /// What a window shows of recorded conversations.

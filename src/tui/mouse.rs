@@ -8,11 +8,11 @@ use super::keymap::Action;
 use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, TurnView};
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::pane_state::{AnswerFocus, Pane};
 use super::panes::citations;
 use super::path_line::PathItem;
-use super::{audit, commands, drag, linked_rows, menu, reading, window_keys};
+use super::pointer::Pointer;
+use super::{audit, commands, linked_rows, menu, reading, selection, window_keys};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -21,12 +21,12 @@ const WHEEL: isize = 3;
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     let position = Position::new(event.column, event.row);
     match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => drag::press(model, position),
+        MouseEventKind::Down(MouseButton::Left) => press(model, position),
         MouseEventKind::Drag(MouseButton::Left) => {
-            drag::drag(model, position);
+            drag(model, position);
             return Vec::new();
         }
-        MouseEventKind::Up(MouseButton::Left) => return drag::release(model),
+        MouseEventKind::Up(MouseButton::Left) => return release(model),
         _ => model.pointer.selection = None,
     }
     let by = match event.kind {
@@ -125,4 +125,45 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
     };
     model.chat.citation = Some(at);
     reading::open_citation(model)
+}
+
+/// The button went down.
+pub fn press(model: &mut Model, at: Position) {
+    let is_free = model.overlay.is_none() && model.reading.is_none();
+    let borders = Arrangement::new(model).borders;
+    let border = borders
+        .iter()
+        .find(|border| is_free && border.line.contains(at));
+    model.pointer = Pointer {
+        pressed: Some(at),
+        divider: border.map(|border| border.divider),
+        selection: None,
+    };
+}
+
+/// The mouse moved while the button was down: a border moves with it, or text is selected.
+pub fn drag(model: &mut Model, to: Position) {
+    let Some(pressed) = model.pointer.pressed else {
+        return;
+    };
+    match model.pointer.divider {
+        Some(divider) => {
+            let borders = Arrangement::new(model).borders;
+            if let Some(border) = borders.iter().find(|border| border.divider == divider) {
+                model.split.drag(border, to);
+            }
+        }
+        None => selection::extend(model, pressed, to),
+    }
+}
+
+/// The button is up again: what was selected is copied, where borders stand is remembered.
+pub fn release(model: &mut Model) -> Vec<Effect> {
+    if model.pointer.pressed.take().is_none() {
+        return Vec::new();
+    }
+    if model.pointer.divider.take().is_some() {
+        return vec![Effect::KeepSplit(model.split)];
+    }
+    selection::copy_selected(model)
 }

@@ -4,7 +4,7 @@ use crate::protocol::{Command, DocumentText, NoticeLevel};
 use crate::text::one_line;
 
 use super::copy;
-use super::everywhere::{quit, report};
+use super::focus::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
 use super::message::Effect;

@@ -14,12 +14,10 @@ use crate::protocol::{Command, Event, EventBody, JobModels, NoticeLevel, Timesta
 use super::keymap::Action;
 use super::message::{Effect, Msg};
 use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
-use super::pane::Pane;
-use super::pane_state::ChatScroll;
-use super::playhead::{MissingPart, Playhead};
+use super::pane_state::{ChatScroll, Pane};
 use super::prompt::Prompt;
 use super::settle;
-use super::timeline::Timeline;
+use super::timeline::{MissingPart, Playhead, Timeline};
 use super::update::update;
 
 /// How fast it can play.

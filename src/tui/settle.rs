@@ -4,7 +4,7 @@ use super::ink::Row;
 use super::layout::Arrangement;
 use super::menu;
 use super::model::Model;
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::panes::{audit, chat, evidence, path};
 use super::window_view::WindowView;
 

@@ -17,12 +17,11 @@ use super::list::List;
 use super::message::{Effect, Msg};
 use super::model::{Model, TurnView};
 use super::mouse::mouse;
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::pane_state::{AnswerFocus, Pane};
 use super::window::type_into;
 use super::window_keys::plain_digit;
 use super::{
-    act, ask, commands, compare, indexing, menu, models, reading, selection, sessions, statistics,
+    act, ask, commands, compare, menu, models, reading, selection, sessions, statistics,
     window_keys,
 };
 
@@ -66,7 +65,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
-        Msg::Update(Update::SourceAdded(outcome)) => indexing::added(model, outcome),
+        Msg::Update(Update::SourceAdded(outcome)) => commands::source_added(model, outcome),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => {
             model.notify_unless_warned(level, &message);

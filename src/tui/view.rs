@@ -2,16 +2,16 @@
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Margin, Position, Rect};
+use ratatui::style::Modifier;
+use ratatui::symbols::merge::MergeStrategy;
 use ratatui::widgets::Widget;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
-use crate::tui::panes::wording::route_ink;
 
-use super::borders::borders;
 use super::cells::draw_row;
 use super::ink::{Ink, Row, cut, grouped, grouped_count};
 use super::keymap::{Action, KeyContext};
@@ -19,7 +19,8 @@ use super::layout::{Arrangement, LEAST, LayoutWidth};
 use super::linked_rows::LinkedRows;
 use super::model::{AskedBy, Model};
 use super::notice::notice;
-use super::pane::Pane;
+use super::pane_state::Pane;
+use super::panes::wording::route_ink;
 use super::panes::{audit, evidence, path, source};
 use super::settle::pane_rows;
 use super::theme::Theme;
@@ -358,4 +359,49 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
     let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
     Some(Position::new(x, y))
+}
+
+/// Draws all borders; those around the pane that has the keys stand out.
+pub fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let focused = places.pane(model.focus).map(|area| {
+        // The border runs around the title row and, for the chat, around the prompt.
+        let mut around = area;
+        for &(pane, title) in &places.titles {
+            if pane == model.focus && title.width == area.width {
+                around = around.union(title);
+            }
+        }
+        if let Some(prompt) = places.prompt.filter(|_| model.focus == Pane::Chat) {
+            around = around.union(prompt);
+        }
+        around.outer(Margin::new(1, 1))
+    });
+    let mut draw = |x: u16, y: u16, sign: &str| {
+        let at = Position::new(x, y);
+        let lit = focused.is_some_and(|area| area.contains(at));
+        let ink = if lit { Ink::Focus } else { Ink::Border };
+        let style = theme.style(ink).remove_modifier(Modifier::BOLD);
+        if let Some(cell) = buffer.cell_mut(at) {
+            cell.merge_symbol(sign, MergeStrategy::Exact)
+                .set_style(style);
+        }
+    };
+    for &(y, first, last) in &places.across {
+        line(first, last, ["╶", "─", "╴"], |x, sign| {
+            draw(x, y, sign);
+        });
+    }
+    for &(x, first, last) in &places.down {
+        line(first, last, ["╷", "│", "╵"], |y, sign| {
+            draw(x, y, sign);
+        });
+    }
+}
+
+/// Half a sign at each end of a line and whole ones between.
+fn line(first: u16, last: u16, signs: [&str; 3], mut draw: impl FnMut(u16, &str)) {
+    for at in (first..=last).filter(|_| first < last) {
+        let sign = usize::from(at > first) + usize::from(at == last);
+        draw(at, signs[sign]);
+    }
 }

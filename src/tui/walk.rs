@@ -13,7 +13,7 @@ use super::focus::focus;
 use super::layout::{Arrangement, LayoutWidth};
 use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model, TurnQuestion};
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::setup::WalkStep;
 use super::update::update;
 

@@ -5,19 +5,18 @@ use ratatui::layout::Position;
 
 use crate::text::one_line;
 
-use super::everywhere::{quit, report};
+use super::focus::{quit, report};
 use super::keymap::{Action, KeyContext};
 use super::layout::Arrangement;
-use super::linked_rows;
 use super::lists::SessionTask;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::panes::detail;
 use super::slash::ROUTES;
 use super::window::Window;
 use super::window_view::WindowView;
-use super::{ask, audit, commands, compare, copy, models, sessions};
+use super::{ask, audit, commands, compare, copy, linked_rows, models, sessions};
 
 /// How far a key moves a slider with Shift.
 const LEAP: i64 = 10;

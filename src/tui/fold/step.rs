@@ -212,6 +212,16 @@ impl NodeView {
     };
 }
 
+/// The word for how a run ended.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::NotFound => "not found",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+    }
+}
+
 /// The reason with its arithmetic, where a verdict stands behind it.
 pub fn why(reason: RouteReason, grading: Option<&Grading>, limits: &RoutingLimits) -> String {
     let word = reason.as_str();

@@ -9,9 +9,9 @@ use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::path_line::PathItem;
+use crate::tui::wrap::wrap;
 
 use super::node::sign;
-use super::page::{DetailLine, INDENT, WindowRows};
 use super::savings::savings;
 use super::score::band;
 use super::why::cue_words;
@@ -334,4 +334,239 @@ fn rounds(trail: &[AuditRow], node: NodeName) -> Vec<Vec<&AuditRow>> {
         }
     }
     rounds
+}
+
+/// One row, and the part that it folds or unfolds.
+#[derive(Debug, Clone)]
+pub struct DetailLine {
+    /// What is drawn.
+    pub row: Row,
+    /// The part of a prompt or reply that it is of, counted from 0.
+    pub part: Option<usize>,
+}
+
+/// Indent of continued rows, as wide as the label at the beginning of a row.
+pub const INDENT: &str = "           ";
+
+/// The rows of a window as they are written.
+pub struct WindowRows<'a> {
+    /// What was written.
+    pub lines: Vec<DetailLine>,
+    unfolded: &'a BTreeSet<usize>,
+    width: usize,
+    parts: usize,
+}
+
+impl<'a> WindowRows<'a> {
+    /// An empty one, on which these parts are unfolded.
+    pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
+        Self {
+            lines: Vec::new(),
+            unfolded,
+            width,
+            parts: 0,
+        }
+    }
+
+    /// One row, cut at the edge.
+    pub fn row(&mut self, row: Row) {
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine { row, part: None });
+    }
+
+    /// A text on as many rows as it takes, below and behind `indent`.
+    pub fn text(&mut self, ink: Ink, indent: &str, text: &str) {
+        self.wrapped(&Row::new(ink, text), indent, None);
+    }
+
+    /// A row that begins with a word of its own; what does not fit goes on behind that.
+    pub fn below(&mut self, row: &Row) {
+        let rows = wrap(
+            row,
+            &Row::default(),
+            &Row::new(Ink::Dim, INDENT),
+            self.width,
+        );
+        let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
+        self.lines.extend(lines);
+    }
+
+    /// A row on as many as it takes, of a part or of none.
+    pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
+        let indent = Row::new(Ink::Dim, indent);
+        let rows = wrap(row, &indent, &indent, self.width);
+        self.lines
+            .extend(rows.into_iter().map(|row| DetailLine { row, part }));
+    }
+
+    /// A call of a model with what was said in it.
+    pub fn model_call(&mut self, body: &EventBody) {
+        let EventBody::ModelCalled {
+            model,
+            ms,
+            prompt_tokens,
+            completion_tokens,
+            retries,
+            prompt,
+            reply,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let mut row = Row::new(Ink::Dim, "  asked    ").add(Ink::Text, one_line(model, 80));
+        row.push(Ink::Dim, format!(" · {}", duration(*ms)));
+        if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
+            let tokens = format!(" · {} sent, {} received", grouped(*sent), grouped(*got));
+            row.push(Ink::Dim, tokens);
+        }
+        if *retries > 0 {
+            let retries = grouped_count(u64::from(*retries), "retry", "retries");
+            row.push(Ink::Warning, format!(" · {retries}"));
+        }
+        self.row(row);
+        match prompt {
+            Some(prompt) => self.push_message("prompt", &sanitize(prompt)),
+            None => self.row(Row::new(Ink::Dim, "    prompt and reply are not kept")),
+        }
+        match (reply, prompt) {
+            (Some(reply), _) => self.push_message("reply", &sanitize(reply)),
+            (None, Some(_)) => self.row(Row::new(Ink::Warning, "    no reply")),
+            (None, None) => {}
+        }
+    }
+
+    /// A prompt or a reply, its fenced parts folded.
+    fn push_message(&mut self, what: &str, text: &str) {
+        self.row(Row::new(Ink::Heading, format!("    {what}")));
+        for section in sections(text) {
+            match section {
+                PromptSection::Line(line) => {
+                    self.wrapped(&Row::new(Ink::Quote, line), "    ▏ ", None);
+                }
+                PromptSection::Fenced {
+                    tag,
+                    attributes,
+                    inside,
+                } => self.fenced(tag, attributes, &inside),
+            }
+        }
+    }
+
+    fn fenced(&mut self, tag: &str, attributes: &str, inside: &[&str]) {
+        let part = self.parts;
+        self.parts += 1;
+        let is_open = self.unfolded.contains(&part);
+        let count = grouped_count(inside.len() as u64, "line", "lines");
+        let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
+        row.push(
+            Ink::Citation,
+            format!("{tag} {attributes}").trim().to_owned(),
+        );
+        row.push(Ink::Dim, format!("  {count}"));
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine {
+            row,
+            part: Some(part),
+        });
+        for line in inside.iter().filter(|_| is_open) {
+            self.wrapped(&Row::new(Ink::Quote, *line), "      ▏ ", Some(part));
+        }
+    }
+}
+
+/// A stretch of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptSection<'a> {
+    /// A line of its own.
+    Line(&'a str),
+    /// What is between two tags, both included.
+    Fenced {
+        /// The tag without its mark: `evidence`.
+        tag: &'a str,
+        /// What the tag says besides, such as `n="1" source="a.md"`.
+        attributes: &'a str,
+        /// The lines between.
+        inside: Vec<&'a str>,
+    },
+}
+
+/// A part with fewer lines is shown as it is.
+const FOLDED_FROM: usize = 3;
+
+/// The prompt in its order.
+pub fn sections(prompt: &str) -> Vec<PromptSection<'_>> {
+    let lines: Vec<&str> = prompt.lines().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let fenced = opening(lines[at]).and_then(|(tag, mark, attributes)| {
+            let close = format!("</{tag}-{mark}>");
+            let length = lines[at + 1..].iter().position(|line| *line == close)?;
+            Some((tag, attributes, length))
+        });
+        match fenced {
+            Some((tag, attributes, length)) if tag == "evidence" || length >= FOLDED_FROM => {
+                found.push(PromptSection::Fenced {
+                    tag,
+                    attributes,
+                    inside: lines[at + 1..=at + length].to_vec(),
+                });
+                at += length + 2;
+            }
+            _ => {
+                found.push(PromptSection::Line(lines[at]));
+                at += 1;
+            }
+        }
+    }
+    found
+}
+
+/// Tag, mark and attributes of a line that is nothing but an opening tag.
+fn opening(line: &str) -> Option<(&str, &str, &str)> {
+    let inside = line.strip_prefix('<')?.strip_suffix('>')?;
+    let (name, attributes) = inside.split_once(' ').unwrap_or((inside, ""));
+    let (tag, mark) = name.rsplit_once('-')?;
+    let is_mark = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_tag = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_lowercase());
+    (is_mark && is_tag).then_some((tag, mark, attributes))
+}
+
+#[cfg(test)]
+mod fences_tests {
+    use super::*;
+
+    #[test]
+    fn evidence_folds_and_the_rest_stays() {
+        let prompt = "[user]\n<evidence-0a1b2c3d n=\"1\">\n</evidence>\n</evidence-00000000>\n\
+                      </evidence-0a1b2c3d>\n<question-0a1b2c3d>\nwhich?\n</question-0a1b2c3d>\n<b>";
+        let found = sections(prompt);
+        let PromptSection::Fenced {
+            tag,
+            attributes,
+            inside,
+        } = &found[1]
+        else {
+            panic!("{found:?}");
+        };
+        assert_eq!((*tag, *attributes), ("evidence", "n=\"1\""));
+        // Only the tag with the mark closes it.
+        assert_eq!(inside, &["</evidence>", "</evidence-00000000>"]);
+        assert_eq!(found[0], PromptSection::Line("[user]"));
+        assert_eq!(found[2], PromptSection::Line("<question-0a1b2c3d>"));
+        assert_eq!(found.last(), Some(&PromptSection::Line("<b>")));
+    }
+
+    #[test]
+    fn a_fence_that_never_closes_hides_nothing() {
+        let prompt = "<evidence-0a1b2c3d n=\"1\">\ntext";
+        assert_eq!(
+            sections(prompt),
+            [
+                PromptSection::Line("<evidence-0a1b2c3d n=\"1\">"),
+                PromptSection::Line("text")
+            ]
+        );
+    }
 }

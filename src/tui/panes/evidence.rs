@@ -11,8 +11,7 @@ use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::list::List;
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
-use crate::tui::pane_state::{DrawnRows, ItemWidths};
+use crate::tui::pane_state::{DrawnRows, ItemWidths, Pane};
 use crate::tui::wrap::wrap;
 
 use super::score::{ScoreDetail, found_by, judgement, legend};

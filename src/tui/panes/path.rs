@@ -4,17 +4,18 @@ use ratatui::layout::Size;
 
 use crate::domain::Outcome;
 use crate::text::duration;
+use crate::tui::fold::outcome_word;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
 use crate::tui::pane_state::DrawnRows;
+use crate::tui::pane_state::Pane;
 use crate::tui::path_line::PathLine;
 
 pub use super::graph::current;
 
 use super::graph::lines;
 use super::trace::unrolled;
-use super::wording::{outcome_word, route_ink};
+use super::wording::route_ink;
 
 /// What stands beside the title: route, round, time.
 pub fn status(model: &Model) -> Row {
