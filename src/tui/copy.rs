@@ -44,7 +44,8 @@ pub fn copy_run(model: &mut Model) -> Vec<Effect> {
     let text = model
         .shown_turn()
         .and_then(record)
-        .map(|record| (model.markdown)(&[record]));
+        .zip(model.markdown)
+        .map(|(record, markdown)| markdown(&[record]));
     match text {
         Some(text) => to_clipboard(model, "the run as Markdown", lines_of(&text), text),
         None => nothing(model),

@@ -27,7 +27,7 @@ pub struct Hint<'a> {
 }
 
 /// The table, ours with what the user's changes of it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keymap {
     #[serde(default)]

@@ -40,16 +40,17 @@ pub use super::window::Overlay;
 pub const FRAME: Duration = Duration::from_millis(120);
 
 /// Who asks the questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AskedBy {
     /// The person in front of the screen.
+    #[default]
     Person,
     /// The demo, until a key is pressed.
     Demo,
 }
 
 /// The state of the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Model {
     /// What keys do.
     pub keymap: Keymap,
@@ -130,7 +131,7 @@ pub struct Model {
     /// Where the borders between panes stand.
     pub split: Split,
     /// How runs are written as Markdown.
-    pub markdown: fn(&[RunRecord]) -> String,
+    pub markdown: Option<fn(&[RunRecord]) -> String>,
     /// The moment of the last message that gave the time.
     pub now: Timestamp,
     /// Frames of the animation.
@@ -150,7 +151,6 @@ impl Model {
             keymap: Keymap::load()?,
             mode: setup.mode,
             models: setup.models,
-            choosing: None,
             endpoint: setup.endpoint.map(|address| one_line(&address, 200)),
             limits: setup.limits,
             samples: setup.samples,
@@ -159,42 +159,13 @@ impl Model {
                 indexing: setup.is_opening,
                 ..KnowledgeStatus::default()
             },
-            contents: KnowledgeContents::default(),
-            pace: Pace::default(),
-            turns: Turns::default(),
-            pending: None,
-            starting: None,
-            queue: VecDeque::new(),
-            current: None,
-            racing: None,
-            shown: None,
-            focus: Pane::Chat,
             side: Pane::Path,
-            zoomed: false,
-            overlay: None,
-            reading: None,
-            beneath: None,
-            notice: None,
-            prompt: Prompt::default(),
-            menu: Menu::default(),
-            find: None,
-            theme: None,
             themes: ThemeName::ALL.map(|theme| theme.to_string()).into(),
-            route: None,
-            leaving: false,
-            chat: ChatScroll::default(),
-            path: PathState::default(),
-            evidence: EvidenceState::default(),
-            audit: AuditState::default(),
             mouse: setup.mouse,
-            pointer: Pointer::default(),
             split: *setup.split.borrow(),
-            markdown: setup.markdown,
-            now: Timestamp(0),
-            frame: 0,
+            markdown: Some(setup.markdown),
             size: Size::new(80, 24),
-            asked_by: AskedBy::Person,
-            replay: None,
+            ..Self::default()
         })
     }
 

@@ -194,9 +194,10 @@ pub struct Menu {
 }
 
 /// The panes, in the order of the Tab key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Pane {
     /// Conversation and prompt.
+    #[default]
     Chat,
     /// The graph and the way through it.
     Path,

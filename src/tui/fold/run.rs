@@ -15,7 +15,7 @@ use super::step::{
 };
 
 /// A run, as far as its events have come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunView {
     /// What the conversation shows of it; its fields are the run's.
     pub exchange: Exchange,
@@ -58,17 +58,7 @@ impl RunView {
             exchange: Exchange::begin(event)?,
             session: session.clone(),
             limits: *settings,
-            plan: None,
-            because: Vec::new(),
-            visits: Vec::new(),
-            edges: Vec::new(),
-            tools: Vec::new(),
-            round: 0,
-            waited: None,
-            grading: None,
-            evidence: EvidenceFold::default(),
-            nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
-            stream: StreamSanitizer::default(),
+            ..Self::default()
         })
     }
 
@@ -138,16 +128,7 @@ impl RunView {
                     self.end(event.ts, finish);
                 }
             }
-            EventBody::RunStarted { .. }
-            | EventBody::EvidenceAdded { .. }
-            | EventBody::EvidenceRemoved { .. }
-            | EventBody::EvidenceNumbered { .. }
-            | EventBody::FastPathHit { .. }
-            | EventBody::ModelCalled { .. }
-            | EventBody::AnswerDelta { .. }
-            | EventBody::AnswerFinished { .. }
-            | EventBody::Warning { .. }
-            | EventBody::Waiting { .. } => {}
+            _ => {}
         }
     }
 
@@ -354,7 +335,7 @@ impl Deref for RunView {
 }
 
 /// A question and what came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exchange {
     /// Id of the run.
     pub id: RunId,
@@ -411,16 +392,8 @@ impl Exchange {
             within: within.iter().map(|name| one_line(name, 200)).collect(),
             mode: *mode,
             forced: *forced_route,
-            planned: None,
             started: event.ts,
-            answer: String::new(),
-            citations: Vec::new(),
-            confidence: None,
-            warnings: Warnings::default(),
-            was_writing: false,
-            is_recorded: false,
-            finish: None,
-            revision: 0,
+            ..Self::default()
         })
     }
 

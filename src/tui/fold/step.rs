@@ -9,9 +9,10 @@ use crate::text::one_line;
 use crate::tui::ink::{measure, measure_beside};
 
 /// How far a node has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeState {
     /// The node was not reached.
+    #[default]
     Waiting,
     /// The step is running.
     Running,
@@ -26,7 +27,7 @@ pub enum NodeState {
 }
 
 /// What is known of one node, over all visits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NodeView {
     /// How far it has come.
     pub state: NodeState,
@@ -198,18 +199,6 @@ impl Visit {
         let until = |since: Timestamp| now.0.saturating_sub(since.0) as f64;
         self.ms = self.ms.or(since.map(until));
     }
-}
-
-impl NodeView {
-    /// Nothing is known of it yet.
-    pub const UNTOUCHED: Self = Self {
-        state: NodeState::Waiting,
-        visits: 0,
-        ms: 0.0,
-        calls: 0,
-        tokens: None,
-        since: None,
-    };
 }
 
 /// The word for how a run ended.

@@ -3,7 +3,7 @@
 //! All of it is made from the topology's data. What does not fit goes by rank, and the loops are
 //! drawn last, around the lines that are left.
 
-use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
+use crate::domain::{EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
@@ -157,41 +157,25 @@ fn edge_line(
     let words = words(edge, &taken, run);
     let is_taken = !taken.is_empty();
     let target = edge.to.map_or("end", NodeName::as_str);
+    let waiting = |before: &str| {
+        let row = Row::new(Ink::Border, before).join(words.clone());
+        row.add(Ink::Border, " ┄▷ ").add(Ink::Waiting, target)
+    };
     let (rank, row) = match (edge.to == next, is_loop(edge), is_taken) {
-        (true, _, true) => (
-            if words.pieces.is_empty() {
-                Rank::Connector
-            } else {
-                Rank::Needed
-            },
-            Row::new(Ink::Done, "▼ ").join(words),
-        ),
+        (true, _, true) if words.pieces.is_empty() => (Rank::Connector, Row::new(Ink::Done, "▼ ")),
+        (true, _, true) => (Rank::Needed, Row::new(Ink::Done, "▼ ").join(words)),
         (true, _, false) => {
             let words = if run.is_none() { words } else { Row::default() };
             (Rank::Connector, Row::new(spine, "┊ ").join(words))
         }
         (_, true, true) => (Rank::Needed, Row::new(Ink::Weak, "┤ ").join(words)),
-        (_, true, false) => (
-            Rank::Loop,
-            Row::new(Ink::Border, "┤ ")
-                .join(words)
-                .add(Ink::Border, " ┄▷ ")
-                .add(Ink::Waiting, target),
-        ),
-        (_, false, true) => (
-            Rank::Needed,
-            Row::new(Ink::Done, "├─ ")
-                .join(words)
-                .add(Ink::Done, " ─▶ ")
-                .add(Ink::Text, target),
-        ),
-        (_, false, false) => (
-            Rank::ShortCut,
-            Row::new(Ink::Border, "├┄ ")
-                .join(words)
-                .add(Ink::Border, " ┄▷ ")
-                .add(Ink::Waiting, target),
-        ),
+        (_, true, false) => (Rank::Loop, waiting("┤ ")),
+        (_, false, true) => {
+            let row = Row::new(Ink::Done, "├─ ").join(words);
+            let row = row.add(Ink::Done, " ─▶ ").add(Ink::Text, target);
+            (Rank::Needed, row)
+        }
+        (_, false, false) => (Rank::ShortCut, waiting("├┄ ")),
     };
     let mut line = PathLine::below(edge.from, rank, row);
     line.edge = Some(edge);
@@ -218,7 +202,7 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
         let forced = run.and_then(RunView::complexity);
         match (edge.reason, forced) {
             (Some(RouteReason::Forced), Some(complexity)) => {
-                row.push(forced_ink(complexity), complexity.as_str());
+                row.push(route_ink(complexity), complexity.as_str());
                 row.push(Ink::Dim, ", forced");
             }
             (reason, _) => row.push(reason_ink(reason), edge.why.clone()),
@@ -234,10 +218,6 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
         row.push(Ink::Dim, format!(" · {} parts", plan.sub_questions.len()));
     }
     row
-}
-
-fn forced_ink(complexity: Complexity) -> Ink {
-    route_ink(complexity)
 }
 
 fn map_ink(reason: RouteReason) -> Ink {

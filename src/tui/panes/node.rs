@@ -15,7 +15,7 @@ const COLUMNS: usize = 52;
 
 /// The node with all that fits, the most important first.
 pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usize) -> Row {
-    let view = run.map_or(NodeView::UNTOUCHED, |run| run.node(name));
+    let view = run.map_or_else(NodeView::default, |run| run.node(name));
     let (sign, ink) = sign(view.state, model.frame);
     let text = match view.state {
         NodeState::Done => Ink::Text,
