@@ -9,16 +9,15 @@ use crate::protocol::{Command, NoticeLevel};
 use super::find::Find;
 use super::focus::{focus, quit, show_turn};
 use super::keymap::{Action, KeyContext};
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::pane_state::{AnswerFocus, Pane};
+use super::pane_state::{AnswerFocus, List, Pane};
 use super::panes::path;
 use super::slash::COMMANDS;
 use super::sliders::Sliders;
 use super::window::Page;
 use super::{
-    ask, audit, compare, copy, focus, linked_rows, models, palette, reading, sessions, statistics,
+    ask, audit, compare, copy, focus, linked_rows, models, palette, reading, run_history, sessions,
 };
 
 /// An action while nothing lies above the panes.
@@ -28,16 +27,16 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Newline => model.prompt.newline(),
         Action::HistoryPrevious => model.prompt.history_previous(event),
         Action::HistoryNext => model.prompt.history_next(event),
-        Action::Up => scroll(model, |list, _| list.step(-1)),
-        Action::Down => scroll(model, |list, _| list.step(1)),
         Action::PageUp if model.focus == Pane::Chat => model.chat.page(-1),
         Action::PageDown if model.focus == Pane::Chat => model.chat.page(1),
-        Action::PageUp => scroll(model, |list, _| list.page(-1)),
-        Action::PageDown => scroll(model, |list, _| list.page(1)),
         Action::First if model.focus == Pane::Chat => model.chat.first(),
         Action::Last if model.focus == Pane::Chat => model.chat.last(),
-        Action::First => scroll(model, |list, _| list.first()),
-        Action::Last => scroll(model, List::last),
+        Action::Up
+        | Action::Down
+        | Action::PageUp
+        | Action::PageDown
+        | Action::First
+        | Action::Last => scroll(model, action),
         Action::Open if model.focus == Pane::Evidence => return reading::open_selected(model),
         Action::Open if model.focus == Pane::Chat => return reading::open_citation(model),
         Action::NextCitation => select_citation(model, 1),
@@ -76,7 +75,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
             focus(model, Pane::Chat);
             model.find = Some(Find::default());
         }
-        Action::Stats => return statistics::open(model),
+        Action::Stats => return run_history::open(model),
         Action::ShowIndex => model.open(Overlay::Page(Page::Index)),
         Action::ShowSources => model.open(Overlay::Page(Page::Sources)),
         Action::ShowEngine => model.open(Overlay::Page(Page::Engine)),
@@ -100,15 +99,15 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
     Vec::new()
 }
 
-fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
+fn scroll(model: &mut Model, action: Action) {
+    let by = |list: &mut List| {
+        list.act(action);
+    };
     match model.focus {
         Pane::Chat => {}
-        Pane::Path if model.path.unrolled => by(&mut model.path.list, usize::MAX),
+        Pane::Path if model.path.unrolled => by(&mut model.path.list),
         Pane::Path => linked_rows::step(model, by),
-        Pane::Evidence => {
-            let items = model.shown_run().map_or(0, |run| run.evidence.len());
-            by(&mut model.evidence.list, items);
-        }
+        Pane::Evidence => by(&mut model.evidence.list),
         Pane::Audit => audit::step(model, by),
     }
 }

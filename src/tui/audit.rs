@@ -3,15 +3,15 @@
 use crate::protocol::{NoticeLevel, Timestamp};
 
 use super::fold::{AuditLine, AuditRow};
-use super::list::List;
 use super::model::{Model, Overlay};
+use super::pane_state::List;
 use super::panes::audit::about;
 
 /// Moves; a selection that leaves the end stops following it. The evidence pane goes to what the event
 /// speaks of.
-pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
+pub fn step(model: &mut Model, by: impl Fn(&mut List)) {
     let count = model.audit_lines().count();
-    by(&mut model.audit.list, count);
+    by(&mut model.audit.list);
     model.audit.left_end = model.audit.list.selected + 1 < count;
     show_evidence(model);
 }
@@ -95,7 +95,7 @@ pub fn next_warning(model: &mut Model, forward: bool) {
     };
     let found = next.or(round);
     match found.copied() {
-        Some(at) => step(model, |list, _| list.selected = at),
+        Some(at) => step(model, |list| list.selected = at),
         None => model.notify(NoticeLevel::Info, "No warning among these events."),
     }
 }

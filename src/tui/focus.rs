@@ -5,10 +5,9 @@ use crate::text::one_line;
 
 use super::keymap::Action;
 use super::linked_rows;
-use super::list::List;
 use super::message::Effect;
 use super::model::Model;
-use super::pane_state::{AnswerFocus, Pane};
+use super::pane_state::{AnswerFocus, List, Pane};
 
 /// Gives the keys to a pane.
 pub fn focus(model: &mut Model, pane: Pane) {

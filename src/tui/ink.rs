@@ -94,7 +94,7 @@ impl Ink {
     pub const COUNT: usize = Self::Selected as usize + 1;
 
     /// The ink of that name, as themes spell it.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name: StrDeserializer<'_, ValueError> = name.into_deserializer();
         Self::deserialize(name).ok()
     }

@@ -14,7 +14,7 @@ use super::pointer::{Border, Divider, Split};
 use super::source_view::SourceView;
 
 /// How many panes fit beside each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LayoutWidth {
     /// Chat at the left, all other panes at the right.
     Wide,
@@ -23,6 +23,7 @@ pub enum LayoutWidth {
     /// One pane fits.
     Narrow,
     /// The screen is too small to draw anything.
+    #[default]
     Tiny,
 }
 
@@ -35,7 +36,7 @@ const READABLE: u16 = 14;
 const FOLDED: u16 = 4;
 
 /// Where everything stands on the screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arrangement {
     /// The whole screen.
     pub screen: Rect,
@@ -76,11 +77,6 @@ impl Arrangement {
         let mut arrangement = Self {
             screen,
             breadth,
-            panes: Vec::new(),
-            titles: Vec::new(),
-            status: None,
-            prompt: None,
-            reading: None,
             notice: NoticeLine {
                 border: Rect::new(
                     2,
@@ -90,10 +86,7 @@ impl Arrangement {
                 ),
                 counter: 0,
             },
-            below_window: 0,
-            borders: Vec::new(),
-            across: Vec::new(),
-            down: Vec::new(),
+            ..Self::default()
         };
         if breadth == LayoutWidth::Tiny {
             return arrangement;

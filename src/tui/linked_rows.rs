@@ -6,19 +6,18 @@ use crate::domain::{EvidenceId, NodeName};
 use crate::protocol::EventBody;
 
 use super::fold::{AuditLine, AuditRow};
-use super::list::List;
 use super::model::Model;
-use super::pane_state::Pane;
+use super::pane_state::{List, Pane};
 use super::panes::{chat, path};
 use super::path_line::PathItem;
 
 /// Moves the selection.
-pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
+pub fn step(model: &mut Model, by: impl Fn(&mut List)) {
     let current = path::current(model);
     let at = PathItem::ALL.iter().position(|item| *item == current);
     let mut list = List::default();
     list.selected = at.unwrap_or(0);
-    by(&mut list, PathItem::ALL.len());
+    by(&mut list);
     let lowest = PathItem::ALL.len() - 1;
     select(model, PathItem::ALL[list.selected.min(lowest)]);
 }

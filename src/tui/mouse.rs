@@ -92,9 +92,9 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     match pane {
         Pane::Chat => model.chat.step(by),
         Pane::Path if model.path.unrolled => model.path.list.step(by),
-        Pane::Path => linked_rows::step(model, |list, _| list.step(by.signum())),
+        Pane::Path => linked_rows::step(model, |list| list.step(by.signum())),
         Pane::Evidence => model.evidence.list.step(by),
-        Pane::Audit => audit::step(model, |list, _| list.step(by)),
+        Pane::Audit => audit::step(model, |list| list.step(by)),
     }
     Vec::new()
 }

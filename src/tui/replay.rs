@@ -184,12 +184,7 @@ impl Replay {
             Msg::Update(Update::Document(_)) | Msg::Refused(Command::ReadDocument { .. }) => {
                 self.model.reading.is_some()
             }
-            Msg::Background(_)
-            | Msg::Resize(..)
-            | Msg::Tick(_)
-            | Msg::Update(_)
-            | Msg::Refused(_)
-            | Msg::EngineGone => false,
+            _ => false,
         }
     }
 

@@ -115,7 +115,7 @@ fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
         let area = view.area;
         return area
             .contains(at)
-            .then(|| (area, view.seen(window).to_vec()));
+            .then(|| (area, view.seen_rows(window).to_vec()));
     }
     if let (Some(area), Some(view)) = (places.reading, &model.reading) {
         return area.contains(at).then(|| (area, view.visible.clone()));

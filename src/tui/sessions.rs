@@ -11,11 +11,10 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::keymap::Action;
-use super::list::List;
 use super::lists::{SessionList, SessionTask};
 use super::message::Effect;
 use super::model::{EvidenceState, Model, Overlay, TurnView};
-use super::pane_state::ChatScroll;
+use super::pane_state::{ChatScroll, List};
 use super::window::{Window, type_into};
 
 /// Opens the list.

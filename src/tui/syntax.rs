@@ -23,7 +23,7 @@ static MEANINGS: LazyLock<Vec<(Scope, Ink)>> = LazyLock::new(|| {
     let lines = include_str!("../../assets/scopes.txt").lines();
     let read = |line: &str| {
         let (name, ink) = line.split_once(' ')?;
-        Some((Scope::new(name).ok()?, Ink::named(ink)?))
+        Some((Scope::new(name).ok()?, Ink::from_name(ink)?))
     };
     lines.filter_map(read).collect()
 });

@@ -6,7 +6,6 @@
 //! theme says `ground`, or the terminal's is not one that the theme's inks are read on.
 
 mod colours;
-mod contrast;
 mod name;
 mod theme_file;
 
@@ -17,7 +16,7 @@ use super::error::TuiError;
 use super::ink::{Ink, Piece};
 
 pub use colours::ColorDepth;
-pub use contrast::is_light;
+pub use colours::is_light;
 pub use name::ThemeName;
 
 /// A style for each ink.

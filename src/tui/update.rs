@@ -13,24 +13,23 @@ use crate::text::{one_line, sanitize};
 
 use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
-use super::list::List;
 use super::message::{Effect, Msg};
 use super::model::{Model, TurnView};
 use super::mouse::mouse;
-use super::pane_state::{AnswerFocus, Pane};
+use super::pane_state::{AnswerFocus, List, Pane};
 use super::window::type_into;
 use super::window_keys::plain_digit;
 use super::{
-    act, ask, commands, compare, menu, models, reading, selection, sessions, statistics,
+    act, ask, commands, compare, menu, models, reading, run_history, selection, sessions,
     window_keys,
 };
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let was_awaited = statistics::is_awaited(model);
+    let was_awaited = run_history::is_awaited(model);
     let mut effects = take(model, msg);
     effects.extend(menu::follow_text(model));
-    if was_awaited && !statistics::is_open(model) {
+    if was_awaited && !run_history::is_open(model) {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
     if !model.prompt.is_empty() {
@@ -66,7 +65,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
         Msg::Update(Update::SourceAdded(outcome)) => commands::source_added(model, outcome),
-        Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
+        Msg::Update(Update::Statistics(read)) => run_history::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => {
             model.notify_unless_warned(level, &message);
         }
@@ -85,7 +84,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.current = None;
             ask::abandon_queue(model);
             reading::abandon(model);
-            statistics::abandon(model);
+            run_history::abandon(model);
             models::refused(model, "the engine stopped");
             let now = model.now;
             model.racing = None;
@@ -148,7 +147,7 @@ fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(_) => sessions::refused(model),
-        Command::ReadStatistics => statistics::refused(model),
+        Command::ReadStatistics => run_history::refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {

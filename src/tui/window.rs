@@ -11,8 +11,8 @@ use crate::protocol::{RunHistory, RunId, Timestamp};
 use crate::text::one_line;
 
 use super::keymap::KeyContext;
-use super::list::List;
 use super::lists::{ModelList, PaletteRow, SessionList};
+use super::pane_state::List;
 use super::path_line::PathItem;
 use super::sliders::Sliders;
 

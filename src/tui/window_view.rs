@@ -16,7 +16,7 @@ use super::layout::Arrangement;
 use super::model::{Model, Overlay};
 use super::pages;
 use super::panes::wording::route_ink;
-use super::panes::{compare, detail, statistics, welcome, what_if};
+use super::panes::{compare, detail, run_history, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
 use super::theme::Theme;
 use super::window::Window;
@@ -106,7 +106,7 @@ impl WindowView {
     }
 
     /// The rows that are seen.
-    pub fn seen(&self, window: &Window) -> &[Row] {
+    pub fn seen_rows(&self, window: &Window) -> &[Row] {
         let first = if window.shown.is_typed() {
             0
         } else {
@@ -142,7 +142,7 @@ impl WindowView {
         for (line, row) in inside.rows().zip(&self.head) {
             draw_row(buffer, theme, line, row);
         }
-        for (at, (line, row)) in self.area.rows().zip(self.seen(window)).enumerate() {
+        for (at, (line, row)) in self.area.rows().zip(self.seen_rows(window)).enumerate() {
             draw_row(buffer, theme, line, row);
             if window.shown.is_choice() && self.count > 0 && window.list.selected == top + at {
                 buffer.set_style(line, theme.style(Ink::Selected));
@@ -239,7 +239,7 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
         Overlay::Retry => ("Ask again, by which route?", retry_rows()),
         Overlay::Samples => ("Sample questions", welcome::sample_rows(model, width)),
         Overlay::Statistics(read) => {
-            let rows = statistics::rows(read.as_ref(), width);
+            let rows = run_history::rows(read.as_ref(), width);
             ("Statistics of all recorded runs", rows)
         }
         Overlay::Page(page) => (pages::title(*page), pages::rows(model, *page, width)),

@@ -177,36 +177,31 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             reply,
             ..
         } => {
-            let mut text = format!("{node} · {model} · {}", duration(*ms));
+            let mut parts = vec![node.to_string(), model.clone(), duration(*ms)];
             if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
-                let _ = write!(text, " · {} + {} tok", grouped(*sent), grouped(*got));
+                parts.push(format!("{} + {} tok", grouped(*sent), grouped(*got)));
             }
             if *retries > 0 {
-                let retries = grouped_count(u64::from(*retries), "retry", "retries");
-                let _ = write!(text, " · {retries}");
+                parts.push(grouped_count(u64::from(*retries), "retry", "retries"));
             }
             // Where neither is kept (any more), that is not known.
             if prompt.is_some() && reply.is_none() {
-                text.push_str(" · no reply");
+                parts.push("no reply".to_owned());
             }
-            text
+            parts.join(" · ")
         }
         EventBody::RouteDecided { from, to, reason } => {
             format!("{} · {from} → {to}", reason.as_str())
         }
         EventBody::RoutingPlan { plan, because } => {
             let tools: Vec<_> = plan.suggested_tools.iter().map(|t| t.as_str()).collect();
-            let mut text = plan.complexity.as_str().to_owned();
+            let mut parts = vec![plan.complexity.as_str().to_owned()];
             if !plan.sub_questions.is_empty() {
-                let _ = write!(text, " · {} parts", plan.sub_questions.len());
+                parts.push(format!("{} parts", plan.sub_questions.len()));
             }
-            if !tools.is_empty() {
-                let _ = write!(text, " · {}", tools.join(", "));
-            }
-            for reason in spoken_reasons(because) {
-                let _ = write!(text, " · {reason}");
-            }
-            text
+            parts.extend((!tools.is_empty()).then(|| tools.join(", ")));
+            parts.extend(spoken_reasons(because).map(str::to_owned));
+            parts.join(" · ")
         }
         EventBody::ToolCalled { call } => format!("{} · {}", call.tool(), call.subject()),
         EventBody::ToolFinished {

@@ -40,7 +40,7 @@ pub fn settle(model: &mut Model, size: Size) {
         list.last(count);
     }
     list.settle(count, seen);
-    model.audit.drawn = drawn(model, head, seen, size.width.into());
+    model.audit.drawn = lay_out(model, head, seen, size.width.into());
 }
 
 /// What stands above the lines.
@@ -76,7 +76,7 @@ fn is_table(model: &Model) -> bool {
     model.zoomed && model.size.width >= WIDE && model.shown_run().is_some()
 }
 
-fn drawn(model: &Model, head: Vec<Row>, seen: usize, width: usize) -> DrawnRows {
+fn lay_out(model: &Model, head: Vec<Row>, seen: usize, width: usize) -> DrawnRows {
     let list = &model.audit.list;
     let mut lines = model.audit_lines();
     let above = list.top.checked_sub(1).and_then(|above| lines.nth(above));

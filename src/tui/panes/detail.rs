@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
-use crate::protocol::{EventBody, ItemScore, Mode, NumberedItem};
+use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
@@ -11,10 +11,9 @@ use crate::tui::model::{Model, OpenRun};
 use crate::tui::path_line::PathItem;
 use crate::tui::wrap::wrap;
 
-use super::node::sign;
+use super::node::{cue_words, sign};
 use super::savings::savings;
 use super::score::band;
-use super::why::cue_words;
 use super::wording::{broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
@@ -74,15 +73,15 @@ impl WindowRows<'_> {
         self.head(run, node, model);
         let visits: Vec<&Visit> = run.visits.iter().filter(|v| v.node == node).collect();
         let rounds = rounds(&turn.trail, node);
-        self.parts_of(run, node);
+        if let Some(plan) = run.plan.as_ref().filter(|_| node == NodeName::Plan) {
+            self.parts_of(plan);
+        }
         for (at, events) in rounds.iter().enumerate() {
             let visit = visits.get(at).copied();
             if rounds.len() > 1 {
                 self.row(Row::default());
-                self.row(Row::new(
-                    Ink::Heading,
-                    round_title(at, node, visit, run.mode),
-                ));
+                let title = round_title(at, node, visit, run.mode);
+                self.row(Row::new(Ink::Heading, title));
             }
             for (place, row) in events.iter().enumerate() {
                 self.event(turn, row.body(), &events[place + 1..]);
@@ -91,8 +90,7 @@ impl WindowRows<'_> {
                 self.planned(turn, at);
             }
             if let Some((reason, why)) = visit.and_then(|visit| visit.left.as_ref()) {
-                let row = Row::new(Ink::Dim, "  decided  ");
-                self.row(row.add(reason_ink(Some(*reason)), why.clone()));
+                self.labelled("decided", Row::new(reason_ink(Some(*reason)), why.clone()));
             }
         }
         let failed = run.node(node).state == NodeState::Failed;
@@ -130,16 +128,17 @@ impl WindowRows<'_> {
         self.row(row);
     }
 
-    /// The parts of the question, where they are worked on.
-    fn parts_of(&mut self, run: &RunView, node: NodeName) {
-        let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
-        if node == NodeName::Plan {
-            for (at, part) in parts.enumerate() {
-                let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
-                let row = row.add(Ink::Text, one_line(part, 400));
-                self.below(&row);
-            }
+    /// The parts of the question.
+    fn parts_of(&mut self, plan: &RoutingPlan) {
+        for (at, part) in plan.sub_questions.iter().enumerate() {
+            let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
+            self.below(&row.add(Ink::Text, one_line(part, 400)));
         }
+    }
+
+    /// A row behind a word of its own.
+    fn labelled(&mut self, label: &str, row: Row) {
+        self.row(Row::new(Ink::Dim, format!("  {label:<9}")).join(row));
     }
 
     /// The calls that a plan led to: those of the next visit of `tool_exec`.
@@ -196,7 +195,7 @@ impl WindowRows<'_> {
             EventBody::RoutingPlan { plan, because } => {
                 self.plan(plan);
                 for cue in because {
-                    self.row(Row::new(Ink::Dim, "  because  ").join(cue_words(cue)));
+                    self.labelled("because", cue_words(cue));
                 }
             }
             EventBody::ToolCalled { call } => {
@@ -206,18 +205,16 @@ impl WindowRows<'_> {
             EventBody::EvidenceAdded { items } => {
                 for item in items {
                     let place = format!("{}:{}", one_line(&item.source, 200), item.location());
-                    let row = Row::new(Ink::Dim, "  found    ")
-                        .add(Ink::Citation, place)
-                        .add(
-                            Ink::Dim,
-                            format!("  {} match {}", short_tool(item.tool), item.score),
-                        );
-                    self.row(row);
+                    let found = format!("  {} match {}", short_tool(item.tool), item.score);
+                    let row = Row::new(Ink::Citation, place).add(Ink::Dim, found);
+                    self.labelled("found", row);
                 }
             }
             EventBody::FastPathHit { rule_name, .. } => {
-                let row = Row::new(Ink::Dim, "  by rule  ");
-                self.row(row.add(Ink::Unmeasured, one_line(rule_name, 80)));
+                self.labelled(
+                    "by rule",
+                    Row::new(Ink::Unmeasured, one_line(rule_name, 80)),
+                );
             }
             EventBody::EvidenceGraded {
                 scores,
@@ -225,27 +222,24 @@ impl WindowRows<'_> {
                 action,
                 by,
             } => {
-                let row = Row::new(Ink::Dim, "  verdict  ").add(Ink::Text, action.as_str());
                 let call = turn.run.mode.call();
-                let by = match by {
+                let words = match by {
                     GradedBy::Grader => format!(", average {} by the grader", measure(*average)),
-                    GradedBy::Rule(rule) => {
-                        format!(", by rule {}: no {call}", rule.as_str())
-                    }
+                    GradedBy::Rule(rule) => format!(", by rule {}: no {call}", rule.as_str()),
                     GradedBy::Fallback => ", the reply could not be read: 0.50 each".to_owned(),
                     GradedBy::NoEvidence => format!(", there is no evidence: no {call}"),
                 };
-                self.row(row.add(Ink::Dim, by));
-                if body_is_measured(body) {
+                let row = Row::new(Ink::Text, action.as_str()).add(Ink::Dim, words);
+                self.labelled("verdict", row);
+                if by.is_measured() {
                     self.scores(scores, turn);
                 }
             }
             EventBody::EvidenceNumbered { items } => {
-                let place = |item: &NumberedItem| evidence.place(&item.id);
                 for item in items {
-                    let row = Row::new(Ink::Dim, "  sent     ");
-                    let row = row.add(Ink::Citation, format!("[{}] ", item.n));
-                    self.row(row.add(Ink::Text, place(item).unwrap_or_default()));
+                    let place = evidence.place(&item.id).unwrap_or_default();
+                    let row = Row::new(Ink::Citation, format!("[{}] ", item.n));
+                    self.labelled("sent", row.add(Ink::Text, place));
                 }
             }
             EventBody::AnswerFinished {
@@ -258,8 +252,9 @@ impl WindowRows<'_> {
                 let cited = grouped_count(citations.len() as u64, "citation", "citations");
                 self.row(Row::new(Ink::Dim, format!("  answered {length} · {cited}")));
                 if let Some(confidence) = confidence {
-                    let row = Row::new(Ink::Dim, "  right?   ").join(certainty(confidence.level()));
-                    self.row(row.add(Ink::Dim, format!(" {:.2}", confidence.value())));
+                    let row = certainty(confidence.level());
+                    let value = format!(" {:.2}", confidence.value());
+                    self.labelled("right?", row.add(Ink::Dim, value));
                 }
             }
             EventBody::Warning { message, .. } => {
@@ -284,10 +279,7 @@ impl WindowRows<'_> {
                 self.wrapped(&row.add(Ink::Text, sanitize(&value).into_owned()), "", None);
             }
         }
-        for (at, part) in plan.sub_questions.iter().enumerate() {
-            let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
-            self.below(&row.add(Ink::Text, one_line(part, 400)));
-        }
+        self.parts_of(plan);
     }
 
     fn scores(&mut self, scores: &[ItemScore], turn: &OpenRun) {
@@ -303,10 +295,6 @@ impl WindowRows<'_> {
             self.row(row);
         }
     }
-}
-
-fn body_is_measured(body: &EventBody) -> bool {
-    matches!(body, EventBody::EvidenceGraded { by, .. } if by.is_measured())
 }
 
 fn round_title(at: usize, node: NodeName, visit: Option<&Visit>, mode: Mode) -> String {

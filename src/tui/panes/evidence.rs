@@ -9,9 +9,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
 use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
-use crate::tui::list::List;
 use crate::tui::model::Model;
-use crate::tui::pane_state::{DrawnRows, ItemWidths, Pane};
+use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
 use crate::tui::wrap::wrap;
 
 use super::score::{ScoreDetail, found_by, judgement, legend};
@@ -125,7 +124,7 @@ pub fn settle(model: &mut Model, size: Size) {
         return;
     };
     let widths = widths(model, run);
-    let (list, drawn) = drawn(model, run, &Columns::fit(&widths, width), size);
+    let (list, drawn) = lay_out(model, run, &Columns::fit(&widths, width), size);
     model.evidence.list = list;
     model.evidence.drawn = drawn;
     model.evidence.widths = Some(widths);
@@ -145,7 +144,7 @@ fn nothing(model: &Model) -> Vec<Row> {
     vec![Row::new(Ink::Dim, words)]
 }
 
-fn drawn(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List, DrawnRows) {
+fn lay_out(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List, DrawnRows) {
     let (width, height) = (columns.width, usize::from(size.height));
     let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
     let beneath = |at: usize| beneath(model, run, items[at], at, width);

@@ -10,9 +10,8 @@ use crate::tui::model::Model;
 use crate::tui::pane_state::Pane;
 use crate::tui::path_line::{PathItem, PathLine, Rank};
 
-use super::node::{compact_row, node_row, sign};
+use super::node::{compact_row, node_row, sign, why_rows};
 use super::trace::meter;
-use super::why::why_rows;
 use super::wording::{reason_ink, route_ink};
 
 /// What the keys are on: what was selected, else the node at work, else the first.

@@ -45,7 +45,7 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
             sheet.elsewhere = Some(style);
             continue;
         }
-        let ink = Ink::named(&name).ok_or_else(|| format!("'{name}' is no ink"))?;
+        let ink = Ink::from_name(&name).ok_or_else(|| format!("'{name}' is no ink"))?;
         sheet.inks.push((ink, style));
     }
     Ok(sheet)

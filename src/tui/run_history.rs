@@ -46,15 +46,15 @@ pub fn abandon(model: &mut Model) {
 
 /// Whether the window is open, itself or under help.
 pub fn is_open(model: &Model) -> bool {
-    shown(model).is_some()
+    awaited_or_read(model).is_some()
 }
 
 /// Whether the window is open and still empty.
 pub fn is_awaited(model: &Model) -> bool {
-    shown(model).is_some_and(Option::is_none)
+    awaited_or_read(model).is_some_and(Option::is_none)
 }
 
-fn shown(model: &Model) -> Option<&Option<Result<Box<RunHistory>, String>>> {
+fn awaited_or_read(model: &Model) -> Option<&Option<Result<Box<RunHistory>, String>>> {
     let windows = [&model.overlay, &model.beneath];
     let mut windows = windows.into_iter().flatten();
     windows.find_map(|window| match &window.shown {
