@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::protocol::{Command, NoticeLevel};
+use crate::protocol::Command;
 
 use super::find::Find;
 use super::focus::{focus, quit, show_turn};
@@ -140,7 +140,7 @@ fn what_if(model: &mut Model) {
     if model.shown_run().is_some() {
         model.open(Overlay::WhatIf(Sliders::default()));
     } else {
-        model.notify(NoticeLevel::Info, "Nothing was asked yet.");
+        model.inform("Nothing was asked yet.");
     }
 }
 
@@ -159,7 +159,7 @@ pub fn on_empty_prompt(
     if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
         return None;
     }
-    model.notify(NoticeLevel::Info, "This answer cites nothing.");
+    model.inform("This answer cites nothing.");
     Some(Vec::new())
 }
 
@@ -183,7 +183,7 @@ fn select_citation(model: &mut Model, by: isize) {
             citation.source,
             citation.location()
         );
-        model.notify(NoticeLevel::Info, &words);
+        model.inform(&words);
     }
 }
 
@@ -211,7 +211,7 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if is_busy {
-        model.notify(NoticeLevel::Info, "Stopping …");
+        model.inform("Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {

@@ -1,7 +1,7 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::{Complexity, Wait};
-use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
+use crate::protocol::{Command, KnowledgeContents, SampleQuestion, Timestamp};
 
 use super::fold::{PendingCall, RunResult};
 use super::message::Effect;
@@ -22,11 +22,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
     if text.is_empty() {
         return Vec::new();
     }
-    let question = TurnQuestion {
-        text,
-        route: model.route,
-        retry_of: None,
-    };
+    let question = TurnQuestion::new(text, model.route);
     let (taken, effects) = ask(model, question);
     if taken {
         model.prompt.set("");
@@ -43,13 +39,13 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
             question.text.len().div_ceil(1024),
             MAX_QUESTION / 1024
         );
-        model.notify(NoticeLevel::Warning, &message);
+        model.warn(&message);
         return (false, Vec::new());
     }
     let must_wait = model.is_busy() || model.choosing.is_some();
     if must_wait && model.queue.len() >= MOST_QUEUED {
         let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
-        model.notify(NoticeLevel::Warning, &message);
+        model.warn(&message);
         return (false, Vec::new());
     }
     model.prompt.remember(&question.text);
@@ -95,13 +91,10 @@ pub fn take_back(model: &mut Model) -> bool {
     };
     let typed = model.prompt.text();
     if typed.trim().is_empty() {
-        model.notify(NoticeLevel::Info, "Taken back from the queue.");
+        model.inform("Taken back from the queue.");
     } else {
         model.prompt.remember(&typed);
-        model.notify(
-            NoticeLevel::Info,
-            "Taken back from the queue; what was typed is one ↑ away.",
-        );
+        model.inform("Taken back from the queue; what was typed is one ↑ away.");
     }
     model.prompt.set(&question.text);
     true
@@ -113,10 +106,7 @@ pub fn refused(model: &mut Model, query: &str) {
     if model.prompt.is_empty() {
         model.prompt.set(query);
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not take the question; it is back in the prompt.",
-    );
+    model.warn("The engine is busy and did not take the question; it is back in the prompt.");
 }
 
 /// What the question that was sent waits for, before its run begins.
@@ -137,7 +127,7 @@ pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
         model.prompt.set(query);
     }
     let effects = next_queued(model);
-    model.notify(NoticeLevel::Warning, reason);
+    model.warn(reason);
     effects
 }
 
@@ -168,7 +158,7 @@ pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
 /// Opens the choice of a route, at one that was not taken.
 pub fn choose_route(model: &mut Model) {
     let Some(run) = model.shown_run() else {
-        model.notify(NoticeLevel::Info, "Nothing to ask again yet.");
+        model.inform("Nothing to ask again yet.");
         return;
     };
     let broke_off = run.finish.as_ref().is_some_and(RunResult::broke_off);
@@ -201,11 +191,7 @@ pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
     let Some(sample) = model.samples.get(at) else {
         return Vec::new();
     };
-    let question = TurnQuestion {
-        text: sample.text.clone(),
-        route: model.route,
-        retry_of: None,
-    };
+    let question = TurnQuestion::new(sample.text.clone(), model.route);
     ask(model, question).1
 }
 
@@ -226,7 +212,7 @@ pub fn offer_samples(model: &mut Model) {
     if model.samples.is_empty() {
         let words = "There are no sample questions: they are made from headings, and offered where the \
                      answer is sure.";
-        model.notify(NoticeLevel::Info, words);
+        model.inform(words);
     } else {
         model.open(Overlay::Samples);
     }
@@ -242,13 +228,13 @@ pub fn set_route(model: &mut Model, name: &str) {
         None => "The agent decides the route again.".to_owned(),
         Some(route) => format!("Questions go by {} from now on.", route.as_str()),
     };
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
 }
 
 /// Forgets the conversation.
 pub fn forget(model: &mut Model) -> Vec<Effect> {
     if model.is_busy() {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.inform("Still answering. Esc stops the run.");
         return Vec::new();
     }
     model.turns.clear();

@@ -1,6 +1,6 @@
 //! What the keys do in the audit pane and in the window of an event.
 
-use crate::protocol::{NoticeLevel, Timestamp};
+use crate::protocol::Timestamp;
 
 use super::fold::{AuditLine, AuditRow};
 use super::model::{Model, Overlay};
@@ -96,7 +96,7 @@ pub fn next_warning(model: &mut Model, forward: bool) {
     let found = next.or(round);
     match found.copied() {
         Some(at) => step(model, |list| list.selected = at),
-        None => model.notify(NoticeLevel::Info, "No warning among these events."),
+        None => model.inform("No warning among these events."),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{Command, IndexCommand, NoticeLevel};
+use crate::protocol::{Command, IndexCommand};
 
 use super::focus::focus;
 use super::keymap::{Action, KeyContext};
@@ -31,7 +31,7 @@ pub fn typed(model: &mut Model) -> Vec<Effect> {
             run(model, command, argument)
         }
         Err(message) => {
-            model.notify(NoticeLevel::Warning, &message);
+            model.warn(&message);
             Vec::new()
         }
     }
@@ -100,21 +100,18 @@ pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
 /// Takes up another folder or file.
 pub fn add_source(model: &mut Model, path: &str) -> Vec<Effect> {
     if path.is_empty() {
-        model.notify(
-            NoticeLevel::Warning,
-            "/add_source needs a folder or a file.",
-        );
+        model.warn("/add_source needs a folder or a file.");
         return Vec::new();
     }
-    model.notify(NoticeLevel::Info, &format!("Reading {path} …"));
+    model.inform(&format!("Reading {path} …"));
     vec![Effect::Send(Command::AddSource(path.to_owned()))]
 }
 
 /// Another folder or file is taken up, or is not.
 pub fn source_added(model: &mut Model, outcome: Result<String, String>) {
     match outcome {
-        Ok(line) => model.notify(NoticeLevel::Info, &line),
-        Err(line) => model.notify(NoticeLevel::Warning, &line),
+        Ok(line) => model.inform(&line),
+        Err(line) => model.warn(&line),
     }
 }
 
@@ -130,6 +127,6 @@ pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
         IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
         IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
     };
-    model.notify(NoticeLevel::Info, words);
+    model.inform(words);
     vec![Effect::Send(Command::Index(command))]
 }

@@ -1,6 +1,6 @@
 //! Two runs beside each other: which two, and how a race of two routes comes to be shown.
 
-use crate::protocol::{Command, NoticeLevel, RunId};
+use crate::protocol::{Command, RunId};
 
 use super::fold::Exchange;
 use super::message::Effect;
@@ -10,12 +10,11 @@ use super::prompt::MAX_QUESTION;
 /// Compares the run that the panes show with another of its question, else with the one before.
 pub fn open(model: &mut Model) {
     let Some(at) = model.shown_at() else {
-        model.notify(NoticeLevel::Info, "Nothing to compare yet: ask a question.");
+        model.inform("Nothing to compare yet: ask a question.");
         return;
     };
     let Some(other) = partner(model, at) else {
-        model.notify(
-            NoticeLevel::Info,
+        model.inform(
             "One run has nothing to be compared with: ask again by another route, or /race.",
         );
         return;
@@ -73,23 +72,20 @@ pub fn step(model: &mut Model, by: isize) {
 /// Asks one question by the short way and by the full pipeline at the same time.
 pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     if model.is_busy() {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.inform("Still answering. Esc stops the run.");
         return Vec::new();
     }
     if model.choosing.is_some() {
-        model.notify(
-            NoticeLevel::Info,
-            "A model is still being checked; try again.",
-        );
+        model.inform("A model is still being checked; try again.");
         return Vec::new();
     }
     let shown = model.shown_run().map(|run| run.query.clone());
     let Some(query) = question.map(str::to_owned).or(shown) else {
-        model.notify(NoticeLevel::Info, "/race needs a question.");
+        model.inform("/race needs a question.");
         return Vec::new();
     };
     if query.len() > MAX_QUESTION {
-        model.notify(NoticeLevel::Warning, "The question is too long to be sent.");
+        model.warn("The question is too long to be sent.");
         return Vec::new();
     }
     model.prompt.remember(&query);
@@ -97,11 +93,7 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     model.shown = None;
     model.chat.follow();
     model.racing = Some(Vec::new());
-    model.pending = Some(TurnQuestion {
-        text: query.clone(),
-        route: None,
-        retry_of: None,
-    });
+    model.pending = Some(TurnQuestion::new(query.clone(), None));
     vec![Effect::Send(Command::Race { query })]
 }
 

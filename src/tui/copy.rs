@@ -4,10 +4,10 @@
 //! what was sent.
 
 use crate::domain::Citation;
-use crate::protocol::{NoticeLevel, RunRecord};
+use crate::protocol::RunRecord;
 
 use super::fold::EvidenceRow;
-use super::ink::grouped_count;
+use super::ink::counted;
 use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
 use super::pane_state::Pane;
@@ -60,17 +60,17 @@ fn lines_of(text: &str) -> usize {
 pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -> Vec<Effect> {
     if text.len() > MOST_BYTES {
         let words = format!("{what} is too long to copy: {} kB.", text.len() / 1024);
-        model.notify(NoticeLevel::Warning, &words);
+        model.warn(&words);
         return Vec::new();
     }
-    let lines = grouped_count(lines as u64, "line", "lines");
+    let lines = counted(lines, "line");
     let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
     vec![Effect::Copy(text)]
 }
 
 fn nothing(model: &mut Model) -> Vec<Effect> {
-    model.notify(NoticeLevel::Info, "There is nothing to copy here.");
+    model.inform("There is nothing to copy here.");
     Vec::new()
 }
 

@@ -1,6 +1,5 @@
 //! Which pane has the keys, and which run the panes show.
 
-use crate::protocol::NoticeLevel;
 use crate::text::one_line;
 
 use super::keymap::Action;
@@ -39,10 +38,11 @@ pub fn show_turn(model: &mut Model, at: usize) {
     model.path.selected = None;
     model.audit.left_end = false;
     let asked = one_line(&model.turns[at].exchange().query, 60);
-    model.notify(
-        NoticeLevel::Info,
-        &format!("Panes show run {} of {}: {asked}", at + 1, last + 1),
-    );
+    model.inform(&format!(
+        "Panes show run {} of {}: {asked}",
+        at + 1,
+        last + 1
+    ));
 }
 
 /// Clears the question; the second time in a row it leaves.
@@ -52,15 +52,14 @@ pub fn quit(model: &mut Model) -> Vec<Effect> {
     }
     let key = model.keymap.name_of(Action::Quit).unwrap_or_default();
     if model.prompt.is_empty() {
-        model.notify(NoticeLevel::Info, &format!("{key} again leaves."));
+        model.inform(&format!("{key} again leaves."));
     } else {
         let typed = model.prompt.text();
         model.prompt.remember(&typed);
         model.prompt.set("");
-        model.notify(
-            NoticeLevel::Info,
-            &format!("Question cleared; ↑ brings it back. {key} again leaves."),
-        );
+        model.inform(&format!(
+            "Question cleared; ↑ brings it back. {key} again leaves."
+        ));
     }
     Vec::new()
 }
@@ -74,6 +73,6 @@ pub fn report(model: &mut Model, wanted: bool) -> Vec<Effect> {
     } else {
         format!("The mouse is the terminal's: select text with it. {key} takes it back.")
     };
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
     vec![Effect::ReportMouse(wanted)]
 }

@@ -402,6 +402,11 @@ pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
     )
 }
 
+/// `1 item`, `1 243 items`.
+pub fn counted(number: usize, noun: &str) -> String {
+    grouped_count(number as u64, noun, &format!("{noun}s"))
+}
+
 /// Gives `[12]` the ink of a citation.
 pub fn with_citations(row: Row) -> Row {
     let mut marked = Row::default();

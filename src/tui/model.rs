@@ -276,6 +276,16 @@ impl Model {
         matches!(row.level, Level::Warning | Level::Error)
     }
 
+    /// One line that is good to know.
+    pub fn inform(&mut self, message: &str) {
+        self.notify(NoticeLevel::Info, message);
+    }
+
+    /// One line about what is not as it should be.
+    pub fn warn(&mut self, message: &str) {
+        self.notify(NoticeLevel::Warning, message);
+    }
+
     /// One line for the person.
     pub fn notify(&mut self, level: NoticeLevel, message: &str) {
         self.notice = Some(Notice {

@@ -2,7 +2,7 @@
 
 use crate::protocol::{
     Command, JobModels, JobName, Mode, ModelCommand, ModelListing, ModelRequest, ModelUpdate,
-    ModelWish, NoticeLevel, OFFLINE_HAS_NO_MODELS,
+    ModelWish, OFFLINE_HAS_NO_MODELS,
 };
 use crate::text::one_line;
 
@@ -37,11 +37,11 @@ fn choose(model: &mut Model, wish: ModelWish) -> Vec<Effect> {
         return Vec::new();
     }
     if model.choosing.is_some() {
-        model.notify(NoticeLevel::Info, "The last choice is still being checked.");
+        model.inform("The last choice is still being checked.");
         return Vec::new();
     }
     model.choosing = Some(wish.clone());
-    model.notify(NoticeLevel::Info, "Asking the server for that model …");
+    model.inform("Asking the server for that model …");
     vec![Effect::Send(Command::Model(ModelCommand::Choose(wish)))]
 }
 
@@ -49,7 +49,7 @@ fn choose(model: &mut Model, wish: ModelWish) -> Vec<Effect> {
 fn is_offline(model: &mut Model) -> bool {
     let is_offline = model.mode == Mode::Offline;
     if is_offline {
-        model.notify(NoticeLevel::Info, OFFLINE_HAS_NO_MODELS);
+        model.inform(OFFLINE_HAS_NO_MODELS);
     }
     is_offline
 }
@@ -64,9 +64,9 @@ pub fn arrived(model: &mut Model, update: ModelUpdate) -> Vec<Effect> {
         ModelUpdate::Chosen(models) => {
             let words = format!("From the next question on: {}.", models.in_words());
             model.models = models;
-            model.notify(NoticeLevel::Info, &words);
+            model.inform(&words);
         }
-        ModelUpdate::NotChosen(why) => model.notify(NoticeLevel::Warning, &why),
+        ModelUpdate::NotChosen(why) => model.warn(&why),
     }
     model.choosing = None;
     ask::next_queued(model)

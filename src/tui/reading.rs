@@ -1,6 +1,6 @@
 //! What the keys do while a document is read, and how it gets there.
 
-use crate::protocol::{Command, DocumentText, NoticeLevel};
+use crate::protocol::{Command, DocumentText};
 use crate::text::one_line;
 
 use super::copy;
@@ -37,7 +37,7 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
     };
     let Some(item) = run.evidence.get(&citation.id) else {
         let words = format!("The passage of [{}] was not recorded.", citation.n);
-        model.notify(NoticeLevel::Info, &words);
+        model.inform(&words);
         return Vec::new();
     };
     let view = SourceView::new(run.id.clone(), run.started, item);
@@ -105,10 +105,7 @@ pub fn refused(model: &mut Model) {
     if model.reading.as_ref().is_some_and(SourceView::is_awaited) {
         model.reading = None;
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not read the document; try again.",
-    );
+    model.warn("The engine is busy and did not read the document; try again.");
 }
 
 /// The engine is gone, and with it what is awaited.
@@ -121,7 +118,7 @@ pub fn abandon(model: &mut Model) {
 /// The editor is closed: what it may have changed is read again.
 pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
     if let Err(reason) = result {
-        model.notify(NoticeLevel::Warning, &reason);
+        model.warn(&reason);
         return Vec::new();
     }
     let Some(view) = &mut model.reading else {
@@ -152,7 +149,7 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
         } else {
             "That was the first evidence."
         };
-        model.notify(NoticeLevel::Info, words);
+        model.inform(words);
         return Vec::new();
     };
     let view = SourceView::new(run.id.clone(), run.started, rows[there]);
@@ -172,7 +169,7 @@ fn place(model: &Model) -> Option<String> {
 fn copy_passage(model: &mut Model) -> Vec<Effect> {
     let passage = model.reading.as_ref().and_then(SourceView::passage);
     let (Some(place), Some((text, lines))) = (place(model), passage) else {
-        model.notify(NoticeLevel::Info, "There is no passage to copy.");
+        model.inform("There is no passage to copy.");
         return Vec::new();
     };
     let text = format!("{place}\n\n{text}\n");
@@ -195,6 +192,6 @@ fn edit(model: &mut Model) -> Vec<Effect> {
     } else {
         "There is no file to open.".to_owned()
     };
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
     Vec::new()
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, JobModels, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
 
 use super::keymap::Action;
 use super::message::{Effect, Msg};
@@ -277,7 +277,7 @@ impl Replay {
     }
 
     fn notify(&mut self, words: &str) {
-        self.model.notify(NoticeLevel::Info, words);
+        self.model.inform(words);
     }
 
     fn play(&mut self) {

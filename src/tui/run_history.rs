@@ -1,6 +1,6 @@
 //! The window over the statistics of all recorded runs: opened, filled, closed.
 
-use crate::protocol::{Command, NoticeLevel, RunHistory};
+use crate::protocol::{Command, RunHistory};
 use crate::text::one_line;
 
 use super::message::Effect;
@@ -31,10 +31,7 @@ pub fn refused(model: &mut Model) {
     if is_awaited(model) {
         model.overlay = model.beneath.take();
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not read the log; try again.",
-    );
+    model.warn("The engine is busy and did not read the log; try again.");
 }
 
 /// The engine is gone, and with it what is awaited.

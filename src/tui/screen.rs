@@ -63,7 +63,7 @@ impl Screen {
         };
         let problems = own.unreadable.into_iter().chain(mistake).chain(problem);
         if let Some(first) = problems.into_iter().next() {
-            model.notify(NoticeLevel::Warning, &first);
+            model.warn(&first);
         }
         Ok(Self {
             looks,
@@ -180,7 +180,7 @@ impl Screen {
                 }
                 self.replay = Some(Box::new(replay));
             }
-            Err(why) => self.model.notify(NoticeLevel::Info, why),
+            Err(why) => self.model.inform(why),
         }
     }
 

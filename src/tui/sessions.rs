@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{
-    Command, Event, EventPacker, NoticeLevel, RecordedSession, SessionCommand, SessionSummary,
-    SessionUpdate, Timestamp,
+    Command, Event, EventPacker, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
+    Timestamp,
 };
 use crate::text::one_line;
 
@@ -26,7 +26,7 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 /// Writes the conversation that is shown to a file.
 pub fn export_shown(model: &mut Model) -> Vec<Effect> {
     let Some(run) = model.shown_run() else {
-        model.notify(NoticeLevel::Info, "Nothing to export yet.");
+        model.inform("Nothing to export yet.");
         return Vec::new();
     };
     send(SessionCommand::Export(run.session.clone()))
@@ -49,7 +49,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
             if let Some(list) = list {
                 list.doing = SessionTask::Choosing;
             }
-            model.notify(NoticeLevel::Warning, &line);
+            model.warn(&line);
         }
         (SessionUpdate::Questions(questions), _) => model.prompt.remember_earlier(&questions),
     }
@@ -81,10 +81,7 @@ pub fn refused(model: &mut Model) {
     if let Some(list) = model.overlay.as_mut().and_then(list_of) {
         list.doing = SessionTask::Choosing;
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not take that; try again.",
-    );
+    model.warn("The engine is busy and did not take that; try again.");
 }
 
 /// A key while something is being done with the selected one; `None` for one that means the same
@@ -131,13 +128,12 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
         Action::Export => return send(SessionCommand::Export(session.id)),
-        Action::Delete if session.is_current => model.notify(
-            NoticeLevel::Info,
-            "That is the conversation on the screen; /clear begins another one.",
-        ),
+        Action::Delete if session.is_current => {
+            model.inform("That is the conversation on the screen; /clear begins another one.")
+        }
         Action::Delete => list.doing = SessionTask::Deleting,
         _ if session.is_current => model.overlay = None,
-        _ if is_busy => model.notify(NoticeLevel::Info, "Still answering. Esc stops the run."),
+        _ if is_busy => model.inform("Still answering. Esc stops the run."),
         _ => {
             list.doing = SessionTask::Resuming;
             return send(SessionCommand::Resume(session.id));
@@ -194,10 +190,10 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     let resumed_words = resumed_words(model, &recorded);
     // What was to be said at the start has no empty conversation to stand in.
     match std::mem::take(&mut model.greetings).as_slice() {
-        [] => model.notify(NoticeLevel::Info, &resumed_words),
+        [] => model.inform(&resumed_words),
         greetings => {
             let resumed_words = format!("{resumed_words} · {}", greetings.join(" · "));
-            model.notify(NoticeLevel::Warning, &resumed_words);
+            model.warn(&resumed_words);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Size};
 
-use crate::protocol::{Command, Event, EventBody, NoticeLevel, Update};
+use crate::protocol::{Command, Event, EventBody, Update};
 use crate::text::{one_line, sanitize};
 
 use super::focus::{focus, stop_acting};
@@ -75,10 +75,9 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.frame = model.frame.wrapping_add(1);
         }
         Msg::Refused(command) => return refused(model, command),
-        Msg::NotSuspended => model.notify(
-            NoticeLevel::Info,
-            "This window has no shell to go back to; Ctrl+C twice leaves.",
-        ),
+        Msg::NotSuspended => {
+            model.inform("This window has no shell to go back to; Ctrl+C twice leaves.")
+        }
         Msg::EngineGone => {
             model.pending = None;
             model.current = None;
@@ -91,10 +90,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             for turn in model.turns.iter_mut() {
                 turn.abandon("the engine stopped", now);
             }
-            model.notify(
-                NoticeLevel::Warning,
-                "The engine stopped; Ctrl+C twice leaves.",
-            );
+            model.warn("The engine stopped; Ctrl+C twice leaves.");
         }
     }
     Vec::new()
@@ -151,7 +147,7 @@ fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
-            model.notify(NoticeLevel::Warning, "The engine is busy; try again.");
+            model.warn("The engine is busy; try again.");
         }
     }
     Vec::new()
@@ -266,10 +262,9 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         // A letter without a use in a pane types nothing, but says how to type.
         None if is_text(event) => {
             let key = model.keymap.name_of(Action::FocusChat).unwrap_or_default();
-            model.notify(
-                NoticeLevel::Info,
-                &format!("That key does nothing here; {key} goes to the question."),
-            );
+            model.inform(&format!(
+                "That key does nothing here; {key} goes to the question."
+            ));
             Vec::new()
         }
         None => Vec::new(),

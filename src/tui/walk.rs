@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::domain::NodeName;
-use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Event, EventBody, Timestamp, Update};
 
 use super::ask;
 use super::focus::focus;
@@ -63,7 +63,7 @@ impl Walk {
     pub fn leave(self, model: &mut Model) {
         self.let_all_through(model);
         end(model);
-        model.notify(NoticeLevel::Info, LEFT);
+        model.inform(LEFT);
     }
 
     /// Time has passed. `None` once all is shown.
@@ -85,16 +85,12 @@ impl Walk {
             } else if is_ready(model, now.0.saturating_sub(begun.0)) {
                 let Some(step) = self.steps.pop_front() else {
                     end(model);
-                    model.notify(NoticeLevel::Info, OVER);
+                    model.inform(OVER);
                     return None;
                 };
                 self.rested = false;
                 self.about = Some(step.about);
-                let question = TurnQuestion {
-                    text: step.question,
-                    route: None,
-                    retry_of: None,
-                };
+                let question = TurnQuestion::new(step.question, None);
                 ask::ask(model, question).1
             } else {
                 Vec::new()
@@ -104,7 +100,7 @@ impl Walk {
         };
         // A warning stays, and so does what this step is about.
         if let (Some(about), None) = (&self.about, &model.notice) {
-            model.notify(NoticeLevel::Info, about);
+            model.inform(about);
         }
         Some(effects)
     }

@@ -31,6 +31,11 @@ pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
     lines
 }
 
+/// `row` in lines of at most `width` cells.
+pub fn wrap_plain(row: &Row, width: usize) -> Vec<Row> {
+    wrap(row, &Row::default(), &Row::default(), width)
+}
+
 struct Cell<'a> {
     piece: &'a Piece,
     text: &'a str,

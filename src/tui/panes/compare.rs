@@ -10,7 +10,7 @@ use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
 use crate::tui::ink::{Emphasis, Ink, Row, columns, grouped, measure, pad};
 use crate::tui::markdown;
 use crate::tui::model::Model;
-use crate::tui::wrap::wrap;
+use crate::tui::wrap::wrap_plain;
 
 use super::graph;
 use super::score::band;
@@ -123,7 +123,7 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
 }
 
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
-    let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: String| {
+    let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: &str| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
         Row::new(Ink::Dim, pad(label, LABEL))
             .add(Ink::Text, pad(&of(left), column))
@@ -131,15 +131,24 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
             .add(Ink::Dim, difference)
             .fit(2 * half)
     };
-    let count = |a: u64, b: u64| match (a, b) {
+    let change = |of: &dyn Fn(&RunView) -> u64| match (of(left), of(right)) {
         (a, b) if a == b => "same".to_owned(),
         (a, b) if a < b => format!("+{}", grouped(b - a)),
         (a, b) => format!("−{}", grouped(a - b)),
     };
+    let count = |label: &str, of: &dyn Fn(&RunView) -> u64| {
+        figure(label, &|run| grouped(of(run)), &change(of))
+    };
+    let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved.into());
+    let kept = |run: &RunView| run.evidence.kept_count() as u64;
+    let evidence = |run: &RunView| {
+        let cited = run.evidence.cited_count().unwrap_or(0);
+        format!("{} kept, {cited} cited", kept(run))
+    };
     let time = |run: &RunView| run.elapsed(model.now);
     let difference = time(right) - time(left);
     let sign = if difference < 0.0 { "−" } else { "+" };
-    let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved);
+    let difference = format!("{sign}{}", duration(difference.abs()));
     let outcome = |run: &RunView| match &run.finish {
         Some(finish) => outcome_word(finish.outcome).to_owned(),
         None => "at work".to_owned(),
@@ -148,53 +157,21 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
         Some(confidence) => confidence.to_string(),
         None => "not measured".to_owned(),
     };
+    let calls = format!("{}s", calls_of(left, right).call());
     let mut rows = vec![
-        figure("", &|run| side(run, left), "right against left".to_owned()),
-        figure("outcome", &outcome, String::new()),
-        figure(
-            match calls_of(left, right) {
-                Mode::Offline => "steps",
-                Mode::Llm => "calls",
-            },
-            &|run| run.calls().to_string(),
-            count(left.calls().into(), right.calls().into()),
-        ),
-        figure(
-            "saved",
-            &|run| saved(run).to_string(),
-            count(saved(left).into(), saved(right).into()),
-        ),
-        figure(
-            "time",
-            &|run| duration(time(run)),
-            format!("{sign}{}", duration(difference.abs())),
-        ),
-        figure(
-            "rounds",
-            &|run| run.rounds().to_string(),
-            count(left.rounds().into(), right.rounds().into()),
-        ),
-        figure(
-            "evidence",
-            &|run| {
-                let cited = run.evidence.cited_count().unwrap_or(0);
-                format!("{} kept, {cited} cited", run.evidence.kept_count())
-            },
-            count(
-                left.evidence.kept_count() as u64,
-                right.evidence.kept_count() as u64,
-            ),
-        ),
+        figure("", &|run| side(run, left), "right against left"),
+        figure("outcome", &outcome, ""),
+        count(&calls, &|run| run.calls().into()),
+        count("saved", &saved),
+        figure("time", &|run| duration(time(run)), &difference),
+        count("rounds", &|run| run.rounds().into()),
+        figure("evidence", &evidence, &change(&kept)),
     ];
     if left.confidence.is_some() || right.confidence.is_some() {
-        rows.insert(2, figure("confidence", &confidence, String::new()));
+        rows.insert(2, figure("confidence", &confidence, ""));
     }
     if left.tokens() > 0 || right.tokens() > 0 {
-        rows.push(figure(
-            "tokens",
-            &|run| grouped(run.tokens()),
-            count(left.tokens(), right.tokens()),
-        ));
+        rows.push(count("tokens", &|run| run.tokens()));
     }
     rows
 }
@@ -313,10 +290,7 @@ fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
         push(&mut lines, open, change.value());
     }
     push(&mut lines, open, end(open));
-    let none = Row::default();
-    let wrapped = lines
-        .iter()
-        .flat_map(|line| wrap(line, &none, &none, width));
+    let wrapped = lines.iter().flat_map(|line| wrap_plain(line, width));
     std::iter::once(head).chain(wrapped).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
 use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
+use crate::tui::ink::{Ink, Row, counted, grouped, grouped_count, measure};
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::path_line::PathItem;
 use crate::tui::wrap::wrap;
@@ -180,7 +180,7 @@ impl WindowRows<'_> {
                 self.wrapped(&Row::new(Ink::Warning, line), INDENT, None);
             }
             Some((items, ms, None)) => {
-                let items = grouped_count(items as u64, "item", "items");
+                let items = counted(items, "item");
                 let line = format!("{INDENT}{items} · {}", duration(ms));
                 self.row(Row::new(Ink::Dim, line));
             }
@@ -248,8 +248,8 @@ impl WindowRows<'_> {
                 confidence,
                 ..
             } => {
-                let length = grouped_count(text.chars().count() as u64, "character", "characters");
-                let cited = grouped_count(citations.len() as u64, "citation", "citations");
+                let length = counted(text.chars().count(), "character");
+                let cited = counted(citations.len(), "citation");
                 self.row(Row::new(Ink::Dim, format!("  answered {length} · {cited}")));
                 if let Some(confidence) = confidence {
                     let row = certainty(confidence.level());
@@ -445,7 +445,7 @@ impl<'a> WindowRows<'a> {
         let part = self.parts;
         self.parts += 1;
         let is_open = self.unfolded.contains(&part);
-        let count = grouped_count(inside.len() as u64, "line", "lines");
+        let count = counted(inside.len(), "line");
         let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
         row.push(
             Ink::Citation,

@@ -7,7 +7,7 @@ use crate::tui::fold::Exchange;
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped};
 use crate::tui::model::{Retry, TurnView};
 use crate::tui::turn_cache::GrowingAnswer;
-use crate::tui::wrap::wrap;
+use crate::tui::wrap::{wrap, wrap_plain};
 
 use super::wording::{certainty, route_ink};
 
@@ -101,7 +101,7 @@ fn lay_out(
                 body,
             )),
         }
-        answer.extend(wrap(&footer(run), &Row::default(), &Row::default(), body));
+        answer.extend(wrap_plain(&footer(run), body));
         answer.extend(warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
