@@ -49,7 +49,6 @@ mod pages;
 mod palette;
 mod pane_state;
 mod panes;
-mod path_line;
 mod pointer;
 mod prompt;
 mod reading;
@@ -90,13 +89,12 @@ use crate::protocol::{Command, Event, Update};
 
 use theme::Theme;
 
-pub use crate::tui::pointer::Split;
 pub use background::Background;
 pub use error::TuiError;
 pub use glyphs::Glyphs;
 pub use layout::LEAST;
 pub use message::{Effect, Msg};
-pub use pointer::ClickUnit;
+pub use pointer::{ClickUnit, Split};
 pub use screen::Screen;
 pub use setup::{OwnFiles, Sample, Setup, WalkStep};
 pub use terminal::{editor_has_terminal, give_back_terminal};

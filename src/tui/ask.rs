@@ -100,12 +100,16 @@ pub fn take_back(model: &mut Model) -> bool {
     true
 }
 
-/// The engine did not take a question: it goes back to where it was typed.
-pub fn refused(model: &mut Model, query: &str) {
+fn give_back(model: &mut Model, query: &str) {
     model.pending = None;
     if model.prompt.is_empty() {
         model.prompt.set(query);
     }
+}
+
+/// The engine did not take a question: it goes back to where it was typed.
+pub fn refused(model: &mut Model, query: &str) {
+    give_back(model, query);
     model.warn("The engine is busy and did not take the question; it is back in the prompt.");
 }
 
@@ -121,11 +125,8 @@ pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
 
 /// What a question names is not there: it goes back to where it was typed, and the next one is sent.
 pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
-    model.pending = None;
+    give_back(model, query);
     model.racing = None;
-    if model.prompt.is_empty() {
-        model.prompt.set(query);
-    }
     let effects = next_queued(model);
     model.warn(reason);
     effects

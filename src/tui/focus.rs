@@ -6,7 +6,7 @@ use super::keymap::Action;
 use super::linked_rows;
 use super::message::Effect;
 use super::model::Model;
-use super::pane_state::{AnswerFocus, List, Pane};
+use super::pane_state::{AnswerFocus, Pane};
 
 /// Gives the keys to a pane.
 pub fn focus(model: &mut Model, pane: Pane) {
@@ -31,12 +31,9 @@ pub fn show_turn(model: &mut Model, at: usize) {
     let last = model.turns.len().saturating_sub(1);
     model.turns.open(at);
     model.shown = (at != last || model.pending.is_some()).then_some(at);
-    model.chat.citation = None;
-    model.evidence.list = List::default();
-    model.evidence.widths = None;
-    model.path.list = List::default();
-    model.path.selected = None;
-    model.audit.left_end = false;
+    let expanded = model.evidence.expanded;
+    model.reset_panes();
+    model.evidence.expanded = expanded;
     let asked = one_line(&model.turns[at].exchange().query, 60);
     model.inform(&format!(
         "Panes show run {} of {}: {asked}",

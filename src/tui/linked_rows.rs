@@ -7,9 +7,8 @@ use crate::protocol::EventBody;
 
 use super::fold::{AuditLine, AuditRow};
 use super::model::Model;
-use super::pane_state::{List, Pane};
+use super::pane_state::{List, Pane, PathItem};
 use super::panes::{chat, path};
-use super::path_line::PathItem;
 
 /// Moves the selection.
 pub fn step(model: &mut Model, by: impl Fn(&mut List)) {

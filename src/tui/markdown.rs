@@ -469,7 +469,9 @@ impl Table {
     }
 }
 
-/// The code blocks of one text, in its order.
+/// The code blocks of one text, in its order: what was read of them stays read. The code of an answer
+/// that grows changes at the end alone, and finding what code means is most of the work, so only lines
+/// that are new or longer are read.
 #[derive(Debug, Clone, Default)]
 pub struct CodeCache {
     blocks: Vec<CachedBlock>,

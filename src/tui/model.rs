@@ -20,17 +20,15 @@ use super::find::{Find, SearchedText};
 use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
 use super::keymap::Keymap;
 use super::pace::Pace;
-use super::pane_state::{ChatScroll, Menu};
-use super::pointer::Pointer;
+use super::pane_state::{ChatScroll, List, Menu, Pane};
+use super::pointer::{Pointer, Split};
 use super::prompt::Prompt;
 use super::setup::{Sample, Setup};
 use super::source_view::SourceView;
 use super::theme::ThemeName;
+use super::timeline::Playhead;
 use super::turns::Turns;
 use super::window::Window;
-use crate::tui::pane_state::Pane;
-use crate::tui::pointer::Split;
-use crate::tui::timeline::Playhead;
 
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
 pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
@@ -185,6 +183,15 @@ impl Model {
     /// What lies above all.
     pub fn shown_overlay(&self) -> Option<&Overlay> {
         self.overlay.as_ref().map(|window| &window.shown)
+    }
+
+    /// The panes show another run, from its beginning or as it goes on.
+    pub fn reset_panes(&mut self) {
+        self.chat.citation = None;
+        self.evidence = EvidenceState::default();
+        self.path.list = List::default();
+        self.path.selected = None;
+        self.audit.left_end = false;
     }
 
     /// Whether a question is being answered.

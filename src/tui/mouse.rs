@@ -8,9 +8,8 @@ use super::keymap::Action;
 use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, TurnView};
-use super::pane_state::{AnswerFocus, Pane};
+use super::pane_state::{AnswerFocus, Pane, PathItem};
 use super::panes::citations;
-use super::path_line::PathItem;
 use super::pointer::Pointer;
 use super::{audit, commands, linked_rows, menu, reading, selection, window_keys};
 

@@ -45,12 +45,15 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
 }
 
 fn open(model: &mut Model, view: SourceView) -> Vec<Effect> {
-    let command = Command::ReadDocument {
-        source: view.file.clone(),
-        line: view.first_line(),
-    };
+    let effects = read(&view, view.first_line());
     model.reading = Some(view);
-    vec![Effect::Send(command)]
+    effects
+}
+
+/// Asks for the lines around this one.
+fn read(view: &SourceView, line: usize) -> Vec<Effect> {
+    let source = view.file.clone();
+    vec![Effect::Send(Command::ReadDocument { source, line })]
 }
 
 /// An action while a document is read.
@@ -86,11 +89,8 @@ pub fn more(model: &mut Model) -> Vec<Effect> {
     let Some(view) = &mut model.reading else {
         return Vec::new();
     };
-    let wanted = view.line_to_request().map(|line| Command::ReadDocument {
-        source: view.file.clone(),
-        line,
-    });
-    wanted.map(Effect::Send).into_iter().collect()
+    let line = view.line_to_request();
+    line.map_or_else(Vec::new, |line| read(view, line))
 }
 
 /// Takes a document, if it is the one that is awaited.
@@ -124,11 +124,8 @@ pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
     let Some(view) = &mut model.reading else {
         return Vec::new();
     };
-    let command = Command::ReadDocument {
-        line: view.request_again(),
-        source: view.file.clone(),
-    };
-    vec![Effect::Send(command)]
+    let line = view.request_again();
+    read(view, line)
 }
 
 /// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.

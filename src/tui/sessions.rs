@@ -13,7 +13,7 @@ use crate::text::one_line;
 use super::keymap::Action;
 use super::lists::{SessionList, SessionTask};
 use super::message::Effect;
-use super::model::{EvidenceState, Model, Overlay, TurnView};
+use super::model::{Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
 use super::window::{Window, type_into};
 
@@ -168,7 +168,9 @@ fn send(command: SessionCommand) -> Vec<Effect> {
     vec![Effect::Send(Command::Session(command))]
 }
 
-/// Shows this conversation instead of the one that is shown.
+/// Shows this conversation instead of the one that is shown. The panes are folds over events, and the log
+/// holds the events; what it does not hold (pieces of an answer that was not finished, prompts, what was
+/// masked) is not made up.
 pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.turns = turns(std::mem::take(&mut recorded.events)).into();
     let last = model.turns.len().saturating_sub(1);
@@ -178,11 +180,8 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.current = None;
     model.chat = ChatScroll::default();
     model.begin_find_again();
-    model.path.list = List::default();
-    model.path.selected = None;
-    model.evidence = EvidenceState::default();
+    model.reset_panes();
     model.audit.list = List::default();
-    model.audit.left_end = false;
     for turn in model.turns.iter() {
         model.prompt.remember(&turn.exchange().query);
     }

@@ -6,7 +6,6 @@
 //! theme says `ground`, or the terminal's is not one that the theme's inks are read on.
 
 mod colours;
-mod name;
 mod theme_file;
 
 use ratatui::buffer::Buffer;
@@ -17,7 +16,7 @@ use super::ink::{Ink, Piece};
 
 pub use colours::ColorDepth;
 pub use colours::is_light;
-pub use name::ThemeName;
+pub use theme_file::ThemeName;
 
 /// A style for each ink.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@ use super::keymap::{Action, KeyContext};
 use super::message::{Effect, Msg};
 use super::model::{Model, TurnView};
 use super::mouse::mouse;
-use super::pane_state::{AnswerFocus, List, Pane};
+use super::pane_state::{AnswerFocus, Pane};
 use super::window::type_into;
 use super::window_keys::plain_digit;
 use super::{
@@ -106,12 +106,8 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         (model.pending, model.starting) = (None, None);
         model.current = Some(event.run.clone());
         model.shown = None;
-        model.chat.citation = None;
         model.chat.chosen = AnswerFocus::No;
-        model.evidence = super::model::EvidenceState::default();
-        model.path.list = List::default();
-        model.path.selected = None;
-        model.audit.left_end = false;
+        model.reset_panes();
         turn.place_after(&model.turns);
         model.turns.push(turn);
         compare::note_run_start(model, &event.run);

@@ -21,7 +21,7 @@ use super::model::{AskedBy, Model};
 use super::notice::notice;
 use super::pane_state::Pane;
 use super::panes::wording::route_ink;
-use super::panes::{audit, evidence, path, source};
+use super::panes::{audit, evidence, path};
 use super::settle::pane_rows;
 use super::theme::Theme;
 use super::window_view::WindowView;
@@ -228,30 +228,20 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         let room = usize::from(area.width).saturating_sub(used + 3);
         // Names side by side share one state.
         let is_tab = places.status.is_some_and(|(_, at)| at.y == area.y);
-        if !is_tab && room > 0 {
-            let status = status(model, pane).fit_parts(room);
-            let place = Rect {
-                x: area.x + used as u16,
-                width: room as u16 + 2,
-                ..area
-            };
-            if !status.pieces.is_empty() {
-                let status = Row::new(Ink::Text, "  ").join(status).add(Ink::Text, " ");
-                draw_row(buffer, theme, place, &status);
-            }
+        let row = status(model, pane).fit_parts(room);
+        if !is_tab && room > 0 && !row.pieces.is_empty() {
+            let (x, width) = (area.x + used as u16, room as u16 + 2);
+            let row = Row::new(Ink::Text, "  ").join(row).add(Ink::Text, " ");
+            draw_row(buffer, theme, Rect { x, width, ..area }, &row);
         }
     }
     if let Some((pane, area)) = places.status {
         let row = status(model, pane).fit_parts(usize::from(area.width).saturating_sub(2));
         if !row.pieces.is_empty() {
             let width = row.width() as u16 + 2;
-            let place = Rect {
-                x: area.right().saturating_sub(width),
-                width,
-                ..area
-            };
+            let x = area.right().saturating_sub(width);
             let row = Row::new(Ink::Text, " ").join(row).add(Ink::Text, " ");
-            draw_row(buffer, theme, place, &row);
+            draw_row(buffer, theme, Rect { x, width, ..area }, &row);
         }
     }
 }
@@ -274,7 +264,7 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(view) = &model.reading else {
         return;
     };
-    let rows = source::head(model, view, area.width.into());
+    let rows = evidence::source_head(model, view, area.width.into());
     let head = Rect {
         y: 1,
         height: area.y - 2,
@@ -361,7 +351,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     Some(Position::new(x, y))
 }
 
-/// Draws all borders; those around the pane that has the keys stand out.
+/// Draws all borders. Every line merges its signs with those of the cells it passes, so that any
+/// arrangement gets the right corners and crossings. Those around the pane that has the keys stand out.
 pub fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let focused = places.pane(model.focus).map(|area| {
         // The border runs around the title row and, for the chat, around the prompt.

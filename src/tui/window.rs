@@ -12,8 +12,7 @@ use crate::text::one_line;
 
 use super::keymap::KeyContext;
 use super::lists::{ModelList, PaletteRow, SessionList};
-use super::pane_state::List;
-use super::path_line::PathItem;
+use super::pane_state::{List, PathItem};
 use super::sliders::Sliders;
 
 /// The longest text that is looked for, in characters.

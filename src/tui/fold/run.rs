@@ -334,7 +334,7 @@ impl Deref for RunView {
     }
 }
 
-/// A question and what came of it.
+/// A question and what came of it. It is kept of every run; all else can be folded again.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Exchange {
     /// Id of the run.

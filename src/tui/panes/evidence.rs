@@ -7,10 +7,11 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
-use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
+use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
+use crate::tui::source_view::SourceView;
 use crate::tui::wrap::wrap;
 
 use super::score::{ScoreDetail, found_by, judgement, legend};
@@ -358,6 +359,60 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
         width.saturating_sub(1),
     ));
     rows
+}
+
+/// The source_title, and what is to be said of the document.
+pub fn source_head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
+    let mut rows = vec![source_title(model, view, width)];
+    let remarks = view.remarks().into_iter();
+    rows.extend(remarks.map(|remark| Row::new(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
+    rows
+}
+
+fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
+    let turn = model.turns.opened(&view.run);
+    let Some((run, item)) =
+        turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
+    else {
+        return Row::new(Ink::Focus, " Source");
+    };
+    let mut right = Row::default();
+    match view.range() {
+        Some((first, last, total)) if width >= ROOMY => {
+            right.push(Ink::Dim, format!("lines {first}–{last} of {total} · "));
+        }
+        Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
+        None => {}
+    }
+    if let Some((at, count)) = place_among(&run.evidence, item) {
+        right.push(Ink::Dim, format!("{at} of {count} "));
+    }
+    let source_head = Row::new(Ink::Focus, " ▸ Source ");
+    let room = width.saturating_sub(right.width() + source_head.width() + 1);
+    let mut left = source_head.add(Ink::Text, cut_path(&item.place(), room));
+    let number = run.evidence.number(item);
+    let number = number.map(|number| Row::new(Ink::Citation, format!("  [{number}]")));
+    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score_row(
+        run,
+        item,
+        ScoreDetail::Words,
+    ));
+    // What has no room whole says nothing.
+    for more in number.into_iter().chain([judged]) {
+        if left.width() + more.width() + right.width() < width {
+            left = left.join(more);
+        }
+    }
+    left.and_right(right, width)
+}
+
+/// The least width at which the source_title tells the number of lines.
+const ROOMY: usize = 80;
+
+/// The item's place in the pane, from 1, and how many stand there.
+fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
+    let at = evidence.rows().position(|row| row.id == item.id)?;
+    Some((at + 1, evidence.len()))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use crate::domain::{EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
-use crate::tui::pane_state::Pane;
-use crate::tui::path_line::{PathItem, PathLine, Rank};
+use crate::tui::pane_state::{Pane, PathItem, PathLine, Rank};
 
 use super::node::{compact_row, node_row, sign, why_rows};
 use super::trace::meter;

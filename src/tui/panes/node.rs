@@ -6,7 +6,7 @@ use crate::text::{duration, one_line};
 use crate::tui::fold::{NodeState, NodeView, RunView, ToolUse};
 use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::model::Model;
-use crate::tui::path_line::Rank;
+use crate::tui::pane_state::Rank;
 
 use super::wording::{broken_off, reason_ink, short_tool, spinner};
 

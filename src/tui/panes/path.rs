@@ -9,7 +9,7 @@ use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
 use crate::tui::pane_state::DrawnRows;
 use crate::tui::pane_state::Pane;
-use crate::tui::path_line::PathLine;
+use crate::tui::pane_state::PathLine;
 
 pub use super::graph::current;
 
