@@ -84,16 +84,13 @@ pub fn next_warning(model: &mut Model, forward: bool) {
     let alarming = lines.filter(|(_, line)| line.is_alarming());
     let alarming: Vec<usize> = alarming.map(|(at, _)| at).collect();
     let selected = model.audit.list.selected;
-    let next = match forward {
-        true => alarming.iter().find(|at| **at > selected),
-        false => alarming.iter().rfind(|at| **at < selected),
-    };
-    let round = if forward {
-        alarming.first()
+    let found = if forward {
+        let next = alarming.iter().find(|at| **at > selected);
+        next.or(alarming.first())
     } else {
-        alarming.last()
+        let before = alarming.iter().rfind(|at| **at < selected);
+        before.or(alarming.last())
     };
-    let found = next.or(round);
     match found.copied() {
         Some(at) => step(model, |list| list.selected = at),
         None => model.inform("No warning among these events."),

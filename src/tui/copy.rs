@@ -7,7 +7,7 @@ use crate::domain::Citation;
 use crate::protocol::RunRecord;
 
 use super::fold::EvidenceRow;
-use super::ink::counted;
+use super::ink::grouped_plural;
 use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
 use super::pane_state::Pane;
@@ -63,7 +63,7 @@ pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -
         model.warn(&words);
         return Vec::new();
     }
-    let lines = counted(lines, "line");
+    let lines = grouped_plural(lines, "line");
     let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
     model.inform(&words);
     vec![Effect::Copy(text)]

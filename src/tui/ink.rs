@@ -403,7 +403,7 @@ pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
 }
 
 /// `1 item`, `1 243 items`.
-pub fn counted(number: usize, noun: &str) -> String {
+pub fn grouped_plural(number: usize, noun: &str) -> String {
     grouped_count(number as u64, noun, &format!("{noun}s"))
 }
 

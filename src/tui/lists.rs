@@ -4,7 +4,7 @@ use crate::protocol::{JobModels, JobName, ModelListing, SessionSummary, joined};
 use crate::text::one_line;
 
 use super::fold::outcome_word;
-use super::ink::{Ink, Row, counted, grouped};
+use super::ink::{Ink, Row, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::slash::SlashCommand;
 
@@ -100,7 +100,7 @@ impl SessionList {
             }
             None => left.push(Ink::Text, question),
         }
-        let runs = counted(session.runs, "run");
+        let runs = grouped_plural(session.runs, "run");
         let outcome = session.outcome.map_or("no end", outcome_word);
         let saved = session.saved.map(|saved| format!("saved {saved}"));
         let (saved, time) = (saved.unwrap_or_default(), session.time.minute());

@@ -129,7 +129,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
         Action::Export => return send(SessionCommand::Export(session.id)),
         Action::Delete if session.is_current => {
-            model.inform("That is the conversation on the screen; /clear begins another one.")
+            model.inform("That is the conversation on the screen; /clear begins another one.");
         }
         Action::Delete => list.doing = SessionTask::Deleting,
         _ if session.is_current => model.overlay = None,

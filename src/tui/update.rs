@@ -76,7 +76,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Refused(command) => return refused(model, command),
         Msg::NotSuspended => {
-            model.inform("This window has no shell to go back to; Ctrl+C twice leaves.")
+            model.inform("This window has no shell to go back to; Ctrl+C twice leaves.");
         }
         Msg::EngineGone => {
             model.pending = None;

@@ -13,7 +13,7 @@ use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
 
 use super::cells::draw_row;
-use super::ink::{Ink, Row, counted, cut, grouped};
+use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
 use super::linked_rows::LinkedRows;
@@ -101,11 +101,11 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, one_line(&knowledge.name, 40));
         if width >= if working { 110 } else { 60 } {
-            let documents = counted(knowledge.documents, "doc");
+            let documents = grouped_plural(knowledge.documents, "doc");
             left.push(Ink::Dim, format!(" · {documents}"));
         }
         if width >= if working { 140 } else { 80 } {
-            let chunks = counted(knowledge.chunks, "chunk");
+            let chunks = grouped_plural(knowledge.chunks, "chunk");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
         if knowledge.languages == Some(Languages::All) && width >= if working { 150 } else { 100 } {

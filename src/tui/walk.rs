@@ -78,26 +78,20 @@ impl Walk {
             }
             update(model, Msg::Update(Update::Event(event)));
         }
-        let effects = if self.held.is_empty() && !model.is_busy() && self.due <= now {
-            if !std::mem::replace(&mut self.rested, true) {
-                self.due = Timestamp(now.0 + REST);
-                Vec::new()
-            } else if is_ready(model, now.0.saturating_sub(begun.0)) {
-                let Some(step) = self.steps.pop_front() else {
-                    end(model);
-                    model.inform(OVER);
-                    return None;
-                };
-                self.rested = false;
-                self.about = Some(step.about);
-                let question = TurnQuestion::new(step.question, None);
-                ask::ask(model, question).1
-            } else {
-                Vec::new()
-            }
-        } else {
-            Vec::new()
-        };
+        let is_idle = self.held.is_empty() && !model.is_busy() && self.due <= now;
+        let mut effects = Vec::new();
+        if is_idle && !std::mem::replace(&mut self.rested, true) {
+            self.due = Timestamp(now.0 + REST);
+        } else if is_idle && is_ready(model, now.0.saturating_sub(begun.0)) {
+            let Some(step) = self.steps.pop_front() else {
+                end(model);
+                model.inform(OVER);
+                return None;
+            };
+            self.rested = false;
+            self.about = Some(step.about);
+            effects = ask::ask(model, TurnQuestion::new(step.question, None)).1;
+        }
         // A warning stays, and so does what this step is about.
         if let (Some(about), None) = (&self.about, &model.notice) {
             model.inform(about);

@@ -164,11 +164,6 @@ impl RunView {
         self.nodes[name as usize]
     }
 
-    /// The way it goes, once that is known.
-    pub fn complexity(&self) -> Option<Complexity> {
-        self.exchange.complexity()
-    }
-
     /// Searches begun, graded or not.
     pub fn rounds(&self) -> u32 {
         let searches = self.visits.iter().map(|visit| visit.node);

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, Timestamp};
 use crate::text::{duration, one_line, sanitize};
-use crate::tui::ink::{counted, grouped, grouped_count, measure};
+use crate::tui::ink::{grouped, grouped_count, grouped_plural, measure};
 
 use super::RunView;
 use super::step::Grading;
@@ -215,7 +215,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             None => format!(
                 "{} · {} · {}",
                 call.tool(),
-                counted(*items, "item"),
+                grouped_plural(*items, "item"),
                 duration(*ms)
             ),
         },
@@ -244,7 +244,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             by,
         } => {
             let grading = Grading::new(scores, *average, *action, *by);
-            let items = counted(scores.len(), "item");
+            let items = grouped_plural(scores.len(), "item");
             let action = action.as_str();
             // What a rule decided, or what was never measured, is no average.
             match by {
@@ -282,8 +282,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         } => {
             let mut text = format!(
                 "{} · {}",
-                counted(text.chars().count(), "character"),
-                counted(citations.len(), "citation")
+                grouped_plural(text.chars().count(), "character"),
+                grouped_plural(citations.len(), "citation")
             );
             if let Some(confidence) = confidence {
                 let _ = write!(text, " · {confidence}");
@@ -458,7 +458,7 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
         })
         .sum();
     if items > 0 {
-        words.push(counted(items, "item"));
+        words.push(grouped_plural(items, "item"));
     }
     if let Some((least, most)) = range(times) {
         words.push(span(&duration(least), &duration(most)));

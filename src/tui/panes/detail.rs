@@ -6,7 +6,7 @@ use crate::domain::{GradedBy, KEEP_FROM, NodeName, PathType, RoutingPlan, ToolCa
 use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, counted, grouped, grouped_count, measure, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad};
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::pane_state::PathItem;
 use crate::tui::wrap::wrap;
@@ -179,7 +179,7 @@ impl WindowRows<'_> {
                 self.wrapped(&Row::new(Ink::Warning, line), INDENT, None);
             }
             Some((items, ms, None)) => {
-                let items = counted(items, "item");
+                let items = grouped_plural(items, "item");
                 let line = format!("{INDENT}{items} · {}", duration(ms));
                 self.row(Row::new(Ink::Dim, line));
             }
@@ -247,8 +247,8 @@ impl WindowRows<'_> {
                 confidence,
                 ..
             } => {
-                let length = counted(text.chars().count(), "character");
-                let cited = counted(citations.len(), "citation");
+                let length = grouped_plural(text.chars().count(), "character");
+                let cited = grouped_plural(citations.len(), "citation");
                 self.row(Row::new(Ink::Dim, format!("  answered {length} · {cited}")));
                 if let Some(confidence) = confidence {
                     let row = certainty(confidence.level());
@@ -444,7 +444,7 @@ impl<'a> WindowRows<'a> {
         let part = self.parts;
         self.parts += 1;
         let is_open = self.unfolded.contains(&part);
-        let count = counted(inside.len(), "line");
+        let count = grouped_plural(inside.len(), "line");
         let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
         row.push(
             Ink::Citation,

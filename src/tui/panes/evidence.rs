@@ -154,22 +154,22 @@ fn lay_out(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List
     let seen = list_height(model, run, items[selected], heights.iter().sum(), size);
     let list = settled(model.evidence.list, &heights, seen);
     let mut drawn = DrawnRows::default();
-    let mut last = list.top;
-    while last < items.len() && drawn.rows.len() < seen {
+    let mut next = list.top;
+    while next < items.len() && drawn.rows.len() < seen {
         drawn
             .rows
-            .push(item_row(run, items[last], columns).fit(width));
-        drawn.rows.extend(beneath(last));
+            .push(item_row(run, items[next], columns).fit(width));
+        drawn.rows.extend(beneath(next));
         drawn.rows.truncate(seen);
-        drawn.items.resize(drawn.rows.len(), Some(last));
-        last += 1;
+        drawn.items.resize(drawn.rows.len(), Some(next));
+        next += 1;
     }
     if model.focus == Pane::Evidence {
         drawn.selected = Some(heights[list.top.min(selected)..selected].iter().sum());
-    } else if last < items.len()
+    } else if next < items.len()
         && let Some(row) = drawn.rows.last_mut()
     {
-        let more = format!("    … {} more", items.len() - last + 1);
+        let more = format!("    … {} more", items.len() - next + 1);
         *row = Row::new(Ink::Dim, more).fit(width);
     }
     let room = height.saturating_sub(drawn.rows.len());

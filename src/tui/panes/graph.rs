@@ -197,7 +197,7 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
     }
     for (at, edge) in taken.iter().enumerate() {
         row.push(Ink::Dim, if at > 0 { ", " } else { "" });
-        let forced = run.and_then(RunView::complexity);
+        let forced = run.and_then(|run| run.complexity());
         match (edge.reason, forced) {
             (Some(RouteReason::Forced), Some(complexity)) => {
                 row.push(route_ink(complexity), complexity.as_str());

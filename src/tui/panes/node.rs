@@ -4,7 +4,7 @@ use crate::domain::{Cue, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
 use crate::tui::fold::{NodeState, NodeView, RunView, ToolUse};
-use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
 use crate::tui::model::Model;
 use crate::tui::pane_state::Rank;
 
@@ -267,7 +267,7 @@ pub fn tool_row(used: &ToolUse) -> Row {
     match (&used.error, used.items) {
         (Some(error), _) => row.push(Ink::Warning, format!("  ⚠ {error}")),
         (None, Some(items)) => {
-            let items = counted(items, "item");
+            let items = grouped_plural(items, "item");
             row.push(Ink::Dim, format!("  {items}"));
             if let Some(ms) = used.ms {
                 row.push(Ink::Dim, format!(" · {}", duration(ms)));

@@ -3,7 +3,7 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
 use crate::tui::wrap::wrap;
 
 /// Columns before what a line says.
@@ -237,7 +237,7 @@ fn outcomes(statistics: &RunStatistics) -> String {
 }
 
 fn of_hits(hits: &Hits) -> String {
-    let runs = counted(hits.runs, "run");
+    let runs = grouped_plural(hits.runs, "run");
     match hits.rate {
         Some(rate) => format!("{runs} · {:.0} %", rate * 100.0),
         None => runs,

@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, columns, counted, pad};
+use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad};
 use crate::tui::model::Model;
 use crate::tui::sliders::{SLIDERS, Sliders};
 use crate::tui::turn::TurnView;
@@ -135,7 +135,7 @@ fn is_different(round: &Round) -> bool {
 }
 
 fn head(round: &Round, decision: &Decision) -> Row {
-    let items = counted(round.items, "item");
+    let items = grouped_plural(round.items, "item");
     let mut row = Row::new(
         Ink::Text,
         format!("round {}", round.round.saturating_add(1)),
@@ -198,7 +198,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
     });
     let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
     let kept = would.map_or(0, Decision::kept_count);
-    let kept = counted(kept, "item");
+    let kept = grouped_plural(kept, "item");
     let (ink, words) = match result.change {
         Change::Nothing if result.rounds.is_empty() => {
             let route = recorded.complexity.map_or("this run", Complexity::as_str);
@@ -260,7 +260,7 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
             Change::Nothing | Change::Decider | Change::Reason => {}
         }
     }
-    let runs = counted(model.turns.len(), "run");
+    let runs = grouped_plural(model.turns.len(), "run");
     let mut row = Row::new(Ink::Dim, format!("Of {runs} in this conversation "));
     row.push(Ink::Text, format!("{routes} would go another way"));
     if evidence > 0 {

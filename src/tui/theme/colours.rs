@@ -190,8 +190,8 @@ mod contrast_tests {
 
     use super::*;
     use crate::tui::ink::Ink;
+    use crate::tui::theme::ThemeName;
     use crate::tui::theme::colours::{ColorDepth, VGA, of_index};
-    use crate::tui::theme::name::ThemeName;
     use crate::tui::theme::{Theme, theme_file};
 
     /// What text must have.
