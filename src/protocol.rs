@@ -339,12 +339,13 @@ impl EventBody {
 }
 
 /// Which engine thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// A chat endpoint.
     Llm,
     /// The embedded engine.
+    #[default]
     Offline,
 }
 

@@ -43,7 +43,7 @@ fn id_at(moment: Timestamp) -> Uuid {
 }
 
 /// Sortable, unique name of a run (UUID version 7).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub Arc<str>);
 
@@ -61,7 +61,7 @@ impl fmt::Display for RunId {
 }
 
 /// Milliseconds since 1970, UTC; RFC 3339 on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub u64);
 
 const MILLISECONDS: &[BorrowedFormatItem<'_>] =

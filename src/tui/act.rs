@@ -4,24 +4,20 @@ use std::collections::BTreeSet;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::protocol::{Command, NoticeLevel};
+use crate::protocol::Command;
 
-use super::everywhere::quit;
 use super::find::Find;
-use super::focus::{focus, show_turn};
+use super::focus::{focus, quit, show_turn};
 use super::keymap::{Action, KeyContext};
-use super::layout::Arrangement;
-use super::list::List;
 use super::message::Effect;
-use super::model::{Detail, Model, Overlay};
-use super::overlay::{Page, Palette};
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
-use super::panes::{detail, path};
-use super::slash::ROUTES;
+use super::model::{Model, Overlay};
+use super::pane_state::{AnswerFocus, List, Pane};
+use super::panes::path;
+use super::slash::COMMANDS;
+use super::sliders::Sliders;
+use super::window::Page;
 use super::{
-    ask, audit, compare, copy, everywhere, linked_rows, models, reading, recall, sessions,
-    statistics, what_if,
+    ask, audit, compare, copy, focus, linked_rows, models, palette, reading, run_history, sessions,
 };
 
 /// An action while nothing lies above the panes.
@@ -31,16 +27,16 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Newline => model.prompt.newline(),
         Action::HistoryPrevious => model.prompt.history_previous(event),
         Action::HistoryNext => model.prompt.history_next(event),
-        Action::Up => scroll(model, |list, _| list.step(-1)),
-        Action::Down => scroll(model, |list, _| list.step(1)),
         Action::PageUp if model.focus == Pane::Chat => model.chat.page(-1),
         Action::PageDown if model.focus == Pane::Chat => model.chat.page(1),
-        Action::PageUp => scroll(model, |list, _| list.page(-1)),
-        Action::PageDown => scroll(model, |list, _| list.page(1)),
         Action::First if model.focus == Pane::Chat => model.chat.first(),
         Action::Last if model.focus == Pane::Chat => model.chat.last(),
-        Action::First => scroll(model, |list, _| list.first()),
-        Action::Last => scroll(model, List::last),
+        Action::Up
+        | Action::Down
+        | Action::PageUp
+        | Action::PageDown
+        | Action::First
+        | Action::Last => scroll(model, action),
         Action::Open if model.focus == Pane::Evidence => return reading::open_selected(model),
         Action::Open if model.focus == Pane::Chat => return reading::open_citation(model),
         Action::NextCitation => select_citation(model, 1),
@@ -59,7 +55,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::NextWarning => audit::next_warning(model, true),
         Action::PreviousWarning => audit::next_warning(model, false),
         Action::Zoom => model.zoomed = !model.zoomed,
-        Action::Help => model.overlay = Some(Overlay::Help(List::default())),
+        Action::Help => model.open(Overlay::Help),
         Action::NextPane => focus(model, model.focus.step(1)),
         Action::PreviousPane => focus(model, model.focus.step(-1)),
         Action::FocusChat => focus(model, Pane::Chat),
@@ -70,145 +66,48 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
         Action::Sessions => return sessions::open(model),
-        Action::Recall => recall::open(model),
+        Action::Recall => ask::open_recall(model),
         Action::Export => return sessions::export_shown(model),
         Action::Compare => compare::open(model),
-        Action::Palette => model.overlay = Some(Overlay::Palette(Palette::default())),
+        Action::Palette => palette::open(model),
         Action::Samples => ask::offer_samples(model),
         Action::Find => {
             focus(model, Pane::Chat);
             model.find = Some(Find::default());
         }
-        Action::Stats => return statistics::open(model),
-        Action::ShowIndex => show_page(model, Page::Index),
-        Action::ShowSources => show_page(model, Page::Sources),
-        Action::ShowEngine => show_page(model, Page::Engine),
+        Action::Stats => return run_history::open(model),
+        Action::ShowIndex => model.open(Overlay::Page(Page::Index)),
+        Action::ShowSources => model.open(Overlay::Page(Page::Sources)),
+        Action::ShowEngine => model.open(Overlay::Page(Page::Engine)),
         Action::ChooseModel => return models::open(model, None),
         Action::Forget => return ask::forget(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
         Action::Leave => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
-        Action::WhatIf => what_if::open(model),
+        Action::WhatIf => what_if(model),
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
-        Action::Mouse => return everywhere::report(model, !model.mouse),
+        Action::Mouse => return focus::report(model, !model.mouse),
+        Action::Race => return compare::race(model, None),
+        Action::Route | Action::Theme | Action::Add => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
-        // Only while a document is read, a run is replayed or limits are moved.
-        Action::NextEvent
-        | Action::PreviousEvent
-        | Action::NextEvidence
-        | Action::PreviousEvidence
-        | Action::Edit
-        | Action::Complete
-        | Action::Play
-        | Action::StepForward
-        | Action::StepBack
-        | Action::NextNode
-        | Action::PreviousNode
-        | Action::ToStart
-        | Action::ToEnd
-        | Action::Faster
-        | Action::Slower
-        | Action::Slow
-        | Action::NextJob
-        | Action::PreviousJob
-        | Action::Rename
-        | Action::Delete
-        | Action::Less
-        | Action::More
-        | Action::MuchLess
-        | Action::MuchMore
-        | Action::Reset => {}
-    }
-    Vec::new()
-}
-
-fn show_page(model: &mut Model, page: Page) {
-    model.overlay = Some(Overlay::Page(page, List::default()));
-}
-
-/// An action while something lies above the panes.
-pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
-    if what_if::act(model, action) {
-        return Vec::new();
-    }
-    let Some(overlay) = &mut model.overlay else {
-        return Vec::new();
-    };
-    let is_event = matches!(overlay, Overlay::Json { .. });
-    let list = overlay.list_mut();
-    match action {
-        Action::Copy => return copy::copy(model),
-        Action::Mouse => return everywhere::report(model, !model.mouse),
-        Action::NextEvent => audit::step_event(model, 1),
-        Action::PreviousEvent => audit::step_event(model, -1),
-        Action::NextWarning if is_event => audit::next_warning_event(model, true),
-        Action::PreviousWarning if is_event => audit::next_warning_event(model, false),
-        Action::Up => list.step(-1),
-        Action::Down => list.step(1),
-        Action::PageUp => list.page(-1),
-        Action::PageDown => list.page(1),
-        Action::First => list.first(),
-        Action::Last => list.last(usize::MAX),
-        Action::Open if matches!(overlay, Overlay::Detail(_)) => unfold(model),
-        Action::Open => return choose(model),
-        // Help is help everywhere: above another window it shows the keys and gives that back.
-        Action::Help if !matches!(overlay, Overlay::Help(_)) => {
-            model.beneath = model.overlay.replace(Overlay::Help(List::default()));
-        }
-        Action::PreviousRun => compare::step(model, -1),
-        Action::NextRun => compare::step(model, 1),
-        Action::Cancel | Action::Help => model.overlay = model.beneath.take(),
-        Action::Quit => {
-            (model.overlay, model.beneath, model.reading) = (None, None, None);
-            return quit(model);
-        }
+        // Only while a document is read, a run is replayed or a window is open.
         _ => {}
     }
     Vec::new()
 }
 
-/// Takes what is selected in the window, and closes it.
-fn choose(model: &mut Model) -> Vec<Effect> {
-    match model.overlay.take() {
-        Some(Overlay::Retry(list)) => match ROUTES.get(list.selected) {
-            Some((_, route)) => ask::ask_again(model, *route),
-            None => Vec::new(),
-        },
-        Some(Overlay::Samples(list)) => ask::sample(model, list.selected),
-        _ => Vec::new(),
-    }
-}
-
-/// Unfolds the part that is selected, or folds it again.
-fn unfold(model: &mut Model) {
-    let width = Arrangement::new(model).overlay_room().width.into();
-    let Some(Overlay::Detail(shown)) = &model.overlay else {
-        return;
+fn scroll(model: &mut Model, action: Action) {
+    let by = |list: &mut List| {
+        list.act(action);
     };
-    let lines = detail::lines(model, shown, width);
-    let part = lines.get(shown.list.selected).and_then(|line| line.part);
-    let head = lines.iter().position(|line| line.part == part);
-    if let (Some(part), Some(head), Some(Overlay::Detail(shown))) = (part, head, &mut model.overlay)
-    {
-        if !shown.unfolded.remove(&part) {
-            shown.unfolded.insert(part);
-        }
-        shown.list.selected = head;
-    }
-}
-
-fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
     match model.focus {
         Pane::Chat => {}
-        Pane::Path if model.path.unrolled => by(&mut model.path.list, usize::MAX),
+        Pane::Path if model.path.unrolled => by(&mut model.path.list),
         Pane::Path => linked_rows::step(model, by),
-        Pane::Evidence => {
-            let items = model.shown_run().map_or(0, |run| run.evidence.len());
-            by(&mut model.evidence.list, items);
-        }
+        Pane::Evidence => by(&mut model.evidence.list),
         Pane::Audit => audit::step(model, by),
     }
 }
@@ -221,13 +120,27 @@ fn open(model: &mut Model) {
             if model.shown_run().is_some() {
                 linked_rows::select(model, item);
             }
-            model.overlay = Some(Overlay::Detail(Detail {
-                item,
-                unfolded: BTreeSet::new(),
-                list: List::default(),
-            }));
+            let unfolded = BTreeSet::new();
+            model.open(Overlay::Detail { item, unfolded });
         }
         Pane::Audit => audit::open(model),
+    }
+}
+
+/// Begins to type the command that does this: its argument is still to be chosen.
+pub fn begin(model: &mut Model, action: Action) {
+    if let Some(command) = COMMANDS.iter().find(|known| known.does == action) {
+        focus(model, Pane::Chat);
+        model.prompt.set(&format!("{} ", command.name));
+    }
+}
+
+/// Opens the window of limits that can be moved, over the run that the panes show.
+fn what_if(model: &mut Model) {
+    if model.shown_run().is_some() {
+        model.open(Overlay::WhatIf(Sliders::default()));
+    } else {
+        model.inform("Nothing was asked yet.");
     }
 }
 
@@ -246,7 +159,7 @@ pub fn on_empty_prompt(
     if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
         return None;
     }
-    model.notify(NoticeLevel::Info, "This answer cites nothing.");
+    model.inform("This answer cites nothing.");
     Some(Vec::new())
 }
 
@@ -270,7 +183,7 @@ fn select_citation(model: &mut Model, by: isize) {
             citation.source,
             citation.location()
         );
-        model.notify(NoticeLevel::Info, &words);
+        model.inform(&words);
     }
 }
 
@@ -298,7 +211,7 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if is_busy {
-        model.notify(NoticeLevel::Info, "Stopping …");
+        model.inform("Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {

@@ -1,16 +1,16 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::{Complexity, Wait};
-use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
+use crate::protocol::{Command, KnowledgeContents, SampleQuestion, Timestamp};
 
 use super::fold::{PendingCall, RunResult};
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
 use super::setup::Sample;
 use super::slash::route_called;
+use super::window::Window;
 
 /// Questions that may wait for their turn.
 const MOST_QUEUED: usize = 20;
@@ -22,11 +22,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
     if text.is_empty() {
         return Vec::new();
     }
-    let question = TurnQuestion {
-        text,
-        route: model.route,
-        retry_of: None,
-    };
+    let question = TurnQuestion::new(text, model.route);
     let (taken, effects) = ask(model, question);
     if taken {
         model.prompt.set("");
@@ -43,13 +39,13 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
             question.text.len().div_ceil(1024),
             MAX_QUESTION / 1024
         );
-        model.notify(NoticeLevel::Warning, &message);
+        model.warn(&message);
         return (false, Vec::new());
     }
     let must_wait = model.is_busy() || model.choosing.is_some();
     if must_wait && model.queue.len() >= MOST_QUEUED {
         let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
-        model.notify(NoticeLevel::Warning, &message);
+        model.warn(&message);
         return (false, Vec::new());
     }
     model.prompt.remember(&question.text);
@@ -95,28 +91,26 @@ pub fn take_back(model: &mut Model) -> bool {
     };
     let typed = model.prompt.text();
     if typed.trim().is_empty() {
-        model.notify(NoticeLevel::Info, "Taken back from the queue.");
+        model.inform("Taken back from the queue.");
     } else {
         model.prompt.remember(&typed);
-        model.notify(
-            NoticeLevel::Info,
-            "Taken back from the queue; what was typed is one ↑ away.",
-        );
+        model.inform("Taken back from the queue; what was typed is one ↑ away.");
     }
     model.prompt.set(&question.text);
     true
 }
 
-/// The engine did not take a question: it goes back to where it was typed.
-pub fn refused(model: &mut Model, query: &str) {
+fn give_back(model: &mut Model, query: &str) {
     model.pending = None;
     if model.prompt.is_empty() {
         model.prompt.set(query);
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not take the question; it is back in the prompt.",
-    );
+}
+
+/// The engine did not take a question: it goes back to where it was typed.
+pub fn refused(model: &mut Model, query: &str) {
+    give_back(model, query);
+    model.warn("The engine is busy and did not take the question; it is back in the prompt.");
 }
 
 /// What the question that was sent waits for, before its run begins.
@@ -131,13 +125,10 @@ pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
 
 /// What a question names is not there: it goes back to where it was typed, and the next one is sent.
 pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
-    model.pending = None;
+    give_back(model, query);
     model.racing = None;
-    if model.prompt.is_empty() {
-        model.prompt.set(query);
-    }
     let effects = next_queued(model);
-    model.notify(NoticeLevel::Warning, reason);
+    model.warn(reason);
     effects
 }
 
@@ -168,7 +159,7 @@ pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
 /// Opens the choice of a route, at one that was not taken.
 pub fn choose_route(model: &mut Model) {
     let Some(run) = model.shown_run() else {
-        model.notify(NoticeLevel::Info, "Nothing to ask again yet.");
+        model.inform("Nothing to ask again yet.");
         return;
     };
     let broke_off = run.finish.as_ref().is_some_and(RunResult::broke_off);
@@ -178,9 +169,22 @@ pub fn choose_route(model: &mut Model) {
         Some(Complexity::Simple) => 2,
         _ => 1,
     };
-    let mut list = List::default();
-    list.step(selected);
-    model.overlay = Some(Overlay::Retry(list));
+    let mut window = Window::new(Overlay::Retry);
+    window.list.selected = selected;
+    model.overlay = Some(window);
+}
+
+/// Opens the search in earlier questions, beginning with what is typed.
+pub fn open_recall(model: &mut Model) {
+    let typed = model.prompt.text();
+    let questions = model.prompt.earlier();
+    let texts = questions.clone();
+    let mut window = Window::new(Overlay::Recall(questions));
+    window.set_texts(texts);
+    if model.prompt.slash().is_none() && !typed.contains('\n') {
+        window.set_typed(&typed);
+    }
+    model.overlay = Some(window);
 }
 
 /// Sends one of the sample questions.
@@ -188,11 +192,7 @@ pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
     let Some(sample) = model.samples.get(at) else {
         return Vec::new();
     };
-    let question = TurnQuestion {
-        text: sample.text.clone(),
-        route: model.route,
-        retry_of: None,
-    };
+    let question = TurnQuestion::new(sample.text.clone(), model.route);
     ask(model, question).1
 }
 
@@ -213,9 +213,9 @@ pub fn offer_samples(model: &mut Model) {
     if model.samples.is_empty() {
         let words = "There are no sample questions: they are made from headings, and offered where the \
                      answer is sure.";
-        model.notify(NoticeLevel::Info, words);
+        model.inform(words);
     } else {
-        model.overlay = Some(Overlay::Samples(List::default()));
+        model.open(Overlay::Samples);
     }
 }
 
@@ -229,13 +229,13 @@ pub fn set_route(model: &mut Model, name: &str) {
         None => "Route for new questions: auto".to_owned(),
         Some(route) => format!("Route for new questions: {}", route.as_str()),
     };
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
 }
 
 /// Forgets the conversation.
 pub fn forget(model: &mut Model) -> Vec<Effect> {
     if model.is_busy() {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.inform("Still answering. Esc stops the run.");
         return Vec::new();
     }
     model.turns.clear();

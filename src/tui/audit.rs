@@ -1,17 +1,17 @@
 //! What the keys do in the audit pane and in the window of an event.
 
-use crate::protocol::{NoticeLevel, Timestamp};
+use crate::protocol::Timestamp;
 
 use super::fold::{AuditLine, AuditRow};
-use super::list::List;
 use super::model::{Model, Overlay};
+use super::pane_state::List;
 use super::panes::audit::about;
 
 /// Moves; a selection that leaves the end stops following it. The evidence pane goes to what the event
 /// speaks of.
-pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
+pub fn step(model: &mut Model, by: impl Fn(&mut List)) {
     let count = model.audit_lines().count();
-    by(&mut model.audit.list, count);
+    by(&mut model.audit.list);
     model.audit.left_end = model.audit.list.selected + 1 < count;
     show_evidence(model);
 }
@@ -92,8 +92,8 @@ pub fn next_warning(model: &mut Model, forward: bool) {
         before.or(alarming.last())
     };
     match found.copied() {
-        Some(at) => step(model, |list, _| list.selected = at),
-        None => model.notify(NoticeLevel::Info, "No warning among these events."),
+        Some(at) => step(model, |list| list.selected = at),
+        None => model.inform("No warning among these events."),
     }
 }
 
@@ -130,7 +130,7 @@ pub fn next_warning_event(model: &mut Model, forward: bool) {
 
 /// Which of the rows the window shows.
 fn shown_row(model: &Model, rows: &[&AuditRow]) -> Option<usize> {
-    let Some(Overlay::Json { key, .. }) = &model.overlay else {
+    let Overlay::Event { key, .. } = &model.overlay.as_ref()?.shown else {
         return None;
     };
     rows.iter().position(|row| row.key() == *key)
@@ -144,13 +144,12 @@ fn show(model: &mut Model, key: (Timestamp, u64)) {
         return;
     };
     let row = rows[at];
-    let overlay = Overlay::Json {
+    let shown = Overlay::Event {
         key,
         about: about(model, row, at, count),
         lines: row.json().lines().map(str::to_owned).collect(),
-        list: List::default(),
     };
-    model.overlay = Some(overlay);
+    model.open(shown);
     let count = model.audit_lines().count();
     let line = model.audit_lines().position(|line| line.shows(key));
     if let Some(line) = line {

@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::theme::is_light;
-
 /// What the screen waits before its first picture; a terminal at hand answers in a few milliseconds.
 pub const WAIT: Duration = Duration::from_millis(15);
 /// Later than that no answer is expected.
@@ -130,6 +128,30 @@ fn character(key: &KeyEvent) -> Option<char> {
         KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => Some(c),
         _ => None,
     }
+}
+
+/// Whether a ground is light: black is read better on it than white.
+pub fn is_light(ground: (u8, u8, u8)) -> bool {
+    ratio(ground, (0, 0, 0)) > ratio(ground, (255, 255, 255))
+}
+
+/// Contrast ratio of two colours: 1 for the same, 21 for black on white.
+pub fn ratio(one: (u8, u8, u8), other: (u8, u8, u8)) -> f64 {
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+fn luminance(colour: (u8, u8, u8)) -> f64 {
+    let (r, g, b) = colour;
+    let linear = |value: u8| {
+        let value = f64::from(value) / 255.0;
+        if value <= 0.040_45 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
 }
 
 #[cfg(test)]

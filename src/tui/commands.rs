@@ -1,18 +1,17 @@
-//! What is chosen by its name: commands at the prompt and all that the palette lists.
+//! What is chosen by its name: commands at the prompt and in the palette.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{IndexCommand, NoticeLevel};
+use crate::protocol::{Command, IndexCommand};
 
 use super::focus::focus;
 use super::keymap::{Action, KeyContext};
+use super::lists::{PaletteItem, PaletteRow};
 use super::message::Effect;
-use super::model::{Model, Overlay};
-use super::overlay::Palette;
-use super::palette::PaletteItem;
-use super::pane::Pane;
-use super::slash::{SlashAction, SlashCommand};
-use super::{act, ask, compare, indexing, menu, models, palette, reading, slash};
+use super::model::Model;
+use super::pane_state::Pane;
+use super::slash::SlashCommand;
+use super::{act, ask, compare, menu, models, reading, slash};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -26,124 +25,108 @@ pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Runs the command that is typed.
 pub fn typed(model: &mut Model) -> Vec<Effect> {
     let line = model.prompt.text();
-    let (command, argument) = match slash::parse(&line, &model.themes) {
-        Ok(parsed) => parsed,
-        Err(message) => {
-            model.notify(NoticeLevel::Warning, &message);
-            return Vec::new();
+    match slash::parse(&line, &model.themes) {
+        Ok((command, argument)) => {
+            model.prompt.set("");
+            run(model, command, argument)
         }
-    };
-    model.prompt.set("");
-    run(model, command, argument)
+        Err(message) => {
+            model.warn(&message);
+            Vec::new()
+        }
+    }
 }
 
 /// Runs a command with its argument.
 fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect> {
     model.notice = None;
-    match command.does {
-        SlashAction::Act(action) => return by_name(model, action),
-        SlashAction::Route => ask::set_route(model, argument),
-        SlashAction::Retry => {
-            return match slash::route_called(argument) {
-                Some((_, route)) => ask::ask_again(model, route),
-                None => by_name(model, Action::Retry),
-            };
-        }
-        SlashAction::Theme => model.theme = Some(argument.to_owned()),
-        SlashAction::Index => {
-            return match argument {
-                "stop" => indexing::steer(model, IndexCommand::Stop),
-                "go" => indexing::steer(model, IndexCommand::Resume),
-                _ => by_name(model, Action::ShowIndex),
-            };
-        }
-        SlashAction::Replay => {
-            let slow = argument == "slow";
+    match (command.does, argument) {
+        (Action::Route, name) => ask::set_route(model, name),
+        (Action::Theme, name) => model.theme = Some(name.to_owned()),
+        (Action::Replay, speed) => {
+            let slow = speed == "slow";
             return vec![Effect::Replay { slow }];
         }
-        SlashAction::Race => {
-            let question = Some(argument).filter(|question| !question.is_empty());
+        (Action::Race, question) => {
+            let question = Some(question).filter(|question| !question.is_empty());
             return compare::race(model, question);
         }
-        SlashAction::Add => return indexing::add(model, argument),
-        SlashAction::Model => return models::typed(model, argument),
+        (Action::Add, path) => return add_source(model, path),
+        (Action::ChooseModel, wish) => return models::typed(model, wish),
+        (Action::ShowIndex, "stop") => return steer(model, IndexCommand::Stop),
+        (Action::ShowIndex, "go") => return steer(model, IndexCommand::Resume),
+        (Action::Retry, name) if !name.is_empty() => {
+            let route = slash::route_called(name).and_then(|(_, route)| route);
+            return ask::ask_again(model, route);
+        }
+        (action, _) => return by_name(model, action),
     }
     Vec::new()
 }
 
 /// An action without its key.
 fn by_name(model: &mut Model, action: Action) -> Vec<Effect> {
-    act::on_panes(
-        model,
-        action,
-        KeyEvent::new(KeyCode::Null, KeyModifiers::NONE),
-    )
+    let no_key = KeyEvent::new(KeyCode::Null, KeyModifiers::NONE);
+    act::on_panes(model, action, no_key)
 }
 
-/// An action while something lies above the panes.
-pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
-    if action == Action::Open
-        && let Some(Overlay::Palette(palette)) = &model.overlay
-    {
-        let palette = palette.clone();
-        model.overlay = None;
-        return chosen_in(model, &palette);
-    }
-    act::on_overlay(model, action)
-}
-
-/// A click on a row of a window that is a choice.
-pub fn choose_row(model: &mut Model, row: usize) -> Vec<Effect> {
-    let Some(overlay) = model.overlay.as_mut().filter(|shown| shown.is_choice()) else {
-        return Vec::new();
-    };
-    overlay.list_mut().selected = row;
-    on_overlay(model, Action::Open)
-}
-
-/// Does what is chosen in the palette, and closes it.
-fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
-    let Some(item) = palette::selected(model, &palette.typed, palette.list.selected) else {
-        return Vec::new();
-    };
-    if let PaletteItem::Key(KeyContext::Source, action) = item {
+/// Does what was chosen in the palette.
+pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
+    if let PaletteItem::Key(KeyContext::Source, action) = chosen.item {
         return reading::act(model, action);
     }
     model.reading = None;
-    let pane = match item {
-        PaletteItem::Choice(command, argument) => return run(model, command, &argument),
-        PaletteItem::Command(command) if command.is_complete() => match command.does {
-            SlashAction::Act(action) => return by_name(model, action),
-            SlashAction::Index => return by_name(model, Action::ShowIndex),
-            SlashAction::Retry => return by_name(model, Action::Retry),
-            SlashAction::Replay => return by_name(model, Action::Replay),
-            SlashAction::Race => return compare::race(model, None),
-            SlashAction::Model => return by_name(model, Action::ChooseModel),
-            SlashAction::Route | SlashAction::Theme | SlashAction::Add => None,
-        },
-        PaletteItem::Command(command) => {
-            // Its argument is still to be chosen.
-            focus(model, Pane::Chat);
-            model.prompt.set(&format!("{} ", command.name));
-            None
+    match chosen.item {
+        PaletteItem::Command(command, argument)
+            if argument.is_empty() && !command.is_complete() =>
+        {
+            act::begin(model, command.does);
+            Vec::new()
         }
-        PaletteItem::Key(place, action) => Some((place, action)),
-    };
-    let Some((place, action)) = pane else {
-        return Vec::new();
-    };
-    match place {
-        KeyContext::Path => focus(model, Pane::Path),
-        KeyContext::Evidence => focus(model, Pane::Evidence),
-        KeyContext::Audit => focus(model, Pane::Audit),
-        KeyContext::Prompt
-        | KeyContext::Answer
-        | KeyContext::Citation
-        | KeyContext::Chosen
-        | KeyContext::Acting => {
-            focus(model, Pane::Chat);
+        PaletteItem::Command(command, argument) => run(model, command, &argument),
+        PaletteItem::Key(place, action) => {
+            match place {
+                KeyContext::Path => focus(model, Pane::Path),
+                KeyContext::Evidence => focus(model, Pane::Evidence),
+                KeyContext::Audit => focus(model, Pane::Audit),
+                KeyContext::List | KeyContext::Global => {}
+                _ => focus(model, Pane::Chat),
+            }
+            by_name(model, action)
         }
-        _ => {}
     }
-    by_name(model, action)
+}
+
+/// Takes up another folder or file.
+pub fn add_source(model: &mut Model, path: &str) -> Vec<Effect> {
+    if path.is_empty() {
+        model.warn("/add_source needs a folder or a file.");
+        return Vec::new();
+    }
+    model.inform(&format!("Reading {path} …"));
+    vec![Effect::Send(Command::AddSource(path.to_owned()))]
+}
+
+/// Another folder or file is taken up, or is not.
+pub fn source_added(model: &mut Model, outcome: Result<String, String>) {
+    match outcome {
+        Ok(line) => model.inform(&line),
+        Err(line) => model.warn(&line),
+    }
+}
+
+/// Stops indexing, or goes on with it.
+pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
+    let is_stopped = model.knowledge.stopped;
+    let words = match command {
+        IndexCommand::Stop if is_stopped => "Indexing is stopped already; /index go goes on.",
+        IndexCommand::Stop => {
+            "Indexing stops: what is done is kept, and changed files are not taken up. \
+             /index go goes on, as the next start does."
+        }
+        IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
+        IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
+    };
+    model.inform(words);
+    vec![Effect::Send(Command::Index(command))]
 }

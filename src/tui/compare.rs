@@ -1,25 +1,20 @@
 //! Two runs beside each other: which two, and how a race of two routes comes to be shown.
 
-use crate::protocol::{Command, NoticeLevel, RunId};
+use crate::protocol::{Command, RunId};
 
 use super::fold::Exchange;
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay, TurnQuestion};
-use super::overlay::Comparison;
 use super::prompt::MAX_QUESTION;
 
 /// Compares the run that the panes show with another of its question, else with the one before.
 pub fn open(model: &mut Model) {
     let Some(at) = model.shown_at() else {
-        model.notify(NoticeLevel::Info, "Nothing to compare yet: ask a question.");
+        model.inform("Nothing to compare yet: ask a question.");
         return;
     };
     let Some(other) = partner(model, at) else {
-        model.notify(
-            NoticeLevel::Info,
-            "Nothing to compare yet. Retry by another route (r), or use /race.",
-        );
+        model.inform("Nothing to compare yet. Retry by another route (r), or use /race.");
         return;
     };
     // The earlier one stands on the left.
@@ -27,11 +22,8 @@ pub fn open(model: &mut Model) {
     model.turns.open(left);
     model.turns.open(right);
     let id = |at: usize| model.turns[at].exchange().id.clone();
-    model.overlay = Some(Overlay::Compare(Comparison {
-        left: id(left),
-        right: id(right),
-        list: List::default(),
-    }));
+    let (left, right) = (id(left), id(right));
+    model.open(Overlay::Compare { left, right });
 }
 
 /// The last other run of the same question, else the nearest run.
@@ -52,10 +44,11 @@ fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
 /// Puts another run on the right.
 pub fn step(model: &mut Model, by: isize) {
     let at = |id: &RunId| model.turns.place_of_open(id);
-    let Some(Overlay::Compare(shown)) = &model.overlay else {
+    let Some(Overlay::Compare { left: id, right }) = model.shown_overlay() else {
         return;
     };
-    let (Some(left), Some(right)) = (at(&shown.left), at(&shown.right)) else {
+    let (id, left, right) = (id.clone(), at(id), at(right));
+    let (Some(left), Some(right)) = (left, right) else {
         return;
     };
     let count = model.turns.len().cast_signed();
@@ -70,33 +63,27 @@ pub fn step(model: &mut Model, by: isize) {
         }
     }
     model.turns.open(next);
-    let id = model.turns[next].exchange().id.clone();
-    if let Some(Overlay::Compare(shown)) = &mut model.overlay {
-        shown.right = id;
-        shown.list = List::default();
-    }
+    let right = model.turns[next].exchange().id.clone();
+    model.open(Overlay::Compare { left: id, right });
 }
 
 /// Asks one question by the short way and by the full pipeline at the same time.
 pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     if model.is_busy() {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.inform("Still answering. Esc stops the run.");
         return Vec::new();
     }
     if model.choosing.is_some() {
-        model.notify(
-            NoticeLevel::Info,
-            "A model is still being checked; try again.",
-        );
+        model.inform("A model is still being checked; try again.");
         return Vec::new();
     }
     let shown = model.shown_run().map(|run| run.query.clone());
     let Some(query) = question.map(str::to_owned).or(shown) else {
-        model.notify(NoticeLevel::Info, "/race needs a question.");
+        model.inform("/race needs a question.");
         return Vec::new();
     };
     if query.len() > MAX_QUESTION {
-        model.notify(NoticeLevel::Warning, "The question is too long to be sent.");
+        model.warn("The question is too long to be sent.");
         return Vec::new();
     }
     model.prompt.remember(&query);
@@ -104,11 +91,7 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     model.shown = None;
     model.chat.follow();
     model.racing = Some(Vec::new());
-    model.pending = Some(TurnQuestion {
-        text: query.clone(),
-        route: None,
-        retry_of: None,
-    });
+    model.pending = Some(TurnQuestion::new(query.clone(), None));
     vec![Effect::Send(Command::Race { query })]
 }
 
@@ -121,11 +104,7 @@ pub fn note_run_start(model: &mut Model, run: &RunId) {
     let [first, second] = &racing[..] else {
         return;
     };
-    let comparison = Comparison {
-        left: first.clone(),
-        right: second.clone(),
-        list: List::default(),
-    };
+    let (left, right) = (first.clone(), second.clone());
     model.racing = None;
-    model.overlay = Some(Overlay::Compare(comparison));
+    model.open(Overlay::Compare { left, right });
 }

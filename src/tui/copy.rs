@@ -4,13 +4,13 @@
 //! what was sent.
 
 use crate::domain::Citation;
-use crate::protocol::{NoticeLevel, RunRecord};
+use crate::protocol::RunRecord;
 
 use super::fold::EvidenceRow;
-use super::ink::grouped_count;
+use super::ink::grouped_plural;
 use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::panes::detail;
 
 /// More than this is not copied: terminals drop what is longer without a word.
@@ -20,10 +20,10 @@ const UNBROKEN: usize = 1000;
 
 /// Copies what the keys are on: answer, citation, passage, event, details, or the run.
 pub fn copy(model: &mut Model) -> Vec<Effect> {
-    let found = match (&model.overlay, model.focus) {
-        (Some(Overlay::Json { lines, .. }), _) => Some(("the event".to_owned(), lines.join("\n"))),
-        (Some(Overlay::Detail(shown)), _) => {
-            let lines = detail::lines(model, shown, UNBROKEN);
+    let found = match (model.shown_overlay(), model.focus) {
+        (Some(Overlay::Event { lines, .. }), _) => Some(("the event".to_owned(), lines.join("\n"))),
+        (Some(Overlay::Detail { item, unfolded }), _) => {
+            let lines = detail::lines(model, *item, unfolded, UNBROKEN);
             let text: Vec<String> = lines.iter().map(|line| line.row.text()).collect();
             Some(("the details".to_owned(), text.join("\n")))
         }
@@ -44,7 +44,8 @@ pub fn copy_run(model: &mut Model) -> Vec<Effect> {
     let text = model
         .shown_turn()
         .and_then(record)
-        .map(|record| (model.markdown)(&[record]));
+        .zip(model.markdown)
+        .map(|(record, markdown)| markdown(&[record]));
     match text {
         Some(text) => to_clipboard(model, "the run as Markdown", lines_of(&text), text),
         None => nothing(model),
@@ -59,17 +60,17 @@ fn lines_of(text: &str) -> usize {
 pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -> Vec<Effect> {
     if text.len() > MOST_BYTES {
         let words = format!("{what} is too long to copy: {} kB.", text.len() / 1024);
-        model.notify(NoticeLevel::Warning, &words);
+        model.warn(&words);
         return Vec::new();
     }
-    let lines = grouped_count(lines as u64, "line", "lines");
+    let lines = grouped_plural(lines, "line");
     let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
     vec![Effect::Copy(text)]
 }
 
 fn nothing(model: &mut Model) -> Vec<Effect> {
-    model.notify(NoticeLevel::Info, "There is nothing to copy here.");
+    model.inform("There is nothing to copy here.");
     Vec::new()
 }
 

@@ -53,7 +53,7 @@ pub async fn end(mut editor: Child) {
 
 /// What starts the editor of `variable` with this file at this line; an error is one line.
 pub fn command(variable: &str, path: &Path, line: usize) -> Result<EditorCommand, String> {
-    let Some(words) = words(variable) else {
+    let Some(words) = shlex::split(variable) else {
         return Err(format!(
             "the editor cannot be started: a quote in {variable} is not closed; set VISUAL anew"
         ));
@@ -84,42 +84,6 @@ pub fn command(variable: &str, path: &Path, line: usize) -> Result<EditorCommand
         _ => arguments.push(path.into()),
     }
     Ok(EditorCommand { program, arguments })
-}
-
-/// The words of a line as a shell splits it: at blanks, with quotes and backslashes, and nothing
-/// else. `None` when a quote is not closed.
-fn words(line: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        c => word.push(c),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '"' => break,
-                        '\\' => word.push(chars.next()?),
-                        c => word.push(c),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().push(chars.next()?),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Some(words)
 }
 
 #[cfg(test)]

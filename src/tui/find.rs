@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crossterm::event::KeyEvent;
 
-use super::filtered_list::type_into;
 use super::keymap::Action;
+use super::window::type_into;
 
 /// A search that is going on.
 #[derive(Debug, Clone, Default)]

@@ -4,19 +4,16 @@
 //! live one did, and stepping back is folding fewer events.
 
 mod evidence;
-mod exchange;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod run;
 mod step;
-mod timeline;
 mod trail;
 
 pub use evidence::{ContextState, EvidenceFold, EvidenceRow, Grade};
-pub use exchange::Exchange;
-pub use run::RunView;
+pub use run::{Exchange, RunView};
 pub use step::{
-    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
+    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, outcome_word,
+    why,
 };
-pub use timeline::{AuditLine, AuditTrail, group_summary};
-pub use trail::{AuditRow, Level};
+pub use trail::{AuditLine, AuditRow, AuditTrail, Level, group_summary};

@@ -3,7 +3,11 @@
 //! Panes draw with the signs they want; at the very end each cell whose sign the terminal does not
 //! have gets one that it has. A sign and its stand-in take one cell each, so nothing moves.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use ratatui::buffer::Buffer;
+
 /// Which signs the terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
@@ -60,106 +64,24 @@ impl Glyphs {
         if self == Self::Unicode || sign.is_ascii() {
             return sign;
         }
-        let known = SIGNS.iter().find(|(ours, ..)| *ours == sign);
-        match (known, self) {
-            (Some((_, _, console)), Self::Console) => console,
-            (Some((_, ascii, _)), _) => ascii,
+        match (SIGNS.get(sign), self) {
+            (Some([_, console]), Self::Console) => console,
+            (Some([ascii, _]), _) => ascii,
             (None, Self::Ascii) => "?",
             (None, _) => sign,
         }
     }
 }
 
-/// Ours, in ASCII, and for a console.
-const SIGNS: [(&str, &str, &str); 87] = [
-    ("─", "-", "─"),
-    ("│", "|", "│"),
-    ("┌", "+", "┌"),
-    ("┐", "+", "┐"),
-    ("└", "+", "└"),
-    ("┘", "+", "┘"),
-    ("├", "+", "├"),
-    ("┤", "+", "┤"),
-    ("┬", "+", "┬"),
-    ("┴", "+", "┴"),
-    ("┼", "+", "┼"),
-    ("╭", "+", "┌"),
-    ("╮", "+", "┐"),
-    ("╰", "+", "└"),
-    ("╯", "+", "┘"),
-    ("┄", ".", "·"),
-    ("┊", ":", "│"),
-    ("╌", "~", "-"),
-    ("━", "=", "═"),
-    ("═", "=", "═"),
-    ("▏", "|", "│"),
-    ("▎", "|", "│"),
-    ("▌", ">", "▌"),
-    ("▁", "_", "_"),
-    ("▂", ",", "_"),
-    ("▃", "-", "▄"),
-    ("▄", "=", "▄"),
-    ("▅", "+", "▄"),
-    ("▆", "*", "█"),
-    ("▇", "#", "█"),
-    ("█", "#", "█"),
-    ("▰", "#", "■"),
-    ("▱", ".", "·"),
-    ("▶", ">", "►"),
-    ("▷", ">", ">"),
-    ("▸", ">", ">"),
-    ("▾", "v", "v"),
-    ("▼", "v", "▼"),
-    ("▲", "^", "▲"),
-    ("▽", "v", "v"),
-    ("△", "^", "^"),
-    ("◀", "<", "◄"),
-    ("◁", "<", "<"),
-    ("○", "o", "○"),
-    ("●", "*", "●"),
-    ("◐", "@", "@"),
-    ("◓", "@", "@"),
-    ("◑", "@", "@"),
-    ("◒", "@", "@"),
-    ("◌", "o", "o"),
-    ("◆", "+", "♦"),
-    ("◇", "+", "♦"),
-    ("◼", "#", "■"),
-    ("■", "#", "■"),
-    ("□", ".", "·"),
-    ("⚠", "!", "!"),
-    ("×", "x", "x"),
-    ("✓", "v", "√"),
-    ("✗", "x", "x"),
-    ("·", ".", "·"),
-    ("•", "*", "•"),
-    ("…", "~", "~"),
-    ("–", "-", "-"),
-    ("—", "-", "-"),
-    ("→", ">", "→"),
-    ("←", "<", "←"),
-    ("↑", "^", "↑"),
-    ("↓", "v", "↓"),
-    ("↺", "@", "@"),
-    ("↻", "@", "@"),
-    ("⇥", ">", ">"),
-    ("⏎", "<", "<"),
-    ("⌥", "M", "M"),
-    ("⇧", "S", "S"),
-    ("⌫", "<", "<"),
-    ("␣", "_", "_"),
-    ("≥", ">", "≥"),
-    ("≤", "<", "≤"),
-    ("≠", "#", "#"),
-    ("≈", "~", "≈"),
-    ("±", "+", "±"),
-    ("‘", "'", "'"),
-    ("’", "'", "'"),
-    ("“", "\"", "\""),
-    ("”", "\"", "\""),
-    ("„", "\"", "\""),
-    ("¢", "c", "¢"),
-];
+/// Ours, what stands for it in ASCII, and for a console, as `assets/signs.txt` lists them.
+static SIGNS: LazyLock<HashMap<&str, [&str; 2]>> = LazyLock::new(|| {
+    let lines = include_str!("../../assets/signs.txt").lines();
+    let signs = lines.filter_map(|line| {
+        let mut signs = line.split(' ');
+        Some((signs.next()?, [signs.next()?, signs.next()?]))
+    });
+    signs.collect()
+});
 
 #[cfg(test)]
 mod tests {
@@ -191,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_sign_and_its_stand_in_take_one_cell_each() {
-        for (sign, ascii, console) in SIGNS {
+        assert_eq!(SIGNS.len(), 87);
+        for (sign, [ascii, console]) in SIGNS.iter() {
             assert_eq!(sign.width(), 1, "{sign}");
             assert_eq!((ascii.width(), console.width()), (1, 1), "{sign}");
             assert!(ascii.is_ascii());

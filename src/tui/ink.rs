@@ -4,6 +4,8 @@
 //! for colours, so wrapped rows can be cached whatever the theme, and no pane can pick a colour.
 
 use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -90,6 +92,12 @@ pub enum Ink {
 impl Ink {
     /// How many there are.
     pub const COUNT: usize = Self::Selected as usize + 1;
+
+    /// The ink of that name, as themes spell it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name: StrDeserializer<'_, ValueError> = name.into_deserializer();
+        Self::deserialize(name).ok()
+    }
 }
 
 /// How text stands out besides its ink.
@@ -262,6 +270,30 @@ impl Row {
     }
 }
 
+/// Two columns side by side in `width` cells: the left one in `half` of them, then `between`.
+pub fn columns(
+    mut left: Vec<Row>,
+    mut right: Vec<Row>,
+    half: usize,
+    between: &str,
+    width: usize,
+) -> Vec<Row> {
+    let count = left.len().max(right.len());
+    left.resize(count, Row::default());
+    right.resize(count, Row::default());
+    let both = left.into_iter().zip(right);
+    both.map(|(left, right)| {
+        let left = left.fit(half).pad_to(half);
+        let ink = if between.trim().is_empty() {
+            Ink::Text
+        } else {
+            Ink::Border
+        };
+        left.add(ink, between).join(right).fit(width)
+    })
+    .collect()
+}
+
 /// How many cells a text without control characters takes.
 pub fn cells(text: &str) -> usize {
     if text.is_ascii() {
@@ -368,6 +400,11 @@ pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
         grouped(number),
         if number == 1 { one } else { many }
     )
+}
+
+/// `1 item`, `1 243 items`.
+pub fn grouped_plural(number: usize, noun: &str) -> String {
+    grouped_count(number as u64, noun, &format!("{noun}s"))
 }
 
 /// Gives `[12]` the ink of a citation.

@@ -2,86 +2,50 @@
 
 use super::keymap::KeyContext;
 use super::menu;
-use super::model::{Model, Overlay};
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::model::Model;
+use super::pane_state::{AnswerFocus, Pane};
 
 impl Model {
     /// Where the next key is looked up.
-    pub fn places(&self) -> &'static [KeyContext] {
-        match &self.overlay {
-            Some(Overlay::Detail(_)) => return &[KeyContext::Detail, KeyContext::Overlay],
-            Some(Overlay::Json { .. }) => return &[KeyContext::Event, KeyContext::Overlay],
-            Some(Overlay::Sessions(_)) => return &[KeyContext::Sessions, KeyContext::Menu],
-            Some(Overlay::Models(_)) => return &[KeyContext::Models, KeyContext::Menu],
-            Some(Overlay::Recall(_)) => return &[KeyContext::Recall, KeyContext::Menu],
-            Some(Overlay::Palette(_)) => return &[KeyContext::Menu],
-            Some(Overlay::WhatIf(_)) => return &[KeyContext::WhatIf, KeyContext::Overlay],
-            Some(_) => return &[KeyContext::Overlay],
-            None => {}
+    pub fn places(&self) -> Vec<KeyContext> {
+        if let Some(shown) = self.shown_overlay() {
+            return shown.places().to_vec();
         }
         if self.reading.is_some() {
-            return &[KeyContext::Source, KeyContext::Overlay];
+            return vec![KeyContext::Source, KeyContext::Overlay];
         }
-        if self.replay.is_some() {
-            return self.places_of_replay();
-        }
+        // Nothing is typed while a run is replayed.
+        let is_replay = self.replay.is_some();
+        let mut places = Vec::new();
+        places.extend(is_replay.then_some(KeyContext::Replay));
         match self.focus {
-            Pane::Chat if self.find.is_some() => &[KeyContext::Find],
-            Pane::Chat if !self.prompt.is_empty() => {
-                if menu::is_open(self) {
-                    &[KeyContext::Menu, KeyContext::Prompt, KeyContext::Global]
-                } else {
-                    &[KeyContext::Prompt, KeyContext::Global]
+            Pane::Chat if self.find.is_some() && !is_replay => return vec![KeyContext::Find],
+            Pane::Chat => {
+                if is_replay || self.prompt.is_empty() {
+                    self.add_places_of_answer(&mut places);
+                } else if menu::is_open(self) {
+                    places.push(KeyContext::Menu);
                 }
+                places.extend((!is_replay).then_some(KeyContext::Prompt));
             }
-            Pane::Chat => self.places_of_empty_prompt(),
-            Pane::Path => &[KeyContext::Path, KeyContext::List, KeyContext::Global],
-            Pane::Evidence => &[KeyContext::Evidence, KeyContext::List, KeyContext::Global],
-            Pane::Audit => &[KeyContext::Audit, KeyContext::List, KeyContext::Global],
+            Pane::Path => places.extend([KeyContext::Path, KeyContext::List]),
+            Pane::Evidence => places.extend([KeyContext::Evidence, KeyContext::List]),
+            Pane::Audit => places.extend([KeyContext::Audit, KeyContext::List]),
         }
+        places.push(KeyContext::Global);
+        places
     }
 
-    /// The contexts of [`Model::places`] while the prompt is empty.
-    fn places_of_empty_prompt(&self) -> &'static [KeyContext] {
-        let is_on_citation = self.chat.citation.is_some();
-        match (self.chat.chosen, self.cites(), is_on_citation) {
-            (AnswerFocus::ActedOn, true, true) => &[
-                KeyContext::Acting,
-                KeyContext::Citation,
-                KeyContext::Answer,
-                KeyContext::Prompt,
-                KeyContext::Global,
-            ],
-            (AnswerFocus::ActedOn, true, false) => &[
-                KeyContext::Acting,
-                KeyContext::Answer,
-                KeyContext::Prompt,
-                KeyContext::Global,
-            ],
-            (AnswerFocus::ActedOn, false, _) => {
-                &[KeyContext::Acting, KeyContext::Prompt, KeyContext::Global]
-            }
-            (_, true, true) => &[
-                KeyContext::Citation,
-                KeyContext::Answer,
-                KeyContext::Prompt,
-                KeyContext::Global,
-            ],
-            (AnswerFocus::Yes, true, false) => &[
-                KeyContext::Chosen,
-                KeyContext::Answer,
-                KeyContext::Prompt,
-                KeyContext::Global,
-            ],
-            (AnswerFocus::Yes, false, _) => {
-                &[KeyContext::Chosen, KeyContext::Prompt, KeyContext::Global]
-            }
-            (AnswerFocus::No, true, false) => {
-                &[KeyContext::Answer, KeyContext::Prompt, KeyContext::Global]
-            }
-            (AnswerFocus::No, false, _) => &[KeyContext::Prompt, KeyContext::Global],
-        }
+    /// What keys mean while nothing is typed.
+    fn add_places_of_answer(&self, places: &mut Vec<KeyContext>) {
+        let run = self.shown_run();
+        let cites = run.is_some_and(|run| !run.citations.is_empty());
+        let is_on_citation = cites && self.chat.citation.is_some();
+        let is_chosen = self.chat.chosen == AnswerFocus::Yes && self.replay.is_none();
+        places.extend(self.is_acting().then_some(KeyContext::Acting));
+        places.extend(is_on_citation.then_some(KeyContext::Citation));
+        places.extend((is_chosen && !is_on_citation).then_some(KeyContext::Chosen));
+        places.extend(cites.then_some(KeyContext::Answer));
     }
 
     /// Whether letters act on the answer that is chosen.
@@ -89,45 +53,5 @@ impl Model {
         self.focus == Pane::Chat
             && self.chat.chosen == AnswerFocus::ActedOn
             && self.replay.is_none()
-    }
-
-    /// The contexts of [`Model::places`] while a run is replayed: nothing is typed then.
-    fn places_of_replay(&self) -> &'static [KeyContext] {
-        match self.focus {
-            Pane::Chat if self.chat.citation.is_some() => &[
-                KeyContext::Replay,
-                KeyContext::Citation,
-                KeyContext::Answer,
-                KeyContext::Global,
-            ],
-            Pane::Chat if self.cites() => {
-                &[KeyContext::Replay, KeyContext::Answer, KeyContext::Global]
-            }
-            Pane::Chat => &[KeyContext::Replay, KeyContext::Global],
-            Pane::Path => &[
-                KeyContext::Replay,
-                KeyContext::Path,
-                KeyContext::List,
-                KeyContext::Global,
-            ],
-            Pane::Evidence => &[
-                KeyContext::Replay,
-                KeyContext::Evidence,
-                KeyContext::List,
-                KeyContext::Global,
-            ],
-            Pane::Audit => &[
-                KeyContext::Replay,
-                KeyContext::Audit,
-                KeyContext::List,
-                KeyContext::Global,
-            ],
-        }
-    }
-
-    /// Whether the answer that the panes show refers to passages.
-    fn cites(&self) -> bool {
-        self.shown_run()
-            .is_some_and(|run| !run.citations.is_empty())
     }
 }

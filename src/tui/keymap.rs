@@ -4,17 +4,16 @@
 //! when a key arrives, so they cannot disagree with it.
 
 mod action;
-mod file;
-mod key_context;
+
+use std::collections::HashMap;
 
 use crossterm::event::KeyEvent;
+use serde::Deserialize;
 
-use super::error::TuiError;
-use file::KeymapEntry;
+use super::error::{TuiError, toml_error};
 
 pub use super::keys::Key;
-pub use action::{Action, Binding};
-pub use key_context::KeyContext;
+pub use action::{Action, KeyContext};
 
 /// What the last line of the screen says of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,63 +26,88 @@ pub struct Hint<'a> {
     pub action: Action,
 }
 
-/// The table.
-#[derive(Debug, Clone)]
+/// The table, ours with what the user's changes of it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Keymap {
+    #[serde(default)]
+    titles: HashMap<KeyContext, String>,
+    #[serde(default, rename = "key")]
     bindings: Vec<Binding>,
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// The keys, the one to show first; a user's may be none, which takes them away.
+    #[serde(rename = "on")]
+    pub keys: Vec<Key>,
+    /// The action that the keys cause.
+    #[serde(rename = "do")]
+    pub action: Action,
+    /// The context in which the keys hold.
+    #[serde(rename = "where")]
+    pub place: KeyContext,
+    /// The word in the last line of the screen.
+    pub hint: Option<String>,
+    /// The line in help; an empty one is listed with another key, and a user's may be that of ours.
+    pub help: Option<String>,
+}
+
+impl Binding {
+    /// The line in help.
+    pub fn help(&self) -> &str {
+        self.help.as_deref().unwrap_or_default()
+    }
 }
 
 impl Keymap {
     /// The table from the assets.
     pub fn load() -> Result<Self, TuiError> {
-        let entries = file::read(include_str!("../../assets/keymap.toml"));
-        let bindings = entries.and_then(|entries| {
-            let whole = entries.into_iter().map(KeymapEntry::into_binding);
-            whole.collect::<Result<Vec<_>, _>>()
-        });
-        let bindings = bindings.map_err(|reason| TuiError::Asset {
+        Self::read(include_str!("../../assets/keymap.toml")).map_err(|reason| TuiError::Asset {
             name: "keymap.toml".to_owned(),
             reason,
-        })?;
-        Ok(Self { bindings })
+        })
+    }
+
+    fn read(source: &str) -> Result<Self, String> {
+        toml::from_str(source).map_err(|error| toml_error(source, &error))
     }
 
     /// Puts the user's own keys in the place of ours; where they cannot be read, one line says why.
     pub fn put_own(&mut self, source: &str) -> Result<(), String> {
-        let entries =
-            file::read(source).map_err(|why| format!("keymap.toml: {why}; it is not used."))?;
-        for entry in entries {
-            self.bind(entry);
-        }
+        let own =
+            Self::read(source).map_err(|why| format!("keymap.toml: {why}; it is not used."))?;
+        own.bindings.into_iter().for_each(|entry| self.bind(entry));
         Ok(())
     }
 
+    /// What help calls a place.
+    pub fn title(&self, place: KeyContext) -> &str {
+        self.titles.get(&place).map_or("", String::as_str)
+    }
+
     /// A key does one thing in a place: what was bound to it before is not any more.
-    fn bind(&mut self, entry: KeymapEntry) {
-        let (action, place) = (entry.action, entry.place);
+    fn bind(&mut self, mut entry: Binding) {
         for binding in &mut self.bindings {
-            if binding.place == place {
+            if binding.place == entry.place {
                 binding.keys.retain(|key| !entry.keys.contains(key));
             }
         }
-        let is_same = |one: &Binding| (one.action, one.place) == (action, place);
+        let is_same = |one: &Binding| (one.action, one.place) == (entry.action, entry.place);
         let at = self.bindings.iter().position(is_same);
-        let known = self.bindings.iter().find(|one| one.action == action);
-        let (hint, help) = match at.map(|at| &self.bindings[at]).or(known) {
-            Some(ours) => (ours.hint.clone(), ours.help.clone()),
-            None => (None, String::new()),
-        };
-        let binding = Binding {
-            keys: entry.keys,
-            action,
-            place,
-            hint: entry.hint.or(hint),
-            help: entry.help.unwrap_or(help),
-        };
+        let known = self.bindings.iter().find(|one| one.action == entry.action);
+        if let Some(ours) = at.map(|at| &self.bindings[at]).or(known) {
+            entry.hint = entry.hint.or_else(|| ours.hint.clone());
+            entry.help = entry.help.or_else(|| ours.help.clone());
+        }
         // Ours may stand there twice, under keys of two kinds.
-        self.bindings.retain(|one| !is_same(one));
+        let (action, place) = (entry.action, entry.place);
+        self.bindings
+            .retain(|one| (one.action, one.place) != (action, place));
         let at = at.map_or(self.bindings.len(), |at| at.min(self.bindings.len()));
-        self.bindings.insert(at, binding);
+        self.bindings.insert(at, entry);
         self.bindings.retain(|binding| !binding.keys.is_empty());
     }
 
@@ -146,7 +170,7 @@ impl Keymap {
         };
         self.bindings
             .iter()
-            .filter(move |one| one.place == place && !one.help.is_empty())
+            .filter(move |one| one.place == place && !one.help().is_empty())
             .filter(move |one| place != KeyContext::Overlay || !in_panes(one))
             .filter(|one| one.place != KeyContext::Menu || one.hint.is_some())
     }
@@ -157,6 +181,15 @@ mod tests {
     use crossterm::event::{KeyCode, KeyModifiers};
 
     use super::*;
+
+    #[test]
+    fn every_place_has_a_title_and_every_key_its_line_in_help() {
+        let keymap = Keymap::load().unwrap();
+        for binding in &keymap.bindings {
+            assert!(binding.help.is_some(), "{binding:?}");
+            assert_ne!(keymap.title(binding.place), "", "{binding:?}");
+        }
+    }
 
     #[test]
     fn the_table_loads_and_no_key_is_bound_twice_in_a_place() {

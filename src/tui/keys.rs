@@ -1,9 +1,11 @@
 //! Keys by their names: as the table spells them, as help and the last line show them.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Deserialize;
 
 /// A key with its modifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Key {
     code: KeyCode,
     modifiers: KeyModifiers,
@@ -31,17 +33,14 @@ impl Key {
     pub fn parse(name: &str) -> Option<Self> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = name;
-        loop {
-            let (modifier, after) = if let Some(after) = rest.strip_prefix("ctrl+") {
-                (KeyModifiers::CONTROL, after)
-            } else if let Some(after) = rest.strip_prefix("alt+") {
-                (KeyModifiers::ALT, after)
-            } else if let Some(after) = rest.strip_prefix("shift+") {
-                (KeyModifiers::SHIFT, after)
-            } else {
-                break;
+        while let Some((word, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty())
+        {
+            modifiers |= match word {
+                "ctrl" => KeyModifiers::CONTROL,
+                "alt" => KeyModifiers::ALT,
+                "shift" => KeyModifiers::SHIFT,
+                _ => return None,
             };
-            modifiers |= modifier;
             rest = after;
         }
         let mut chars = rest.chars();
@@ -95,6 +94,14 @@ impl Key {
             },
         }
         text
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::parse(&name).ok_or_else(|| format!("'{name}' is no key"))
     }
 }
 

@@ -7,13 +7,14 @@
 use ratatui::layout::{Position, Rect};
 
 use super::model::{Model, Overlay};
-use super::notice::{self, NoticeLine};
-use super::pane::Pane;
+use super::notice;
+use super::notice::NoticeLine;
+use super::pane_state::Pane;
+use super::pointer::{Border, Divider, Split};
 use super::source_view::SourceView;
-use super::split::{Border, Divider, Split};
 
 /// How many panes fit beside each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LayoutWidth {
     /// Chat at the left, all other panes at the right.
     Wide,
@@ -22,6 +23,7 @@ pub enum LayoutWidth {
     /// One pane fits.
     Narrow,
     /// The screen is too small to draw anything.
+    #[default]
     Tiny,
 }
 
@@ -34,7 +36,7 @@ const READABLE: u16 = 14;
 const FOLDED: u16 = 4;
 
 /// Where everything stands on the screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arrangement {
     /// The whole screen.
     pub screen: Rect,
@@ -75,11 +77,6 @@ impl Arrangement {
         let mut arrangement = Self {
             screen,
             breadth,
-            panes: Vec::new(),
-            titles: Vec::new(),
-            status: None,
-            prompt: None,
-            reading: None,
             notice: NoticeLine {
                 border: Rect::new(
                     2,
@@ -89,10 +86,7 @@ impl Arrangement {
                 ),
                 counter: 0,
             },
-            below_window: 0,
-            borders: Vec::new(),
-            across: Vec::new(),
-            down: Vec::new(),
+            ..Self::default()
         };
         if breadth == LayoutWidth::Tiny {
             return arrangement;
@@ -106,10 +100,7 @@ impl Arrangement {
             _ => arrangement.narrow(model),
         }
         // Windows that are typed into say it themselves.
-        let says_itself = matches!(
-            model.overlay,
-            None | Some(Overlay::Sessions(_) | Overlay::Models(_) | Overlay::Recall(_))
-        );
+        let says_itself = model.shown_overlay().is_none_or(Overlay::is_typed);
         if let Some(notice) = model.notice.as_ref().filter(|_| !says_itself) {
             let border = arrangement.notice_below_window();
             arrangement.below_window = notice::lines_above(notice, border);

@@ -2,25 +2,21 @@
 
 use std::collections::HashSet;
 
-use ratatui::layout::Size;
-
 use crate::domain::{EvidenceId, NodeName};
 use crate::protocol::EventBody;
 
 use super::fold::{AuditLine, AuditRow};
-use super::list::List;
 use super::model::Model;
-use super::pane::Pane;
-use super::panes::{audit, chat, evidence, path};
-use super::path_line::PathItem;
+use super::pane_state::{List, Pane, PathItem};
+use super::panes::{chat, path};
 
 /// Moves the selection.
-pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
+pub fn step(model: &mut Model, by: impl Fn(&mut List)) {
     let current = path::current(model);
     let at = PathItem::ALL.iter().position(|item| *item == current);
     let mut list = List::default();
     list.selected = at.unwrap_or(0);
-    by(&mut list, PathItem::ALL.len());
+    by(&mut list);
     let lowest = PathItem::ALL.len() - 1;
     select(model, PathItem::ALL[list.selected.min(lowest)]);
 }
@@ -107,34 +103,27 @@ impl<'m> LinkedRows<'m> {
     }
 
     /// Which of a pane's drawn rows belong to it; in the chat, to the run that is shown.
-    pub fn marked_rows(&self, pane: Pane, size: Size) -> Vec<usize> {
+    pub fn marked_rows(&self, pane: Pane) -> Vec<usize> {
         let Self { model, line } = self;
         match (pane, line, model.path.selected) {
             (Pane::Chat, ..) => chat::rows_of_shown(model),
             (Pane::Path, Some(line), _) => {
                 let node = line.first().and_then(|row| row.node).map(PathItem::Node);
-                let drawn = path::drawn_items(model).enumerate();
-                drawn
-                    .take(size.height.into())
-                    .filter(|(_, item)| Some(*item) == node)
-                    .map(|(row, _)| row)
-                    .collect()
+                let place = node.map(PathItem::place);
+                model.path.drawn.rows_where(|item| Some(item) == place)
             }
             (Pane::Evidence, Some(line), _) => {
                 let touched = line.rows().iter().flat_map(|row| row.evidence());
-                rows_of_items(model, size, &touched.collect())
+                rows_of_items(model, &touched.collect())
             }
             (Pane::Evidence, None, Some(PathItem::Node(node))) => {
-                rows_of_items(model, size, &touched_by(model, node))
+                rows_of_items(model, &touched_by(model, node))
             }
             (Pane::Audit, None, Some(PathItem::Node(node))) => {
-                let reserved = audit::reserved(model);
-                let lines = model.audit_lines().skip(model.audit.list.top);
-                let seen = lines.take(usize::from(size.height).saturating_sub(reserved));
-                seen.enumerate()
-                    .filter(|(_, line)| line.rows().iter().any(|row| row.node == Some(node)))
-                    .map(|(at, _)| at + reserved)
-                    .collect()
+                let lines: Vec<_> = model.audit_lines().collect();
+                let is_of = |row: &AuditRow| row.node == Some(node);
+                let drawn = &model.audit.drawn;
+                drawn.rows_where(|at| lines.get(at).is_some_and(|l| l.rows().iter().any(is_of)))
             }
             _ => Vec::new(),
         }
@@ -142,15 +131,11 @@ impl<'m> LinkedRows<'m> {
 }
 
 /// The rows of the evidence pane in which one of these items stands.
-fn rows_of_items(model: &Model, size: Size, wanted: &HashSet<&EvidenceId>) -> Vec<usize> {
+fn rows_of_items(model: &Model, wanted: &HashSet<&EvidenceId>) -> Vec<usize> {
     let Some(run) = model.shown_run() else {
         return Vec::new();
     };
     let items: Vec<&EvidenceId> = run.evidence.rows().map(|row| &row.id).collect();
     let is_wanted = |at: usize| items.get(at).is_some_and(|id| wanted.contains(id));
-    let drawn = evidence::drawn_items(model, size).into_iter().enumerate();
-    drawn
-        .filter(|(_, item)| is_wanted(*item))
-        .map(|(row, _)| row)
-        .collect()
+    model.evidence.drawn.rows_where(is_wanted)
 }

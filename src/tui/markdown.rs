@@ -5,16 +5,13 @@
 //! repaired; of code only what is new is read.
 //! Whatever has no form in a terminal (images, HTML) stays readable as text.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::markup;
 
-use super::code_cache::CodeCache;
-use super::ink::with_citations;
-use super::ink::{Emphasis, Ink, Piece, Row};
-use super::syntax::SyntaxLanguage;
-use super::table::Table;
+use super::ink::{Emphasis, Ink, Piece, Row, pad, with_citations};
+use super::syntax::{CodeLines, SyntaxLanguage};
 use super::wrap::wrap;
 
 /// The blocks at the beginning of a text that nothing which is put behind it can change.
@@ -427,6 +424,143 @@ fn style(piece: &Piece) -> Option<&'static str> {
         Ink::Dim | Ink::Comment | Ink::Border => Some("2"),
         Ink::Text => None,
         _ => Some("36"),
+    }
+}
+
+/// A table as it is read.
+#[derive(Default)]
+pub struct Table {
+    /// Alignment of each column.
+    pub alignments: Vec<Alignment>,
+    /// Rows of the table, its head first.
+    pub rows: Vec<Vec<String>>,
+    /// The cell being read.
+    pub cell: String,
+}
+
+impl Table {
+    const GAP: usize = 2;
+
+    /// Lays the table out in lines of at most `width` cells: the widest columns are narrowed, and
+    /// their cells take more lines.
+    pub fn layout(self, width: usize) -> Vec<Row> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![1_usize; columns];
+        for row in &self.rows {
+            for (column, cell) in row.iter().enumerate() {
+                widths[column] = widths[column].max(cell.width());
+            }
+        }
+        let room = width.saturating_sub(Self::GAP * columns.saturating_sub(1));
+        while widths.iter().sum::<usize>() > room.max(columns) {
+            if let Some(widest) = widths.iter_mut().max() {
+                *widest -= 1;
+            }
+        }
+        let mut lines = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let ink = if at == 0 { Ink::Heading } else { Ink::Text };
+            let none = Row::default();
+            let cells = row.iter().zip(&widths);
+            let cells: Vec<Vec<Row>> = cells
+                .map(|(cell, width)| wrap(&Row::new(ink, cell.as_str()), &none, &none, *width))
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for below in 0..height {
+                let mut line = Row::default();
+                for (column, cell) in cells.iter().enumerate() {
+                    let text = cell.get(below).map(Row::text).unwrap_or_default();
+                    let text = text.trim_end();
+                    let blank = widths[column].saturating_sub(text.width());
+                    let text = match self.alignments.get(column) {
+                        Some(Alignment::Right) => format!("{}{text}", " ".repeat(blank)),
+                        Some(Alignment::Center) => {
+                            pad(&format!("{}{text}", " ".repeat(blank / 2)), widths[column])
+                        }
+                        _ => pad(text, widths[column]),
+                    };
+                    let gap = if column == 0 { 0 } else { Self::GAP };
+                    line.push(ink, format!("{}{text}", " ".repeat(gap)));
+                }
+                lines.push(with_citations(line).fit(width));
+            }
+            if at == 0 {
+                let rule = widths
+                    .iter()
+                    .map(|&width| "─".repeat(width))
+                    .collect::<Vec<_>>()
+                    .join(&" ".repeat(Self::GAP));
+                lines.push(Row::new(Ink::Border, rule).fit(width));
+            }
+        }
+        lines
+    }
+}
+
+/// The code blocks of one text, in its order: what was read of them stays read. The code of an answer
+/// that grows changes at the end alone, and finding what code means is most of the work, so only lines
+/// that are new or longer are read.
+#[derive(Debug, Clone, Default)]
+pub struct CodeCache {
+    blocks: Vec<CachedBlock>,
+}
+
+#[derive(Debug, Clone)]
+struct CachedBlock {
+    /// The word behind the fence.
+    word: String,
+    language: SyntaxLanguage,
+    lines: Vec<(String, Row)>,
+    /// What was read up to the last of these lines, and with it.
+    before_last: CodeLines,
+    after_last: CodeLines,
+}
+
+impl CodeCache {
+    /// A block begins, the one with that place among them all.
+    pub fn begin(&mut self, at: usize, word: &str, language: SyntaxLanguage) {
+        if self.blocks.get(at).is_some_and(|block| block.word == word) {
+            return;
+        }
+        self.blocks.truncate(at);
+        let lines = language.lines();
+        self.blocks.push(CachedBlock {
+            word: word.to_owned(),
+            language,
+            lines: Vec::new(),
+            before_last: lines.clone(),
+            after_last: lines,
+        });
+    }
+
+    /// A line of a block that has begun, counted from 0, in its inks.
+    pub fn row(&mut self, at: usize, line: usize, text: &str) -> Row {
+        match self.blocks.get_mut(at) {
+            Some(block) => block.row(line, text),
+            None => Row::new(Ink::Code, text),
+        }
+    }
+}
+
+impl CachedBlock {
+    fn row(&mut self, line: usize, text: &str) -> Row {
+        if let Some((_, row)) = self.lines.get(line).filter(|(known, _)| known == text) {
+            return row.clone();
+        }
+        if line + 1 == self.lines.len() {
+            self.lines.pop();
+            self.after_last = self.before_last.clone();
+        } else if line < self.lines.len() {
+            self.lines.truncate(line);
+            self.after_last = self.language.lines();
+            for (known, _) in &self.lines {
+                self.after_last.next_row(known, Ink::Code);
+            }
+        }
+        self.before_last = self.after_last.clone();
+        let row = self.after_last.next_row(text, Ink::Code);
+        self.lines.push((text.to_owned(), row.clone()));
+        row
     }
 }
 

@@ -18,8 +18,7 @@ use super::layout::Arrangement;
 use super::matching::{MOST_NAMES, matching_names};
 use super::message::Effect;
 use super::model::Model;
-use super::pane::Pane;
-use super::pane_state::Menu;
+use super::pane_state::{Menu, Pane};
 use super::slash;
 use super::slash::SlashCommand;
 use super::theme::Theme;
@@ -35,16 +34,24 @@ const ADD: &str = "/add";
 pub struct MenuEntry {
     /// What is written once this is taken, or the name that is.
     text: String,
-    /// Whether it is a name in the question, and not all of the prompt.
-    is_name: bool,
-    /// Whether it goes on what is typed, which can be run as it is.
-    is_path: bool,
+    /// What it is.
+    kind: EntryKind,
     /// How the row begins.
     label: String,
     /// Description of the entry.
     note: String,
     /// Whether the text is complete, so that Enter runs it.
     pub complete: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryKind {
+    /// All of the prompt.
+    Command,
+    /// A name in the question.
+    Name,
+    /// What goes on what is typed, which can be run as it is.
+    Path,
 }
 
 /// The rows for what is typed; none where there is nothing to choose, or the list was closed.
@@ -54,16 +61,14 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
         return Vec::new();
     }
     let Some(line) = model.prompt.slash() else {
-        return model
-            .menu
-            .names
-            .best
-            .iter()
-            .map(|name| of_name(name))
-            .collect();
+        let names = model.menu.names.best.iter();
+        return names.map(|name| of_path(name, EntryKind::Name)).collect();
     };
     match line.split_once(char::is_whitespace) {
-        Some((ADD, _)) => model.menu.paths.iter().map(|path| of_path(path)).collect(),
+        Some((ADD, _)) => {
+            let paths = model.menu.paths.iter();
+            paths.map(|path| of_path(path, EntryKind::Path)).collect()
+        }
         None => slash::matching(line)
             .into_iter()
             .map(|command| of_command(command, &model.themes))
@@ -82,41 +87,33 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
     let space = if complete { "" } else { " " };
     let arguments = command.choices(themes).join(" ");
     let note = match (complete, arguments.as_str()) {
-        (_, "") => command.help.to_owned(),
+        (_, "") => command.help.clone(),
         (true, words) => format!("{} [{words}]", command.help),
         (false, words) => format!("{}: {words}", command.help),
     };
     MenuEntry {
         text: format!("{}{space}", command.name),
-        is_name: false,
-        is_path: false,
-        label: command.name.to_owned(),
+        kind: EntryKind::Command,
+        label: command.name.clone(),
         note,
         complete,
     }
 }
 
-fn of_name(name: &str) -> MenuEntry {
-    let note = if name.ends_with('/') { "folder" } else { "" };
-    MenuEntry {
-        text: name.to_owned(),
-        is_name: true,
-        is_path: false,
-        label: one_line(name, 200),
-        note: note.to_owned(),
-        complete: false,
-    }
-}
-
-fn of_path(path: &str) -> MenuEntry {
+/// A document, a folder or another path.
+fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
+    let is_name = kind == EntryKind::Name;
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
-        text: format!("{ADD} {path}"),
-        is_name: false,
-        is_path: true,
+        text: if is_name {
+            path.to_owned()
+        } else {
+            format!("{ADD} {path}")
+        },
+        kind,
         label: one_line(path, 200),
         note: note.to_owned(),
-        complete: true,
+        complete: !is_name,
     }
 }
 
@@ -142,10 +139,9 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<MenuEntry> 
     begin
         .map(|choice| MenuEntry {
             text: format!("{} {choice}", command.name),
-            is_name: false,
-            is_path: false,
+            kind: EntryKind::Command,
             label: choice.to_owned(),
-            note: command.help.to_owned(),
+            note: command.help.clone(),
             complete: true,
         })
         .collect()
@@ -205,7 +201,7 @@ pub fn word_for_opening(model: &Model) -> Option<&'static str> {
 
 /// Whether this is a name that stands in the question already.
 fn is_typed(model: &Model, entry: &MenuEntry) -> bool {
-    entry.is_name && entry.label == model.menu.text.trim_start_matches(['@', '"'])
+    entry.kind == EntryKind::Name && entry.label == model.menu.text.trim_start_matches(['@', '"'])
 }
 
 /// What a key does to the list; what is left is to run what the prompt then holds.
@@ -230,7 +226,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Submission> {
                 return Some(Submission::Question);
             }
             // The first of them is not chosen, only shown.
-            if entry.is_path && model.menu.list.selected == 0 {
+            if entry.kind == EntryKind::Path && model.menu.list.selected == 0 {
                 return Some(Submission::Command);
             }
             take(model, true);
@@ -257,7 +253,7 @@ fn take(model: &mut Model, is_chosen: bool) {
     let Some(entry) = selected(model) else {
         return;
     };
-    if !entry.is_name {
+    if entry.kind != EntryKind::Name {
         model.prompt.set(&entry.text);
         return;
     }
@@ -321,7 +317,7 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     clear(area, buffer);
     frame(model, area, buffer);
     let width = usize::from(area.width);
-    let are_names = entries.iter().any(|entry| entry.is_name);
+    let are_names = entries.iter().any(|entry| entry.kind == EntryKind::Name);
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
         let last = (top + seen).min(entries.len());

@@ -7,8 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::background::Background;
-use super::pointer::ClickUnit;
-use super::split::Split;
+use super::pointer::{ClickUnit, Split};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]

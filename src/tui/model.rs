@@ -20,35 +20,35 @@ use super::find::{Find, SearchedText};
 use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
 use super::keymap::Keymap;
 use super::pace::Pace;
-use super::pane::Pane;
-use super::pane_state::{ChatScroll, Menu};
-use super::playhead::Playhead;
-use super::pointer::Pointer;
+use super::pane_state::{ChatScroll, List, Menu, Pane};
+use super::pointer::{Pointer, Split};
 use super::prompt::Prompt;
 use super::setup::{Sample, Setup};
 use super::source_view::SourceView;
-use super::split::Split;
 use super::theme::ThemeName;
+use super::timeline::Playhead;
 use super::turns::Turns;
+use super::window::Window;
 
-pub use super::overlay::{Detail, Overlay};
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
 pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
+pub use super::window::Overlay;
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
 
 /// Who asks the questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AskedBy {
     /// The person in front of the screen.
+    #[default]
     Person,
     /// The demo, until a key is pressed.
     Demo,
 }
 
 /// The state of the screen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Model {
     /// What keys do.
     pub keymap: Keymap,
@@ -93,11 +93,11 @@ pub struct Model {
     /// Whether the focused pane has the screen for itself.
     pub zoomed: bool,
     /// What lies above the panes.
-    pub overlay: Option<Overlay>,
+    pub overlay: Option<Window>,
     /// A document that has the screen for itself; overlays lie above it.
     pub reading: Option<SourceView>,
     /// What help lies above, and gives back.
-    pub beneath: Option<Overlay>,
+    pub beneath: Option<Window>,
     /// One line for the person.
     pub notice: Option<Notice>,
     /// What is being typed.
@@ -129,7 +129,7 @@ pub struct Model {
     /// Where the borders between panes stand.
     pub split: Split,
     /// How runs are written as Markdown.
-    pub markdown: fn(&[RunRecord]) -> String,
+    pub markdown: Option<fn(&[RunRecord]) -> String>,
     /// The moment of the last message that gave the time.
     pub now: Timestamp,
     /// Frames of the animation.
@@ -149,7 +149,6 @@ impl Model {
             keymap: Keymap::load()?,
             mode: setup.mode,
             models: setup.models,
-            choosing: None,
             endpoint: setup.endpoint.map(|address| one_line(&address, 200)),
             limits: setup.limits,
             samples: setup.samples,
@@ -158,42 +157,13 @@ impl Model {
                 indexing: setup.is_opening,
                 ..KnowledgeStatus::default()
             },
-            contents: KnowledgeContents::default(),
-            pace: Pace::default(),
-            turns: Turns::default(),
-            pending: None,
-            starting: None,
-            queue: VecDeque::new(),
-            current: None,
-            racing: None,
-            shown: None,
-            focus: Pane::Chat,
             side: Pane::Path,
-            zoomed: false,
-            overlay: None,
-            reading: None,
-            beneath: None,
-            notice: None,
-            prompt: Prompt::default(),
-            menu: Menu::default(),
-            find: None,
-            theme: None,
             themes: ThemeName::all().map(|theme| theme.to_string()).collect(),
-            route: None,
-            leaving: false,
-            chat: ChatScroll::default(),
-            path: PathState::default(),
-            evidence: EvidenceState::default(),
-            audit: AuditState::default(),
             mouse: setup.mouse,
-            pointer: Pointer::default(),
             split: *setup.split.borrow(),
-            markdown: setup.markdown,
-            now: Timestamp(0),
-            frame: 0,
+            markdown: Some(setup.markdown),
             size: Size::new(80, 24),
-            asked_by: AskedBy::Person,
-            replay: None,
+            ..Self::default()
         })
     }
 
@@ -203,6 +173,25 @@ impl Model {
             find.searched = SearchedText::default();
             find.matches.clear();
         }
+    }
+
+    /// Opens a window above all.
+    pub fn open(&mut self, shown: Overlay) {
+        self.overlay = Some(Window::new(shown));
+    }
+
+    /// What lies above all.
+    pub fn shown_overlay(&self) -> Option<&Overlay> {
+        self.overlay.as_ref().map(|window| &window.shown)
+    }
+
+    /// The panes show another run, from its beginning or as it goes on.
+    pub fn reset_panes(&mut self) {
+        self.chat.citation = None;
+        self.evidence = EvidenceState::default();
+        self.path.list = List::default();
+        self.path.selected = None;
+        self.audit.left_end = false;
     }
 
     /// Whether a question is being answered.
@@ -247,8 +236,8 @@ impl Model {
     pub fn keep_open(&mut self) {
         let turns = &self.turns;
         let place = |run: &RunId| turns.place_of_open(run);
-        let compared = |shown: &Option<Overlay>| match shown {
-            Some(Overlay::Compare(shown)) => (place(&shown.left), place(&shown.right)),
+        let compared = |window: &Option<Window>| match window.as_ref().map(|window| &window.shown) {
+            Some(Overlay::Compare { left, right }) => (place(left), place(right)),
             _ => (None, None),
         };
         let (left, right) = compared(&self.overlay);
@@ -263,11 +252,6 @@ impl Model {
     /// Audit rows that pass the filter.
     pub fn audit_rows(&self) -> Vec<&AuditRow> {
         self.narrowed_trail().collect()
-    }
-
-    /// Whether there is any of them.
-    pub fn has_audit_rows(&self) -> bool {
-        self.narrowed_trail().next().is_some()
     }
 
     fn narrowed_trail(&self) -> impl Iterator<Item = &AuditRow> {
@@ -297,6 +281,16 @@ impl Model {
     /// Whether the audit row asks for attention.
     pub fn is_alarming(row: &AuditRow) -> bool {
         matches!(row.level, Level::Warning | Level::Error)
+    }
+
+    /// One line that is good to know.
+    pub fn inform(&mut self, message: &str) {
+        self.notify(NoticeLevel::Info, message);
+    }
+
+    /// One line about what is not as it should be.
+    pub fn warn(&mut self, message: &str) {
+        self.notify(NoticeLevel::Warning, message);
     }
 
     /// One line for the person.

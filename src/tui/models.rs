@@ -1,17 +1,19 @@
 //! Which model does which job: the list of models, and what is chosen.
 
-use crossterm::event::KeyEvent;
-
 use crate::protocol::{
-    Command, JobName, Mode, ModelCommand, ModelRequest, ModelUpdate, ModelWish, NoticeLevel,
-    OFFLINE_HAS_NO_MODELS,
+    Command, JobModels, JobName, Mode, ModelCommand, ModelListing, ModelRequest, ModelUpdate,
+    ModelWish, OFFLINE_HAS_NO_MODELS,
 };
+use crate::text::one_line;
 
 use super::ask;
-use super::keymap::Action;
+use super::lists::{ModelList, jobs};
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::model_list::{ModelList, ModelRow};
+use super::window::Window;
+
+/// What is looked into for the first row, which goes back to the settings.
+const AS_SET: &str = "default: as the settings say";
 
 /// Opens the list, or chooses what is named behind the command.
 pub fn typed(model: &mut Model, argument: &str) -> Vec<Effect> {
@@ -26,7 +28,7 @@ pub fn open(model: &mut Model, job: Option<JobName>) -> Vec<Effect> {
     if is_offline(model) {
         return Vec::new();
     }
-    model.overlay = Some(Overlay::Models(Box::new(ModelList::for_job(job))));
+    model.open(Overlay::Models(ModelList { listing: None, job }));
     vec![Effect::Send(Command::Model(ModelCommand::List))]
 }
 
@@ -35,11 +37,11 @@ fn choose(model: &mut Model, wish: ModelWish) -> Vec<Effect> {
         return Vec::new();
     }
     if model.choosing.is_some() {
-        model.notify(NoticeLevel::Info, "The last choice is still being checked.");
+        model.inform("The last choice is still being checked.");
         return Vec::new();
     }
     model.choosing = Some(wish.clone());
-    model.notify(NoticeLevel::Info, "Asking the server for that model …");
+    model.inform("Asking the server for that model …");
     vec![Effect::Send(Command::Model(ModelCommand::Choose(wish)))]
 }
 
@@ -47,7 +49,7 @@ fn choose(model: &mut Model, wish: ModelWish) -> Vec<Effect> {
 fn is_offline(model: &mut Model) -> bool {
     let is_offline = model.mode == Mode::Offline;
     if is_offline {
-        model.notify(NoticeLevel::Info, OFFLINE_HAS_NO_MODELS);
+        model.inform(OFFLINE_HAS_NO_MODELS);
     }
     is_offline
 }
@@ -56,88 +58,84 @@ fn is_offline(model: &mut Model) -> bool {
 pub fn arrived(model: &mut Model, update: ModelUpdate) -> Vec<Effect> {
     match update {
         ModelUpdate::Listed(listing) => {
-            if let Ok(listing) = &listing {
-                model.models.clone_from(&listing.in_use);
-            }
-            // Else the list was closed before it came.
-            if let Some(list) = list_mut(&mut model.overlay).or(list_mut(&mut model.beneath)) {
-                list.take(listing, &model.models);
-            }
+            listed(model, listing);
             return Vec::new();
         }
         ModelUpdate::Chosen(models) => {
             let words = format!("From the next question on: {}.", models.in_words());
             model.models = models;
-            model.notify(NoticeLevel::Info, &words);
+            model.inform(&words);
         }
-        ModelUpdate::NotChosen(why) => model.notify(NoticeLevel::Warning, &why),
+        ModelUpdate::NotChosen(why) => model.warn(&why),
     }
     model.choosing = None;
     ask::next_queued(model)
 }
 
+/// Takes the list, where it was not closed before it came, and selects the model that does the job.
+fn listed(model: &mut Model, listing: Result<ModelListing, String>) {
+    if let Ok(listing) = &listing {
+        model.models.clone_from(&listing.in_use);
+    }
+    let windows = [&mut model.overlay, &mut model.beneath];
+    for window in windows.into_iter().flatten() {
+        if let Overlay::Models(list) = &mut window.shown {
+            list.listing = Some(listing.map_err(|why| one_line(&why, 400)));
+            let names = list.names().map(|name| one_line(name, 120));
+            let texts = [AS_SET.to_owned()].into_iter().chain(names).collect();
+            window.set_texts(texts);
+            select_used(window, &model.models);
+            return;
+        }
+    }
+}
+
 /// The engine did not take a command, or is gone.
 pub fn refused(model: &mut Model, why: &str) -> Vec<Effect> {
-    arrived(model, ModelUpdate::Listed(Err(why.to_owned())));
+    listed(model, Err(why.to_owned()));
     arrived(model, ModelUpdate::NotChosen(why.to_owned()))
 }
 
-/// A key while the list is open; `None` for one that means the same everywhere.
-pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Vec<Effect>> {
-    let list = list_mut(&mut model.overlay)?;
-    let Some(action) = action else {
-        let is_changed = list.narrowed.key(event);
-        if is_changed {
-            list.narrow();
-        }
-        return is_changed.then(Vec::new);
+/// Takes the selected row, and closes the list; nothing where none is left or the models are not known.
+pub fn choose_selected(model: &mut Model) -> Vec<Effect> {
+    let Some(window) = &model.overlay else {
+        return Vec::new();
     };
-    let rows = &mut list.narrowed.list;
-    match action {
-        Action::Up => rows.step(-1),
-        Action::Down => rows.step(1),
-        Action::PageUp => rows.page(-1),
-        Action::PageDown => rows.page(1),
-        Action::First => rows.first(),
-        Action::Last => rows.last(usize::MAX),
-        Action::NextJob => list.step_job(1, &model.models),
-        Action::PreviousJob => list.step_job(-1, &model.models),
-        Action::Cancel if !list.narrowed.typed().is_empty() => {
-            list.narrowed.set("");
-            list.narrow();
+    let Overlay::Models(list) = &window.shown else {
+        return Vec::new();
+    };
+    let (Some(place), Some(Ok(listing))) = (window.selected(), &list.listing) else {
+        return Vec::new();
+    };
+    let offer = place.checked_sub(1).and_then(|at| listing.models.get(at));
+    let wish = ModelWish {
+        job: list.job,
+        model: offer.map(|offer| offer.name.clone()),
+    };
+    model.overlay = None;
+    choose(model, wish)
+}
+
+/// The next job, or the one before; all of them come first.
+pub fn step_job(model: &mut Model, by: isize) {
+    let Some(window) = &mut model.overlay else {
+        return;
+    };
+    if let Overlay::Models(list) = &mut window.shown {
+        let all: Vec<_> = jobs().collect();
+        let at = all.iter().position(|job| *job == list.job).unwrap_or(0);
+        let at = (at.cast_signed() + by).rem_euclid(all.len().cast_signed());
+        list.job = all[at.cast_unsigned()];
+        if window.typed.is_empty() {
+            select_used(window, &model.models);
         }
-        Action::Cancel => model.overlay = None,
-        Action::Open => {
-            if let Some(selected) = list.selected() {
-                let wish = ModelWish {
-                    job: list.job,
-                    model: match selected {
-                        ModelRow::AsSet => None,
-                        ModelRow::Offer(offer) => Some(offer.name.clone()),
-                    },
-                };
-                model.overlay = None;
-                return Some(choose(model, wish));
-            }
-        }
-        _ => return None,
     }
-    Some(Vec::new())
 }
 
-/// Pasted text, where it is typed into; says whether it was.
-pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(list) = list_mut(&mut model.overlay) else {
-        return false;
-    };
-    list.narrowed.paste(text);
-    list.narrow();
-    true
-}
-
-fn list_mut(overlay: &mut Option<Overlay>) -> Option<&mut ModelList> {
-    match overlay {
-        Some(Overlay::Models(list)) => Some(list),
-        _ => None,
+fn select_used(window: &mut Window, in_use: &JobModels) {
+    if let Overlay::Models(list) = &window.shown {
+        let used = in_use.model(list.job.unwrap_or(JobName::Answer));
+        let place = list.names().position(|name| name == used);
+        window.select(place.map_or(0, |place| place + 1));
     }
 }

@@ -8,10 +8,10 @@ use super::keymap::Action;
 use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, TurnView};
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
-use super::panes::{citations, evidence, path};
-use super::{audit, commands, drag, linked_rows, menu, reading, window};
+use super::pane_state::{AnswerFocus, Pane, PathItem};
+use super::panes::citations;
+use super::pointer::Pointer;
+use super::{audit, commands, linked_rows, menu, reading, selection, window_keys};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -20,12 +20,12 @@ const WHEEL: isize = 3;
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     let position = Position::new(event.column, event.row);
     match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => drag::press(model, position),
+        MouseEventKind::Down(MouseButton::Left) => press(model, position),
         MouseEventKind::Drag(MouseButton::Left) => {
-            drag::drag(model, position);
+            drag(model, position);
             return Vec::new();
         }
-        MouseEventKind::Up(MouseButton::Left) => return drag::release(model),
+        MouseEventKind::Up(MouseButton::Left) => return release(model),
         _ => model.pointer.selection = None,
     }
     let by = match event.kind {
@@ -35,14 +35,12 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         _ => return Vec::new(),
     };
     let position = Position::new(event.column, event.row);
-    if let Some(overlay) = &mut model.overlay {
-        if by != 0 {
-            overlay.list_mut().step(by);
-            return Vec::new();
+    if let Some(window) = &mut model.overlay {
+        if by == 0 {
+            return window_keys::click(model, position);
         }
-        let row = model.overlay.as_ref();
-        let row = row.and_then(|shown| window::row_at(model, shown, position));
-        return row.map_or_else(Vec::new, |row| commands::choose_row(model, row));
+        window.list.step(by);
+        return Vec::new();
     }
     if menu::contains(model, position) {
         if by != 0 {
@@ -69,15 +67,13 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         let row = usize::from(position.y - area.y);
         match pane {
             Pane::Evidence => {
-                let drawn = evidence::drawn_items(model, area.as_size());
-                if let Some(clicked) = drawn.get(row).copied() {
+                if let Some(clicked) = model.evidence.drawn.item(row) {
                     model.evidence.list.selected = clicked;
                 }
             }
             Pane::Audit => {
-                let reserved = super::panes::audit::reserved(model);
-                if let Some(row) = row.checked_sub(reserved) {
-                    audit::select(model, model.audit.list.top + row);
+                if let Some(clicked) = model.audit.drawn.item(row) {
+                    audit::select(model, clicked);
                 }
             }
             Pane::Chat => {
@@ -85,9 +81,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
                 return answer(model, row, column);
             }
             Pane::Path => {
-                let clicked = path::drawn_items(model).nth(row);
-                if let Some(item) = clicked {
-                    linked_rows::select(model, item);
+                if let Some(clicked) = model.path.drawn.item(row) {
+                    linked_rows::select(model, PathItem::ALL[clicked]);
                 }
             }
         }
@@ -96,9 +91,9 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     match pane {
         Pane::Chat => model.chat.step(by),
         Pane::Path if model.path.unrolled => model.path.list.step(by),
-        Pane::Path => linked_rows::step(model, |list, _| list.step(by.signum())),
+        Pane::Path => linked_rows::step(model, |list| list.step(by.signum())),
         Pane::Evidence => model.evidence.list.step(by),
-        Pane::Audit => audit::step(model, |list, _| list.step(by)),
+        Pane::Audit => audit::step(model, |list| list.step(by)),
     }
     Vec::new()
 }
@@ -129,4 +124,45 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
     };
     model.chat.citation = Some(at);
     reading::open_citation(model)
+}
+
+/// The button went down.
+pub fn press(model: &mut Model, at: Position) {
+    let is_free = model.overlay.is_none() && model.reading.is_none();
+    let borders = Arrangement::new(model).borders;
+    let border = borders
+        .iter()
+        .find(|border| is_free && border.line.contains(at));
+    model.pointer = Pointer {
+        pressed: Some(at),
+        divider: border.map(|border| border.divider),
+        selection: None,
+    };
+}
+
+/// The mouse moved while the button was down: a border moves with it, or text is selected.
+pub fn drag(model: &mut Model, to: Position) {
+    let Some(pressed) = model.pointer.pressed else {
+        return;
+    };
+    match model.pointer.divider {
+        Some(divider) => {
+            let borders = Arrangement::new(model).borders;
+            if let Some(border) = borders.iter().find(|border| border.divider == divider) {
+                model.split.drag(border, to);
+            }
+        }
+        None => selection::extend(model, pressed, to),
+    }
+}
+
+/// The button is up again: what was selected is copied, where borders stand is remembered.
+pub fn release(model: &mut Model) -> Vec<Effect> {
+    if model.pointer.pressed.take().is_none() {
+        return Vec::new();
+    }
+    if model.pointer.divider.take().is_some() {
+        return vec![Effect::KeepSplit(model.split)];
+    }
+    selection::copy_selected(model)
 }

@@ -12,7 +12,7 @@ use super::theme::Theme;
 use super::wrap::wrap;
 
 /// The line of a border that a notice may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NoticeLine {
     /// All cells of the border line.
     pub border: Rect,

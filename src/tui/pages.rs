@@ -3,9 +3,9 @@
 use crate::protocol::{Mode, joined};
 use crate::text::one_line;
 
-use super::ink::{Ink, Row, grouped, grouped_count, pad};
+use super::ink::{Ink, Row, grouped, grouped_plural, pad};
 use super::model::Model;
-use super::overlay::Page;
+use super::window::Page;
 use super::wrap::wrap;
 
 /// Columns before what a line says.
@@ -100,8 +100,8 @@ fn sources(model: &Model) -> Vec<Row> {
         rows.push(Row::new(Ink::Text, one_line(&source.path, 400)));
         let held = format!(
             "{} · {}",
-            grouped_count(source.documents as u64, "document", "documents"),
-            grouped_count(source.chunks as u64, "chunk", "chunks")
+            grouped_plural(source.documents, "document"),
+            grouped_plural(source.chunks, "chunk")
         );
         let mut row = line("", held);
         if source.is_added {
@@ -153,7 +153,7 @@ fn engine(model: &Model) -> Vec<Row> {
     ));
     rows.push(line(
         "auto-approve up to",
-        grouped_count(limits.auto_approve_max_items as u64, "item", "items"),
+        grouped_plural(limits.auto_approve_max_items, "item"),
     ));
     rows.push(Row::default());
     let words = "Engine, model and settings are set by KB_AGENT_… variables; 'kb-agent doctor' \

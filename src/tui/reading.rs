@@ -1,13 +1,12 @@
 //! What the keys do while a document is read, and how it gets there.
 
-use crate::protocol::{Command, DocumentText, NoticeLevel};
+use crate::protocol::{Command, DocumentText};
 use crate::text::one_line;
 
 use super::copy;
-use super::everywhere::{quit, report};
+use super::focus::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
-use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::source_view::SourceView;
@@ -38,7 +37,7 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
     };
     let Some(item) = run.evidence.get(&citation.id) else {
         let words = format!("The passage of [{}] was not recorded.", citation.n);
-        model.notify(NoticeLevel::Info, &words);
+        model.inform(&words);
         return Vec::new();
     };
     let view = SourceView::new(run.id.clone(), run.started, item);
@@ -46,12 +45,15 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
 }
 
 fn open(model: &mut Model, view: SourceView) -> Vec<Effect> {
-    let command = Command::ReadDocument {
-        source: view.file.clone(),
-        line: view.first_line(),
-    };
+    let effects = read(&view, view.first_line());
     model.reading = Some(view);
-    vec![Effect::Send(command)]
+    effects
+}
+
+/// Asks for the lines around this one.
+fn read(view: &SourceView, line: usize) -> Vec<Effect> {
+    let source = view.file.clone();
+    vec![Effect::Send(Command::ReadDocument { source, line })]
 }
 
 /// An action while a document is read.
@@ -71,7 +73,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
         Action::Mouse => return report(model, !model.mouse),
-        Action::Help => model.overlay = Some(Overlay::Help(List::default())),
+        Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,
         Action::Quit => {
             model.reading = None;
@@ -87,11 +89,8 @@ pub fn more(model: &mut Model) -> Vec<Effect> {
     let Some(view) = &mut model.reading else {
         return Vec::new();
     };
-    let wanted = view.line_to_request().map(|line| Command::ReadDocument {
-        source: view.file.clone(),
-        line,
-    });
-    wanted.map(Effect::Send).into_iter().collect()
+    let line = view.line_to_request();
+    line.map_or_else(Vec::new, |line| read(view, line))
 }
 
 /// Takes a document, if it is the one that is awaited.
@@ -106,10 +105,7 @@ pub fn refused(model: &mut Model) {
     if model.reading.as_ref().is_some_and(SourceView::is_awaited) {
         model.reading = None;
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not read the document; try again.",
-    );
+    model.warn("The engine is busy and did not read the document; try again.");
 }
 
 /// The engine is gone, and with it what is awaited.
@@ -122,17 +118,14 @@ pub fn abandon(model: &mut Model) {
 /// The editor is closed: what it may have changed is read again.
 pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
     if let Err(reason) = result {
-        model.notify(NoticeLevel::Warning, &reason);
+        model.warn(&reason);
         return Vec::new();
     }
     let Some(view) = &mut model.reading else {
         return Vec::new();
     };
-    let command = Command::ReadDocument {
-        line: view.request_again(),
-        source: view.file.clone(),
-    };
-    vec![Effect::Send(command)]
+    let line = view.request_again();
+    read(view, line)
 }
 
 /// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.
@@ -153,7 +146,7 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
         } else {
             "That was the first evidence."
         };
-        model.notify(NoticeLevel::Info, words);
+        model.inform(words);
         return Vec::new();
     };
     let view = SourceView::new(run.id.clone(), run.started, rows[there]);
@@ -173,7 +166,7 @@ fn place(model: &Model) -> Option<String> {
 fn copy_passage(model: &mut Model) -> Vec<Effect> {
     let passage = model.reading.as_ref().and_then(SourceView::passage);
     let (Some(place), Some((text, lines))) = (place(model), passage) else {
-        model.notify(NoticeLevel::Info, "There is no passage to copy.");
+        model.inform("There is no passage to copy.");
         return Vec::new();
     };
     let text = format!("{place}\n\n{text}\n");
@@ -196,6 +189,6 @@ fn edit(model: &mut Model) -> Vec<Effect> {
     } else {
         "There is no file to open.".to_owned()
     };
-    model.notify(NoticeLevel::Info, &words);
+    model.inform(&words);
     Vec::new()
 }

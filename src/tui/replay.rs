@@ -9,17 +9,15 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, JobModels, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
 
 use super::keymap::Action;
 use super::message::{Effect, Msg};
 use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
-use super::pane::Pane;
-use super::pane_state::ChatScroll;
-use super::playhead::{MissingPart, Playhead};
+use super::pane_state::{ChatScroll, Pane};
 use super::prompt::Prompt;
 use super::settle;
-use super::timeline::Timeline;
+use super::timeline::{MissingPart, Playhead, Timeline};
 use super::update::update;
 
 /// How fast it can play.
@@ -186,12 +184,7 @@ impl Replay {
             Msg::Update(Update::Document(_)) | Msg::Refused(Command::ReadDocument { .. }) => {
                 self.model.reading.is_some()
             }
-            Msg::Background(_)
-            | Msg::Resize(..)
-            | Msg::Tick(_)
-            | Msg::Update(_)
-            | Msg::Refused(_)
-            | Msg::EngineGone => false,
+            _ => false,
         }
     }
 
@@ -215,7 +208,7 @@ impl Replay {
                 return ReplayOutcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
-                let action = self.model.keymap.action(event, self.model.places());
+                let action = self.model.keymap.action(event, &self.model.places());
                 self.model.clear_notice();
                 return self.act(action, event);
             }
@@ -284,7 +277,7 @@ impl Replay {
     }
 
     fn notify(&mut self, words: &str) {
-        self.model.notify(NoticeLevel::Info, words);
+        self.model.inform(words);
     }
 
     fn play(&mut self) {

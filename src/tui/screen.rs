@@ -14,14 +14,14 @@ use super::announce::TerminalStatus;
 use super::error::TuiError;
 use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model};
+use super::pointer::Split;
 use super::replay::{Replay, ReplayOutcome};
 use super::setup::Setup;
-use super::split::Split;
 use super::theme_choice::{TerminalLooks, ThemeChoice};
 use super::update::update;
 use super::view::view;
 use super::walk::Walk;
-use super::{resume, settle};
+use super::{sessions, settle};
 
 /// State and looks.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Screen {
             model.asked_by = AskedBy::Demo;
         }
         if let Some(recorded) = resumed {
-            resume::show(&mut model, recorded);
+            sessions::show_recorded(&mut model, recorded);
         }
         let mistake = match own.keymap.as_deref() {
             Some(keys) => model.keymap.put_own(keys).err(),
@@ -63,7 +63,7 @@ impl Screen {
         };
         let problems = own.unreadable.into_iter().chain(mistake).chain(problem);
         if let Some(first) = problems.into_iter().next() {
-            model.notify(NoticeLevel::Warning, &first);
+            model.warn(&first);
         }
         Ok(Self {
             looks,
@@ -180,7 +180,7 @@ impl Screen {
                 }
                 self.replay = Some(Box::new(replay));
             }
-            Err(why) => self.model.notify(NoticeLevel::Info, why),
+            Err(why) => self.model.inform(why),
         }
     }
 

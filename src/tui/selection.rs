@@ -6,13 +6,14 @@ use ratatui::style::{Modifier, Style};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use super::copy;
 use super::ink::Row;
 use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::pointer::{ClickUnit, Selection};
 use super::settle::pane_rows;
-use super::{copy, overlays, window};
+use super::window_view::WindowView;
 
 /// The drag goes on to here.
 pub fn extend(model: &mut Model, pressed: Position, to: Position) {
@@ -103,24 +104,24 @@ pub fn mark(model: &Model, buffer: &mut Buffer) {
 /// The area in which that cell is text, and its rows as drawn.
 fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
     let places = Arrangement::new(model);
-    if let Some(overlay) = &model.overlay {
+    if let Some(window) = &model.overlay {
         if !matches!(
-            overlay,
-            Overlay::Help(_) | Overlay::Json { .. } | Overlay::Detail(_)
+            window.shown,
+            Overlay::Help | Overlay::Event { .. } | Overlay::Detail { .. }
         ) {
             return None;
         }
-        let room = places.overlay_room();
-        let (_, rows) = overlays::rows(model, overlay, room.width.into());
-        let area = window::inside(overlay, rows.len(), room);
-        let seen = rows.into_iter().skip(overlay.list().top);
-        return area.contains(at).then(|| (area, seen.collect()));
+        let view = WindowView::new(model, window, &places);
+        let area = view.area;
+        return area
+            .contains(at)
+            .then(|| (area, view.seen_rows(window).to_vec()));
     }
     if let (Some(area), Some(view)) = (places.reading, &model.reading) {
         return area.contains(at).then(|| (area, view.visible.clone()));
     }
     let (pane, area) = places.panes.iter().find(|(_, area)| area.contains(at))?;
-    Some((*area, pane_rows(model, *pane, area.as_size()).into_owned()))
+    Some((*area, pane_rows(model, *pane).to_vec()))
 }
 
 fn is_of_word(grapheme: &str) -> bool {

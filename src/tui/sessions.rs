@@ -1,26 +1,32 @@
 //! Recorded conversations: listed, gone on with, named, left out, exported.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionUpdate};
+use crate::protocol::{
+    Command, Event, EventPacker, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
+    Timestamp,
+};
+use crate::text::one_line;
 
-use super::filtered_list::type_into;
 use super::keymap::Action;
+use super::lists::{SessionList, SessionTask};
 use super::message::Effect;
-use super::model::{Model, Overlay};
-use super::resume;
-use super::session_list::SessionTask;
+use super::model::{Model, Overlay, TurnView};
+use super::pane_state::{ChatScroll, List};
+use super::window::{Window, type_into};
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {
-    model.overlay = Some(Overlay::Sessions(Box::default()));
+    model.open(Overlay::Sessions(SessionList::default()));
     send(SessionCommand::List)
 }
 
 /// Writes the conversation that is shown to a file.
 pub fn export_shown(model: &mut Model) -> Vec<Effect> {
     let Some(run) = model.shown_run() else {
-        model.notify(NoticeLevel::Info, "Nothing to export yet.");
+        model.inform("Nothing to export yet.");
         return Vec::new();
     };
     send(SessionCommand::Export(run.session.clone()))
@@ -28,49 +34,68 @@ pub fn export_shown(model: &mut Model) -> Vec<Effect> {
 
 /// What the engine sends of recorded conversations.
 pub fn arrived(model: &mut Model, update: SessionUpdate) {
-    match (update, &mut model.overlay) {
-        (SessionUpdate::Listed(sessions), Some(Overlay::Sessions(list))) => list.take(sessions),
+    let list = model.overlay.as_mut().and_then(list_of);
+    match (update, list) {
+        (SessionUpdate::Listed(sessions), Some(_)) => listed(model, sessions),
         // The list was closed before it came.
-        (SessionUpdate::Listed(_), _) => {}
-        (SessionUpdate::Resumed(recorded), overlay) => {
-            if matches!(overlay, Some(Overlay::Sessions(_))) {
-                *overlay = None;
+        (SessionUpdate::Listed(_), None) => {}
+        (SessionUpdate::Resumed(recorded), list) => {
+            if list.is_some() {
+                model.overlay = None;
             }
-            resume::show(model, recorded);
+            show_recorded(model, recorded);
         }
-        (SessionUpdate::NotResumed(line), overlay) => {
-            if let Some(Overlay::Sessions(list)) = overlay {
+        (SessionUpdate::NotResumed(line), list) => {
+            if let Some(list) = list {
                 list.doing = SessionTask::Choosing;
             }
-            model.notify(NoticeLevel::Warning, &line);
+            model.warn(&line);
         }
         (SessionUpdate::Questions(questions), _) => model.prompt.remember_earlier(&questions),
     }
 }
 
-/// The engine did not take a command.
-pub fn refused(model: &mut Model, _: &SessionCommand) {
-    if let Some(Overlay::Sessions(list)) = &mut model.overlay {
-        list.doing = SessionTask::Choosing;
+/// Takes the list; what is typed and selected stays.
+fn listed(model: &mut Model, sessions: Vec<SessionSummary>) {
+    let selected = selected(model).map(|session| session.id.clone());
+    let text = |session: &SessionSummary| {
+        let name = session.name.as_deref().unwrap_or_default();
+        one_line(&format!("{name} {}", session.question), 400)
+    };
+    let texts = sessions.iter().map(text).collect();
+    let is_selected = |session: &SessionSummary| Some(&session.id) == selected.as_ref();
+    let place = sessions.iter().position(is_selected);
+    if let Some(window) = &mut model.overlay {
+        if let Some(list) = list_of(window) {
+            list.sessions = Some(sessions);
+        }
+        window.set_texts(texts);
+        if let Some(place) = place {
+            window.select(place);
+        }
     }
-    model.notify(
-        NoticeLevel::Warning,
-        "The engine is busy and did not take that; try again.",
-    );
 }
 
-/// A key while the list is open; `None` for one that means the same everywhere.
-pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Vec<Effect>> {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return None;
-    };
+/// The engine did not take a command.
+pub fn refused(model: &mut Model) {
+    if let Some(list) = model.overlay.as_mut().and_then(list_of) {
+        list.doing = SessionTask::Choosing;
+    }
+    model.warn("The engine is busy and did not take that; try again.");
+}
+
+/// A key while something is being done with the selected one; `None` for one that means the same
+/// everywhere.
+pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
+    let session = selected(model).map(|session| session.id.clone());
+    let list = list_of(model.overlay.as_mut()?)?;
     match &mut list.doing {
-        SessionTask::Choosing => return choose(model, event, action),
+        SessionTask::Choosing => return None,
         SessionTask::Renaming(name) => match event.code {
             KeyCode::Enter => {
                 let name = name.trim().to_owned();
                 list.doing = SessionTask::Choosing;
-                let session = list.selected()?.id.clone();
+                let session = session?;
                 return Some(send(SessionCommand::Rename { session, name }));
             }
             KeyCode::Esc => list.doing = SessionTask::Choosing,
@@ -80,8 +105,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
-                let session = list.selected()?.id.clone();
-                return Some(send(SessionCommand::Hide(session)));
+                return Some(send(SessionCommand::Hide(session?)));
             }
         }
         SessionTask::Resuming => match event.code {
@@ -92,89 +116,133 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
     Some(Vec::new())
 }
 
-fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Vec<Effect>> {
+/// Does something with the selected one.
+pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     let is_busy = model.is_busy();
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return None;
+    let Some(session) = selected(model).cloned() else {
+        return Vec::new();
     };
-    let Some(action) = action else {
-        let is_changed = list.narrowed.key(event);
-        if is_changed {
-            list.narrow();
-        }
-        return is_changed.then(Vec::new);
+    let Some(list) = model.overlay.as_mut().and_then(list_of) else {
+        return Vec::new();
     };
-    let rows = &mut list.narrowed.list;
     match action {
-        Action::Up => rows.step(-1),
-        Action::Down => rows.step(1),
-        Action::PageUp => rows.page(-1),
-        Action::PageDown => rows.page(1),
-        Action::First => rows.first(),
-        Action::Last => rows.last(usize::MAX),
-        Action::Cancel if !list.narrowed.typed().is_empty() => {
-            list.narrowed.set("");
-            list.narrow();
+        Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
+        Action::Export => return send(SessionCommand::Export(session.id)),
+        Action::Delete if session.is_current => {
+            model.inform("The open conversation cannot be deleted; /clear starts a new one first.");
         }
-        Action::Cancel => model.overlay = None,
-        Action::Open => return Some(resume_selected(model, is_busy)),
-        Action::Rename => {
-            if let Some(session) = list.selected() {
-                list.doing = SessionTask::Renaming(session.name.clone().unwrap_or_default());
-            }
+        Action::Delete => list.doing = SessionTask::Deleting,
+        _ if session.is_current => model.overlay = None,
+        _ if is_busy => model.inform("Still answering. Esc stops the run."),
+        _ => {
+            list.doing = SessionTask::Resuming;
+            return send(SessionCommand::Resume(session.id));
         }
-        Action::Delete => match list.selected().map(|session| session.is_current) {
-            Some(true) => model.notify(
-                NoticeLevel::Info,
-                "The open conversation cannot be deleted; /clear starts a new one first.",
-            ),
-            Some(false) => list.doing = SessionTask::Deleting,
-            None => {}
-        },
-        Action::Export => {
-            let session = list.selected()?.id.clone();
-            return Some(send(SessionCommand::Export(session)));
-        }
-        _ => return None,
-    }
-    Some(Vec::new())
-}
-
-fn resume_selected(model: &mut Model, is_busy: bool) -> Vec<Effect> {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return Vec::new();
-    };
-    let Some(session) = list.selected() else {
-        return Vec::new();
-    };
-    if session.is_current {
-        model.overlay = None;
-    } else if is_busy {
-        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
-    } else {
-        let session = session.id.clone();
-        list.doing = SessionTask::Resuming;
-        return send(SessionCommand::Resume(session));
     }
     Vec::new()
 }
 
-/// Pasted text, where it is typed into; says whether it was.
-pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(Overlay::Sessions(list)) = &mut model.overlay else {
-        return false;
-    };
-    match &mut list.doing {
-        SessionTask::Choosing => {
-            list.narrowed.paste(text);
-            list.narrow();
-        }
-        SessionTask::Renaming(name) => *name = crate::text::one_line(&format!("{name}{text}"), 80),
-        SessionTask::Deleting | SessionTask::Resuming => {}
+/// What is typed into besides the text that is looked for.
+pub fn name_typed(window: &mut Window) -> Option<&mut SessionTask> {
+    list_of(window)
+        .map(|list| &mut list.doing)
+        .filter(|doing| **doing != SessionTask::Choosing)
+}
+
+fn list_of(window: &mut Window) -> Option<&mut SessionList> {
+    match &mut window.shown {
+        Overlay::Sessions(list) => Some(list),
+        _ => None,
     }
-    true
+}
+
+fn selected(model: &Model) -> Option<&SessionSummary> {
+    let window = model.overlay.as_ref()?;
+    match &window.shown {
+        Overlay::Sessions(list) => list.sessions.as_ref()?.get(window.selected()?),
+        _ => None,
+    }
 }
 
 fn send(command: SessionCommand) -> Vec<Effect> {
     vec![Effect::Send(Command::Session(command))]
+}
+
+/// Shows this conversation instead of the one that is shown. The panes are folds over events, and the log
+/// holds the events; what it does not hold (pieces of an answer that was not finished, prompts, what was
+/// masked) is not made up.
+pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
+    model.turns = turns(std::mem::take(&mut recorded.events)).into();
+    let last = model.turns.len().saturating_sub(1);
+    let of_run = |turn: &TurnView| Some(&turn.exchange().id) == recorded.shown.as_ref();
+    model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
+    model.pending = None;
+    model.current = None;
+    model.chat = ChatScroll::default();
+    model.begin_find_again();
+    model.reset_panes();
+    model.audit.list = List::default();
+    for turn in model.turns.iter() {
+        model.prompt.remember(&turn.exchange().query);
+    }
+    model.keep_open();
+    let resumed_words = resumed_words(model, &recorded);
+    // What was to be said at the start has no empty conversation to stand in.
+    match std::mem::take(&mut model.greetings).as_slice() {
+        [] => model.inform(&resumed_words),
+        greetings => {
+            let resumed_words = format!("{resumed_words} · {}", greetings.join(" · "));
+            model.warn(&resumed_words);
+        }
+    }
+}
+
+/// What is said of it: how much there is, and that it stands here as the log holds it.
+fn resumed_words(model: &Model, recorded: &RecordedSession) -> String {
+    let count = model.turns.len();
+    let runs = if count == 1 { "run" } else { "runs" };
+    let since = model
+        .turns
+        .first()
+        .map(|turn| turn.exchange().started.minute());
+    let of = since.map_or_else(String::new, |time| format!(" since {time}"));
+    let name = recorded
+        .name
+        .as_deref()
+        .map_or_else(String::new, |name| format!(" '{name}'"));
+    let left_out = match recorded.left_out {
+        0 => String::new(),
+        more => format!("; {more} earlier ones are only in 'kb-agent runs'"),
+    };
+    format!("Resumed{name}: {count} {runs}{of}, as the audit log holds them{left_out}.")
+}
+
+/// The runs of these events. One that has ended is packed before the next begins.
+pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
+    let mut turns: Vec<TurnView> = Vec::new();
+    let mut packer = EventPacker::default();
+    let mut now = Timestamp(0);
+    for event in events {
+        now = now.max(event.ts);
+        let event = Arc::new(event);
+        if let Some(mut turn) = TurnView::begin(&event) {
+            turn.record();
+            turn.place_after(&turns);
+            if let Some(last) = turns.last_mut() {
+                last.close(&mut packer);
+            }
+            turns.push(turn);
+        } else if let Some(turn) = turns
+            .iter_mut()
+            .rfind(|turn| turn.exchange().id == event.run)
+        {
+            turn.take(&event);
+        }
+    }
+    for turn in &mut turns {
+        let trail = turn.opened().and_then(|open| open.trail.last());
+        let last = trail.map_or(now, |row| row.ts);
+        turn.abandon("no end is recorded", last);
+    }
+    turns
 }

@@ -1,15 +1,12 @@
 //! What depends on the size of the screen, worked out before drawing, so that drawing only reads.
 
-use std::borrow::Cow;
-
-use ratatui::layout::Size;
-
 use super::ink::Row;
 use super::layout::Arrangement;
-use super::model::{Model, Overlay};
-use super::pane::Pane;
+use super::menu;
+use super::model::Model;
+use super::pane_state::Pane;
 use super::panes::{audit, chat, evidence, path};
-use super::{menu, overlays, sheet};
+use super::window_view::WindowView;
 
 /// Settles the panes, the list above the prompt and the window that lies above them.
 pub fn settle(model: &mut Model) {
@@ -21,13 +18,8 @@ pub fn settle(model: &mut Model) {
         chat::settle(model, area.as_size());
     }
     menu::settle(model);
-    let audit_rows = model.audit_lines().count();
     if let Some(area) = places.pane(Pane::Audit) {
-        let height = usize::from(area.height).saturating_sub(audit::reserved(model));
-        if !model.audit.left_end {
-            model.audit.list.last(audit_rows);
-        }
-        model.audit.list.settle(audit_rows, height);
+        audit::settle(model, area.as_size());
     }
     if let Some(area) = places.pane(Pane::Evidence) {
         evidence::settle(model, area.as_size());
@@ -39,28 +31,16 @@ pub fn settle(model: &mut Model) {
 }
 
 fn settle_window(model: &mut Model, places: &Arrangement) {
-    let height = sheet::height(model.overlay.as_ref(), places);
-    match &mut model.overlay {
-        Some(Overlay::Sessions(list)) => return list.narrowed.settle(height),
-        Some(Overlay::Models(models)) => return models.narrowed.settle(height),
-        Some(Overlay::Recall(recalled)) => return recalled.narrowed.settle(height),
-        _ => {}
-    }
-    let Some(shown) = &model.overlay else {
-        return;
-    };
-    let room = match shown {
-        Overlay::Compare(_) => places.wide_overlay_room(),
-        _ => places.overlay_room(),
-    };
-    let (_, rows) = overlays::rows(model, shown, room.width.into());
-    let is_choice = shown.is_choice();
-    if let Some(shown) = &mut model.overlay {
-        let (count, height) = (rows.len(), room.height.into());
-        if is_choice {
-            shown.list_mut().settle(count, height);
+    let view = model
+        .overlay
+        .as_ref()
+        .map(|window| WindowView::new(model, window, places));
+    if let (Some(window), Some(view)) = (&mut model.overlay, view) {
+        let height = view.area.height.into();
+        if window.shown.is_choice() {
+            window.list.settle(view.count, height);
         } else {
-            shown.list_mut().settle_view(count, height);
+            window.list.settle_view(view.count, height);
         }
     }
 }
@@ -73,11 +53,11 @@ pub fn lay_out_ahead(model: &mut Model) {
 }
 
 /// The rows of a pane, as settled.
-pub fn pane_rows(model: &Model, pane: Pane, size: Size) -> Cow<'_, [Row]> {
+pub fn pane_rows(model: &Model, pane: Pane) -> &[Row] {
     match pane {
-        Pane::Chat => Cow::Borrowed(&model.chat.visible),
-        Pane::Path => Cow::Owned(path::rows(model, size)),
-        Pane::Evidence => Cow::Owned(evidence::rows(model, size)),
-        Pane::Audit => Cow::Owned(audit::rows(model, size)),
+        Pane::Chat => &model.chat.visible,
+        Pane::Path => &model.path.drawn.rows,
+        Pane::Evidence => &model.evidence.drawn.rows,
+        Pane::Audit => &model.audit.drawn.rows,
     }
 }

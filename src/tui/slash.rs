@@ -1,7 +1,11 @@
 //! Commands typed at the prompt, after a `/`.
 //!
-//! One table: the menu above the prompt, the palette, the help window and docs/screen.md are made from
-//! it or tested against it.
+//! One table, `assets/commands.toml`: the menu above the prompt, the palette and the help window are
+//! made from it, and docs/screen.md is tested against it.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::domain::Complexity;
 use crate::text::nearest;
@@ -9,165 +13,33 @@ use crate::text::nearest;
 use super::keymap::Action;
 
 /// A command.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SlashCommand {
     /// Name of the command, with its slash.
-    pub name: &'static str,
+    pub name: String,
     /// What may follow: words to choose from, parted by `|`, or in capitals what stands for any text;
     /// in brackets what may be left out.
-    pub arguments: &'static str,
+    #[serde(default)]
+    pub arguments: String,
     /// Its purpose.
-    pub help: &'static str,
-    /// The action of the command.
-    pub does: SlashAction,
-}
-
-/// What a command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlashAction {
-    /// The same as a key could.
-    Act(Action),
-    /// Sets the route of the questions to come.
-    Route,
-    /// Asks what is shown again, by a route or by one to be chosen.
-    Retry,
-    /// Sets the colours.
-    Theme,
-    /// Shows the index, stops indexing or goes on with it.
-    Index,
-    /// Replays the run that the panes show.
-    Replay,
-    /// Asks by two routes at once.
-    Race,
-    /// Takes up another folder or file.
-    Add,
-    /// Lists models, or chooses one.
-    Model,
+    pub help: String,
+    /// What it does; some actions take the argument.
+    #[serde(rename = "do")]
+    pub does: Action,
 }
 
 /// All of them, in the order of the menu.
-pub const COMMANDS: &[SlashCommand] = &[
-    SlashCommand {
-        name: "/route",
-        arguments: "auto|simple|complex|chitchat",
-        help: "set the route of new questions",
-        does: SlashAction::Route,
-    },
-    SlashCommand {
-        name: "/retry",
-        arguments: "[auto|simple|complex|chitchat]",
-        help: "retry by another route",
-        does: SlashAction::Retry,
-    },
-    SlashCommand {
-        name: "/replay",
-        arguments: "[slow]",
-        help: "replay this run, event by event",
-        does: SlashAction::Replay,
-    },
-    SlashCommand {
-        name: "/try",
-        arguments: "",
-        help: "sample questions, by route",
-        does: SlashAction::Act(Action::Samples),
-    },
-    SlashCommand {
-        name: "/find",
-        arguments: "",
-        help: "search in the conversation",
-        does: SlashAction::Act(Action::Find),
-    },
-    SlashCommand {
-        name: "/stats",
-        arguments: "",
-        help: "short cuts, what they saved, times",
-        does: SlashAction::Act(Action::Stats),
-    },
-    SlashCommand {
-        name: "/index",
-        arguments: "[stop|go]",
-        help: "index progress; pause or resume",
-        does: SlashAction::Index,
-    },
-    SlashCommand {
-        name: "/add",
-        arguments: "PATH",
-        help: "add a source for this session",
-        does: SlashAction::Add,
-    },
-    SlashCommand {
-        name: "/kb",
-        arguments: "",
-        help: "what the knowledge base holds",
-        does: SlashAction::Act(Action::ShowSources),
-    },
-    SlashCommand {
-        name: "/model",
-        arguments: "[JOB] [MODEL]",
-        help: "which model does which job",
-        does: SlashAction::Model,
-    },
-    SlashCommand {
-        name: "/engine",
-        arguments: "",
-        help: "which engine answers, its settings",
-        does: SlashAction::Act(Action::ShowEngine),
-    },
-    SlashCommand {
-        name: "/theme",
-        arguments: "auto|dark|light|NAME",
-        help: "change the theme",
-        does: SlashAction::Theme,
-    },
-    SlashCommand {
-        name: "/what-if",
-        arguments: "",
-        help: "this run within other limits",
-        does: SlashAction::Act(Action::WhatIf),
-    },
-    SlashCommand {
-        name: "/compare",
-        arguments: "",
-        help: "two runs of a question side by side",
-        does: SlashAction::Act(Action::Compare),
-    },
-    SlashCommand {
-        name: "/race",
-        arguments: "[QUESTION]",
-        help: "run simple and complex side by side",
-        does: SlashAction::Race,
-    },
-    SlashCommand {
-        name: "/sessions",
-        arguments: "",
-        help: "recorded conversations",
-        does: SlashAction::Act(Action::Sessions),
-    },
-    SlashCommand {
-        name: "/export",
-        arguments: "",
-        help: "write this conversation to a file",
-        does: SlashAction::Act(Action::Export),
-    },
-    SlashCommand {
-        name: "/clear",
-        arguments: "",
-        help: "forget the conversation",
-        does: SlashAction::Act(Action::Forget),
-    },
-    SlashCommand {
-        name: "/help",
-        arguments: "",
-        help: "all keys",
-        does: SlashAction::Act(Action::Help),
-    },
-    SlashCommand {
-        name: "/quit",
-        arguments: "",
-        help: "leave",
-        does: SlashAction::Act(Action::Leave),
-    },
-];
+pub static COMMANDS: LazyLock<Vec<SlashCommand>> = LazyLock::new(|| {
+    #[derive(Default, Deserialize)]
+    struct CommandsFile {
+        command: Vec<SlashCommand>,
+    }
+    let source = include_str!("../../assets/commands.toml");
+    // A test reads it too.
+    let file: CommandsFile = toml::from_str(source).unwrap_or_default();
+    file.command
+});
 
 /// The routes a person can choose.
 pub const ROUTES: [(&str, Option<Complexity>); 4] = [
@@ -184,8 +56,8 @@ pub fn route_called(name: &str) -> Option<(&'static str, Option<Complexity>)> {
 
 impl SlashCommand {
     /// The words to choose from, of which the themes are those that there are.
-    pub fn choices<'a>(&self, themes: &'a [String]) -> Vec<&'a str> {
-        if self.does == SlashAction::Theme {
+    pub fn choices<'a>(&'a self, themes: &'a [String]) -> Vec<&'a str> {
+        if self.does == Action::Theme {
             return themes.iter().map(String::as_str).collect();
         }
         let words = self.arguments.trim_matches(['[', ']']).split('|');
@@ -214,7 +86,7 @@ pub fn parse<'a>(
         _ => None,
     };
     let Some(command) = exact.or(only) else {
-        let names = COMMANDS.iter().map(|command| command.name);
+        let names = COMMANDS.iter().map(|command| command.name.as_str());
         let meant = nearest(name, names).into_iter().next();
         let meant = meant.map_or_else(String::new, |meant| format!(" did you mean {meant}?"));
         return Err(format!("{name} is no command;{meant} /help lists all"));
@@ -225,7 +97,7 @@ pub fn parse<'a>(
     if is_left_out || is_free || choices.contains(&argument) {
         return Ok((command, argument));
     }
-    let (name, listed) = (command.name, choices.join(", "));
+    let (name, listed) = (&command.name, choices.join(", "));
     Err(match choices.len() {
         0 => format!("{name} takes no argument"),
         1 => format!("{name} takes nothing, or {listed}"),
@@ -247,11 +119,11 @@ mod tests {
     fn commands_are_read() {
         let parse = |line| parse(line, &["dark".to_owned(), "mine".to_owned()]);
         let (command, argument) = parse("/route  simple ").unwrap();
-        assert_eq!((command.does, argument), (SlashAction::Route, "simple"));
+        assert_eq!((command.does, argument), (Action::Route, "simple"));
         let (command, _) = parse("/he").unwrap();
-        assert_eq!(command.does, SlashAction::Act(Action::Help));
+        assert_eq!(command.does, Action::Help);
         let (command, argument) = parse("/theme mine").unwrap();
-        assert_eq!((command.does, argument), (SlashAction::Theme, "mine"));
+        assert_eq!((command.does, argument), (Action::Theme, "mine"));
         for (line, said) in [
             ("/route", "/route needs one of auto, simple"),
             ("/route fast", "/route needs one of"),
@@ -270,7 +142,8 @@ mod tests {
     #[test]
     fn every_command_stands_in_the_manual_with_its_purpose() {
         let page = include_str!("../../docs/screen.md");
-        for command in COMMANDS {
+        assert_eq!(COMMANDS.len(), 20);
+        for command in COMMANDS.iter() {
             let arguments = command.arguments.replace('|', "\\|");
             let usage = format!("{} {arguments}", command.name);
             let row = format!("| `{}` | {} |", usage.trim_end(), command.help);

@@ -1,140 +1,104 @@
 //! Limits that can be moved, to see what a run would have done within them.
 
-use crate::domain::{GradeThresholds, RoutingLimits};
+use crate::domain::RoutingLimits;
 
-use super::list::List;
-
-/// A limit that can be moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slider {
-    /// The lowest grade with which an item is kept.
-    KeepFrom,
-    /// The lowest average grade with which the evidence is enough.
-    SufficientFrom,
-    /// The lowest score with which results of `vector_search` need no grading.
-    VectorScore,
-    /// Up to how many items need no grading.
-    AutoApprove,
-    /// How many gradings a run may make.
-    Gradings,
+/// A limit that can be moved, as a whole number or in hundredths.
+#[derive(Debug)]
+pub struct Slider {
+    /// What it is called.
+    pub title: &'static str,
+    ends: (u32, u32),
+    is_share: bool,
+    get: fn(&RoutingLimits) -> f64,
+    set: fn(&mut RoutingLimits, f64),
 }
+
+/// All sliders from top to bottom.
+pub static SLIDERS: [Slider; 5] = [
+    Slider {
+        title: "keep passages ≥",
+        ends: (0, 100),
+        is_share: true,
+        get: |limits| limits.thresholds.keep_from,
+        set: |limits, value| limits.thresholds.keep_from = value,
+    },
+    Slider {
+        title: "answer if average ≥",
+        ends: (0, 100),
+        is_share: true,
+        get: |limits| limits.thresholds.sufficient_from,
+        set: |limits, value| limits.thresholds.sufficient_from = value,
+    },
+    Slider {
+        title: "trust vectors ≥",
+        ends: (0, 100),
+        is_share: true,
+        get: |limits| limits.vector_score_threshold,
+        set: |limits, value| limits.vector_score_threshold = value,
+    },
+    Slider {
+        title: "skip grading up to",
+        ends: (0, 100),
+        is_share: false,
+        get: |limits| limits.auto_approve_max_items as f64,
+        set: |limits, value| limits.auto_approve_max_items = value as usize,
+    },
+    Slider {
+        title: "max gradings",
+        ends: (1, 10),
+        is_share: false,
+        get: |limits| f64::from(limits.max_iterations),
+        set: |limits, value| limits.max_iterations = value as u32,
+    },
+];
 
 /// Where the sliders stand, and which of them the keys move.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sliders {
-    /// Values of the sliders in hundredths or whole numbers; `None` where the run's own limit
-    /// holds.
-    moved: [Option<u32>; Slider::ALL.len()],
-    selected: usize,
-    /// How far the window is scrolled.
-    pub list: List,
+    /// Where each stands; `None` where the run's own limit holds.
+    moved: [Option<u32>; SLIDERS.len()],
+    /// The one that the keys move.
+    pub selected: usize,
 }
 
 impl Slider {
-    /// All sliders from top to bottom.
-    pub const ALL: [Self; 5] = [
-        Self::KeepFrom,
-        Self::SufficientFrom,
-        Self::VectorScore,
-        Self::AutoApprove,
-        Self::Gradings,
-    ];
+    fn unit(&self) -> f64 {
+        if self.is_share { 100.0 } else { 1.0 }
+    }
 
-    /// What it is called.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::KeepFrom => "keep passages ≥",
-            Self::SufficientFrom => "answer if average ≥",
-            Self::VectorScore => "trust vectors ≥",
-            Self::AutoApprove => "skip grading up to",
-            Self::Gradings => "max gradings",
-        }
+    fn value(&self, limits: &RoutingLimits) -> u32 {
+        let value = ((self.get)(limits) * self.unit()).round();
+        (value.max(0.0) as u32).clamp(self.ends.0, self.ends.1)
     }
 
     /// Its value as a person reads it.
-    pub fn value_text(self, limits: &RoutingLimits) -> String {
-        match self {
-            Self::KeepFrom => format!("{:.2}", limits.thresholds.keep_from),
-            Self::SufficientFrom => format!("{:.2}", limits.thresholds.sufficient_from),
-            Self::VectorScore => format!("{:.2}", limits.vector_score_threshold),
-            Self::AutoApprove => limits.auto_approve_max_items.to_string(),
-            Self::Gradings => limits.max_iterations.to_string(),
-        }
+    pub fn value_text(&self, limits: &RoutingLimits) -> String {
+        let decimals = if self.is_share { 2 } else { 0 };
+        format!("{:.decimals$}", (self.get)(limits))
     }
 
     /// How far it stands between its ends, 0–1.
-    pub fn share(self, limits: &RoutingLimits) -> f64 {
-        let (least, most) = self.range();
-        let value = self.value(limits).clamp(least, most) - least;
-        f64::from(value) / f64::from(most - least)
-    }
-
-    fn range(self) -> (u32, u32) {
-        match self {
-            Self::KeepFrom | Self::SufficientFrom | Self::VectorScore | Self::AutoApprove => {
-                (0, 100)
-            }
-            Self::Gradings => (1, 10),
-        }
-    }
-
-    fn value(self, limits: &RoutingLimits) -> u32 {
-        let hundredths = |value: f64| (value * 100.0).round().clamp(0.0, 100.0) as u32;
-        match self {
-            Self::KeepFrom => hundredths(limits.thresholds.keep_from),
-            Self::SufficientFrom => hundredths(limits.thresholds.sufficient_from),
-            Self::VectorScore => hundredths(limits.vector_score_threshold),
-            Self::AutoApprove => u32::try_from(limits.auto_approve_max_items).unwrap_or(u32::MAX),
-            Self::Gradings => limits.max_iterations,
-        }
-    }
-
-    fn set(self, limits: &mut RoutingLimits, value: u32) {
-        let hundredths = f64::from(value) / 100.0;
-        match self {
-            Self::KeepFrom => {
-                limits.thresholds = GradeThresholds {
-                    keep_from: hundredths,
-                    ..limits.thresholds
-                }
-            }
-            Self::SufficientFrom => {
-                limits.thresholds = GradeThresholds {
-                    sufficient_from: hundredths,
-                    ..limits.thresholds
-                }
-            }
-            Self::VectorScore => limits.vector_score_threshold = hundredths,
-            Self::AutoApprove => limits.auto_approve_max_items = value as usize,
-            Self::Gradings => limits.max_iterations = value,
-        }
+    pub fn share(&self, limits: &RoutingLimits) -> f64 {
+        let (least, most) = self.ends;
+        f64::from(self.value(limits) - least) / f64::from(most - least)
     }
 }
 
 impl Sliders {
-    /// The one that the keys move.
-    pub fn selected(&self) -> Slider {
-        Slider::ALL[self.selected]
-    }
-
     /// The one above or below has the keys.
     pub fn select(&mut self, by: isize) {
-        let last = Slider::ALL.len() - 1;
+        let last = SLIDERS.len() - 1;
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
     /// Moves the selected one, from where the run had it.
     pub fn step(&mut self, by: i64, recorded: &RoutingLimits) {
-        let slider = self.selected();
-        let (least, most) = slider.range();
-        let now = i64::from(slider.value(&self.limits(recorded)));
-        let moved = now.saturating_add(by);
-        let moved = moved.clamp(i64::from(least), i64::from(most));
-        self.moved[self.selected] = u32::try_from(moved).ok();
-        let mut limits = *recorded;
-        slider.set(&mut limits, moved as u32);
-        if limits == *recorded {
-            self.moved[self.selected] = None;
+        let slider = &SLIDERS[self.selected];
+        let moved = i64::from(slider.value(&self.limits(recorded))).saturating_add(by);
+        let moved = moved.clamp(slider.ends.0.into(), slider.ends.1.into()) as u32;
+        self.moved[self.selected] = None;
+        if moved != slider.value(recorded) {
+            self.moved[self.selected] = Some(moved);
         }
     }
 
@@ -144,16 +108,16 @@ impl Sliders {
     }
 
     /// Whether this one was moved.
-    pub fn is_moved(&self, slider: Slider) -> bool {
-        self.moved[slider as usize].is_some()
+    pub fn is_moved(&self, at: usize) -> bool {
+        self.moved[at].is_some()
     }
 
     /// The limits that they stand for, over those that the run kept to.
     pub fn limits(&self, recorded: &RoutingLimits) -> RoutingLimits {
         let mut limits = *recorded;
-        for (slider, moved) in Slider::ALL.into_iter().zip(self.moved) {
+        for (slider, moved) in SLIDERS.iter().zip(self.moved) {
             if let Some(value) = moved {
-                slider.set(&mut limits, value);
+                (slider.set)(&mut limits, f64::from(value) / slider.unit());
             }
         }
         limits
@@ -175,16 +139,16 @@ mod tests {
         sliders.step(5, &recorded);
         assert!((sliders.limits(&recorded).thresholds.keep_from - 0.35).abs() < 1e-9);
         sliders.step(-5, &recorded);
-        assert!(!sliders.is_moved(Slider::KeepFrom));
+        assert!(!sliders.is_moved(0));
         sliders.step(-500, &recorded);
         assert!(sliders.limits(&recorded).thresholds.keep_from.abs() < 1e-9);
         sliders.select(9);
-        assert_eq!(sliders.selected(), Slider::Gradings);
+        assert_eq!(sliders.selected, 4);
         sliders.step(-9, &recorded);
         assert_eq!(sliders.limits(&recorded).max_iterations, 1);
         sliders.step(99, &recorded);
         assert_eq!(sliders.limits(&recorded).max_iterations, 10);
-        sliders.reset();
+        sliders.moved = Default::default();
         // What was recorded between two steps stays what it was.
         assert_eq!(sliders.limits(&recorded), recorded);
     }

@@ -1,11 +1,8 @@
 //! A document at the lines of a passage, above all panes.
 //!
-//! The engine sends the lines; of them only those that are seen are laid out, so that a key costs
-//! the same in a file of any length. The position is kept as a line and a row of it, because long
-//! lines are wrapped.
-
-mod colours;
-mod compare;
+//! The engine sends some of the lines. How many rows each takes at this width is counted once; what is
+//! seen is laid out and coloured when it is drawn, with some lines before it: where a comment or a
+//! string began before those, its end is mistaken until it is over.
 
 use std::path::Path;
 
@@ -13,11 +10,16 @@ use ratatui::layout::Size;
 
 use crate::domain::{EvidenceId, LineRange};
 use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
+use crate::text::one_line;
 
 use super::fold::EvidenceRow;
-use super::ink::{Ink, Row};
+use super::ink::{Ink, Row, cells};
+use super::pane_state::List;
+use super::syntax::{CodeLines, SyntaxLanguage};
 use super::wrap::wrap;
-use colours::CodeColours;
+
+/// Lines that are read for their colours before the first one seen.
+const LEAD: usize = 150;
 
 /// What is shown of one item of evidence.
 #[derive(Debug, Clone)]
@@ -40,11 +42,10 @@ pub struct SourceView {
     awaited: Option<usize>,
     content: Content,
     colours: CodeColours,
-    top: Position,
-    /// The last line that is seen.
-    bottom: usize,
-    moving: SourceMove,
-    height: usize,
+    /// How far it is scrolled, in rows of what is here.
+    list: List,
+    goal: Goal,
+    rows: RowCounts,
 }
 
 /// How far the document is here.
@@ -55,20 +56,43 @@ enum Content {
     Missing(String),
 }
 
-/// A line of the document, and a row of that line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Position {
-    line: usize,
-    row: usize,
-}
-
 /// Where to go before the next drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SourceMove {
-    By(isize),
-    ToPassage,
-    ToFirst,
-    ToLast,
+enum Goal {
+    Stay,
+    /// Goes to the passage until something else is wanted, whatever becomes of the size.
+    Passage,
+    First,
+    Last,
+}
+
+/// Which rows the lines that are here take.
+#[derive(Debug, Clone, Default)]
+struct RowCounts {
+    /// The width for which they were counted; none once other lines have come.
+    width: Option<usize>,
+    /// The number of the first line.
+    first: usize,
+    /// The first row of each line, and how many rows there are.
+    starts: Vec<usize>,
+}
+
+impl RowCounts {
+    fn line_at(&self, row: usize) -> usize {
+        let lines = self.starts.len().saturating_sub(1);
+        let at = self.starts.partition_point(|start| *start <= row);
+        self.first + at.saturating_sub(1).min(lines.saturating_sub(1))
+    }
+
+    fn row_of(&self, line: usize) -> usize {
+        let at = line.saturating_sub(self.first);
+        let last = self.starts.len().saturating_sub(2);
+        self.starts.get(at.min(last)).copied().unwrap_or(0)
+    }
+
+    fn count(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
 }
 
 impl SourceView {
@@ -86,10 +110,9 @@ impl SourceView {
             awaited: Some(item.lines.start),
             content: Content::Awaited,
             colours: CodeColours::default(),
-            top: Position { line: 1, row: 0 },
-            bottom: 1,
-            moving: SourceMove::ToPassage,
-            height: 0,
+            list: List::default(),
+            goal: Goal::Passage,
+            rows: RowCounts::default(),
         }
     }
 
@@ -105,8 +128,7 @@ impl SourceView {
         }
         match text.part {
             Ok(part) => {
-                let (doubt, moved) =
-                    compare::compared(&part, self.lines, &self.excerpt, self.asked_at);
+                let (doubt, moved) = compared(&part, self.lines, &self.excerpt, self.asked_at);
                 // Only where the passage should stand can it be missed.
                 let holds_it = part.line(self.lines.start).is_some() || part.first == 1;
                 if holds_it || moved.is_some() {
@@ -115,6 +137,7 @@ impl SourceView {
                 }
                 self.awaited = None;
                 self.colours = CodeColours::new(&part);
+                self.rows.width = None;
                 self.content = Content::Here(part);
             }
             Err(reason) => self.fail(&reason),
@@ -154,44 +177,46 @@ impl SourceView {
 
     /// Moves by rows.
     pub fn step(&mut self, by: isize) {
-        self.moving = match self.moving {
-            SourceMove::By(before) => SourceMove::By(before.saturating_add(by)),
-            SourceMove::ToPassage if !self.visible.is_empty() && !self.is_awaited() => {
-                SourceMove::By(by)
-            }
-            elsewhere => elsewhere,
-        };
+        self.scroll(|list| list.step(by));
     }
 
     /// Moves by pages.
     pub fn page(&mut self, pages: isize) {
-        self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
+        let rows = self.visible.len().saturating_sub(2).max(1);
+        self.step(pages * rows.cast_signed());
+    }
+
+    /// Moves, once the document is here and was drawn.
+    fn scroll(&mut self, by: impl FnOnce(&mut List)) {
+        let is_on_its_way = matches!(self.goal, Goal::First | Goal::Last);
+        if !is_on_its_way && !self.visible.is_empty() && self.part().is_some() {
+            by(&mut self.list);
+            self.goal = Goal::Stay;
+        }
     }
 
     /// Scrolls to the first line of the document.
     pub fn first(&mut self) {
-        self.moving = SourceMove::ToFirst;
+        self.goal = Goal::First;
     }
 
     /// Scrolls to the last line of the document.
     pub fn last(&mut self) {
-        self.moving = SourceMove::ToLast;
+        self.goal = Goal::Last;
     }
 
     /// Around which line the document must be asked for, because what is to be seen lies beyond
     /// what is here; from now on that is awaited.
     pub fn line_to_request(&mut self) -> Option<usize> {
-        let Content::Here(part) = &self.content else {
-            return None;
-        };
+        let part = self.part()?;
         let (begins, ends) = (part.first == 1, part.last() >= part.total);
-        let near = 2 * self.height.max(1);
-        let line = match self.moving {
+        let near = 2 * self.visible.len().max(1);
+        let line = match self.goal {
             _ if self.awaited.is_some() => return None,
-            SourceMove::ToFirst if !begins => 1,
-            SourceMove::ToLast if !ends => part.total,
-            SourceMove::By(by) => {
-                let line = self.top.line.saturating_add_signed(by);
+            Goal::First if !begins => 1,
+            Goal::Last if !ends => part.total,
+            Goal::Stay => {
+                let line = self.rows.line_at(self.list.selected);
                 let before = !begins && line < part.first + near;
                 let after = !ends && line + near > part.last();
                 (before || after).then_some(line.clamp(1, part.total))?
@@ -204,7 +229,7 @@ impl SourceView {
 
     /// Around which line to ask for the document once more, because it may have changed.
     pub fn request_again(&mut self) -> usize {
-        let line = self.top.line;
+        let line = self.rows.line_at(self.list.top).max(1);
         self.awaited = Some(line);
         line
     }
@@ -221,29 +246,28 @@ impl SourceView {
     /// sight, else the first that is seen. `None` where the lines are not those of a file.
     pub fn in_file(&self) -> Option<(&Path, usize)> {
         let path = self.part()?.path.as_deref()?;
-        let seen = self.top.line..=self.bottom;
-        let line = if seen.contains(&self.lines.start) {
-            self.lines.start
-        } else {
-            self.top.line
-        };
-        Some((path, line))
+        let (top, bottom) = self.seen_lines();
+        let is_seen = (top..=bottom).contains(&self.lines.start);
+        Some((path, if is_seen { self.lines.start } else { top }))
     }
 
     /// The first line that is seen, the last, and how many there are.
     pub fn range(&self) -> Option<(usize, usize, usize)> {
         let part = self.part()?;
-        (part.total > 0).then_some((self.top.line, self.bottom, part.total))
+        let (top, bottom) = self.seen_lines();
+        (part.total > 0).then_some((top, bottom, part.total))
+    }
+
+    fn seen_lines(&self) -> (usize, usize) {
+        let last = self.list.top + self.visible.len().saturating_sub(1);
+        (self.rows.line_at(self.list.top), self.rows.line_at(last))
     }
 
     /// Lays out what is seen.
     pub fn settle(&mut self, size: Size) {
-        self.height = usize::from(size.height);
-        let width = usize::from(size.width);
-        let page = match &self.content {
-            Content::Here(part) if !part.lines.is_empty() => {
-                SourceRows::new(part, self.lines, width)
-            }
+        let (width, height) = (usize::from(size.width), usize::from(size.height));
+        let part = match &self.content {
+            Content::Here(part) if !part.lines.is_empty() => part,
             Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
             Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
             Content::Missing(reason) => {
@@ -251,35 +275,42 @@ impl SourceView {
                 return self.show_message(Ink::Warning, &reason, width);
             }
         };
-        let top = self.top;
-        let top = match self.moving {
-            // The end of a longer document is not here yet.
-            SourceMove::ToFirst if page.part.first > 1 => top,
-            SourceMove::ToLast if page.part.last() < page.part.total => top,
-            SourceMove::ToFirst => page.line_position(1),
-            SourceMove::ToLast => page.line_position(page.part.last()),
-            // Some lines before it say where the passage stands.
-            SourceMove::ToPassage => page.move_by(
-                page.line_position(self.lines.start),
-                -(self.height / 5).min(6).cast_signed(),
-            ),
-            SourceMove::By(by) => page.move_by(page.at_position(top), by),
+        let page = SourceRows {
+            part,
+            passage: self.lines,
+            width,
+            digits: part.total.to_string().len().max(3),
         };
-        let arrived = match self.moving {
-            SourceMove::ToFirst => page.part.first == 1,
-            SourceMove::ToLast => page.part.last() >= page.part.total,
-            SourceMove::ToPassage | SourceMove::By(_) => true,
-        };
-        let lowest = page.lowest(self.height);
-        let top = page.at_position(top).min(lowest);
-        self.colours
-            .reach(page.part, top.line, top.line + self.height);
-        let (rows, bottom) = page.rows(top, self.height, &self.colours);
-        (self.top, self.visible, self.bottom) = (top, rows, bottom);
-        // Until it is scrolled it stays at the passage, whatever becomes of the size.
-        if arrived && self.moving != SourceMove::ToPassage {
-            self.moving = SourceMove::By(0);
+        if self.rows.width != Some(width) {
+            let line = self.rows.line_at(self.list.selected);
+            self.rows = page.count();
+            self.list.selected = self.rows.row_of(line);
         }
+        let count = self.rows.count();
+        match self.goal {
+            Goal::First if part.first == 1 => {
+                self.list.first();
+                self.goal = Goal::Stay;
+            }
+            Goal::Last if part.last() >= part.total => {
+                self.list.last(count);
+                self.goal = Goal::Stay;
+            }
+            // Some lines before it say where the passage stands.
+            Goal::Passage => {
+                let above = (height / 5).min(6);
+                self.list.selected = self.rows.row_of(self.lines.start).saturating_sub(above);
+            }
+            // The beginning or the end of a longer document is not here yet.
+            Goal::First | Goal::Last | Goal::Stay => {}
+        }
+        self.list.settle_view(count, height);
+        let first = self.rows.line_at(self.list.top);
+        self.colours.reach(part, first, first + height);
+        let skipped = self.list.top - self.rows.row_of(first);
+        let lines = first..=part.last().min(first + height);
+        let rows = lines.flat_map(|line| page.rows(line, self.colours.line(line)));
+        self.visible = rows.skip(skipped).take(height).collect();
     }
 
     fn show_message(&mut self, ink: Ink, words: &str, width: usize) {
@@ -303,97 +334,50 @@ struct SourceRows<'a> {
     digits: usize,
 }
 
-impl<'a> SourceRows<'a> {
-    fn new(part: &'a DocumentPart, passage: LineRange, width: usize) -> Self {
-        Self {
-            part,
-            passage,
-            width,
-            digits: part.total.to_string().len().max(3),
+impl SourceRows<'_> {
+    /// Which rows the lines take.
+    fn count(&self) -> RowCounts {
+        let mut starts = vec![0];
+        let room = self.width.saturating_sub(self.digits + 3);
+        let mut end = 0;
+        for number in self.part.first..=self.part.last() {
+            let line = self.part.line(number).unwrap_or_default();
+            // Most lines are short, and are not laid out to be counted.
+            let is_short = !line.contains('\t') && cells(line) <= room;
+            end += if is_short && self.places(number).is_empty() {
+                1
+            } else {
+                self.rows(number, None).len()
+            };
+            starts.push(end);
+        }
+        RowCounts {
+            width: Some(self.width),
+            first: self.part.first,
+            starts,
         }
     }
 
-    fn line_position(&self, line: usize) -> Position {
-        self.at_position(Position { line, row: 0 })
-    }
-
-    /// The position, or the nearest that there is.
-    fn at_position(&self, at: Position) -> Position {
-        let line = at.line.clamp(self.part.first, self.part.last());
-        let row = if line == at.line { at.row } else { 0 };
-        Position { line, row }
-    }
-
-    fn move_by(&self, from: Position, by: isize) -> Position {
-        let Position { mut line, row } = from;
-        let mut row = row.cast_signed().saturating_add(by);
-        while row < 0 && line > self.part.first {
-            line -= 1;
-            row += self.line_rows(line).len().cast_signed();
-        }
-        while line < self.part.last() {
-            // A step through a whole document does not lay out all of it.
-            let rows = self.line_rows(line).len().cast_signed();
-            if row < rows {
-                break;
-            }
-            row -= rows;
-            line += 1;
-        }
-        let row = row.max(0) as usize;
-        Position { line, row }
-    }
-
-    /// The position at which the end is just seen.
-    fn lowest(&self, height: usize) -> Position {
-        let last = Position {
-            line: self.part.last(),
-            row: self.line_rows(self.part.last()).len(),
-        };
-        self.move_by(last, -height.cast_signed())
-    }
-
-    /// Rows from a position on, and the last line among them.
-    fn rows(&self, from: Position, height: usize, colours: &CodeColours) -> (Vec<Row>, usize) {
-        let mut rows = Vec::new();
-        let mut skip = from.row;
-        let mut bottom = from.line;
-        for line in from.line..=self.part.last() {
-            if rows.len() >= height {
-                break;
-            }
-            let room = height - rows.len();
-            let drawn = self.rows_of(line, colours.line(line));
-            rows.extend(drawn.into_iter().skip(skip).take(room));
-            skip = 0;
-            bottom = line;
-        }
-        (rows, bottom)
-    }
-
-    /// A line with its number and, within the passage, its mark; above it the page, slide or sheet
-    /// that begins there.
-    fn line_rows(&self, number: usize) -> Vec<Row> {
-        self.rows_of(number, None)
-    }
-
-    fn rows_of(&self, number: usize, coloured: Option<&Row>) -> Vec<Row> {
+    /// The pages, slides or sheets that begin with a line.
+    fn places(&self, number: usize) -> &[(usize, String)] {
         let places = &self.part.places;
         let begin = places.partition_point(|(line, _)| *line < number);
-        let named = places[begin..]
-            .iter()
-            .take_while(|(line, _)| *line == number);
+        let end = places.partition_point(|(line, _)| *line <= number);
+        &places[begin..end]
+    }
+
+    /// A line with its number and, within the passage, its mark; above it what begins there.
+    fn rows(&self, number: usize, coloured: Option<&Row>) -> Vec<Row> {
         let gutter = " ".repeat(self.digits);
-        let mut rows: Vec<Row> = named
-            .map(|(_, name)| {
-                Row::new(Ink::Border, format!("{gutter}   ── "))
-                    .add(Ink::Heading, name.clone())
-                    .add(Ink::Border, " ──")
-                    .fit(self.width)
-            })
-            .collect();
-        let inside = (self.passage.start..=self.passage.end).contains(&number);
-        let (ink, mark) = if inside {
+        let heading = |(_, name): &(usize, String)| {
+            Row::new(Ink::Border, format!("{gutter}   ── "))
+                .add(Ink::Heading, name.clone())
+                .add(Ink::Border, " ──")
+                .fit(self.width)
+        };
+        let mut rows: Vec<Row> = self.places(number).iter().map(heading).collect();
+        let is_inside = (self.passage.start..=self.passage.end).contains(&number);
+        let (ink, mark) = if is_inside {
             (Ink::Citation, " ▌ ")
         } else {
             (Ink::Dim, "   ")
@@ -407,5 +391,154 @@ impl<'a> SourceRows<'a> {
         let text = coloured.cloned().unwrap_or_else(plain);
         rows.extend(wrap(&text, &first, &further, self.width));
         rows
+    }
+}
+
+/// What has been read of the document so far.
+#[derive(Debug, Clone, Default)]
+struct CodeColours {
+    language: Option<SyntaxLanguage>,
+    /// The line with which it began, and what goes on behind the last row.
+    reading: Option<(usize, CodeLines)>,
+    rows: Vec<Row>,
+}
+
+impl CodeColours {
+    /// For a document that has arrived; only the lines of a file are those of its language.
+    fn new(part: &DocumentPart) -> Self {
+        let path = part.path.as_deref().map(|path| path.to_string_lossy());
+        let first = if part.first == 1 { part.line(1) } else { None };
+        Self {
+            language: path
+                .and_then(|path| SyntaxLanguage::of_file(&path, first.unwrap_or_default())),
+            ..Self::default()
+        }
+    }
+
+    /// Reads on until these lines have their inks.
+    fn reach(&mut self, part: &DocumentPart, first: usize, last: usize) {
+        let Some(language) = self.language else {
+            return;
+        };
+        let is_near = self
+            .reading
+            .as_ref()
+            .is_some_and(|(begin, _)| *begin <= first && first <= begin + self.rows.len() + LEAD);
+        if !is_near {
+            let begin = first.saturating_sub(LEAD).max(part.first);
+            self.reading = Some((begin, language.lines()));
+            self.rows.clear();
+        }
+        let Some((begin, lines)) = &mut self.reading else {
+            return;
+        };
+        while *begin + self.rows.len() <= last.min(part.last()) {
+            let text = part.line(*begin + self.rows.len()).unwrap_or_default();
+            let text = text.replace('\t', "    ");
+            self.rows.push(lines.next_row(&text, Ink::Text));
+        }
+    }
+
+    /// A line in its inks, once it has been read.
+    fn line(&self, number: usize) -> Option<&Row> {
+        let (begin, _) = self.reading.as_ref()?;
+        self.rows.get(number.checked_sub(*begin)?)
+    }
+}
+
+/// How many characters of a passage's beginning are looked for.
+const BEGINNING: usize = 80;
+
+/// What is to be said of a document that was read later than its passage was found, and where the
+/// passage stands if it has moved. `excerpt` is the passage's beginning on one line.
+pub fn compared(
+    part: &DocumentPart,
+    lines: LineRange,
+    excerpt: &str,
+    asked_at: Timestamp,
+) -> (Option<String>, Option<LineRange>) {
+    let beginning: String = excerpt
+        .trim_end_matches('…')
+        .chars()
+        .take(BEGINNING)
+        .collect();
+    let beginning = beginning.trim();
+    if stands_at(part, lines, beginning) {
+        let written_since = part.modified.is_some_and(|modified| modified > asked_at);
+        let said = "the file was written since; the passage begins as it did";
+        return (written_since.then(|| said.to_owned()), None);
+    }
+    let length = lines.end.saturating_sub(lines.start);
+    let moved = (part.first..=part.last())
+        .filter(|number| could_begin(part, *number, beginning))
+        .map(|start| LineRange {
+            start,
+            end: start + length,
+        })
+        .filter(|place| stands_at(part, *place, beginning))
+        .min_by_key(|place| place.start.abs_diff(lines.start));
+    let said = match moved {
+        Some(place) => format!("the file has changed since: the passage stands at {place} now"),
+        None => "the file has changed since: the passage is not in it as it was found".to_owned(),
+    };
+    (Some(said), moved)
+}
+
+fn stands_at(part: &DocumentPart, lines: LineRange, beginning: &str) -> bool {
+    let numbers = lines.start..=lines.end.min(lines.start + BEGINNING);
+    let text: Vec<&str> = numbers.filter_map(|number| part.line(number)).collect();
+    // Of a line that was cut, the rest cannot be compared.
+    if text
+        .iter()
+        .any(|line| line.chars().count() > DocumentPart::LONGEST_LINE)
+    {
+        return true;
+    }
+    // A passage begins with a line, or within one that is too long for one passage.
+    let first = text.iter().map(|line| one_line(line, usize::MAX));
+    let first = first.map(|line| line.len()).find(|length| *length > 0);
+    let at = one_line(&text.join("\n"), usize::MAX).find(beginning);
+    at.is_some_and(|at| at < first.unwrap_or(0))
+}
+
+/// A cheap look at one line, because every line is looked at.
+fn could_begin(part: &DocumentPart, number: usize, beginning: &str) -> bool {
+    let first_word = beginning.split(' ').next().unwrap_or_default();
+    let line = part.line(number).unwrap_or_default();
+    !line.trim().is_empty() && line.contains(first_word)
+}
+
+#[cfg(test)]
+mod compare_tests {
+    use super::*;
+
+    fn part(lines: &[&str], modified: u64) -> DocumentPart {
+        DocumentPart {
+            first: 1,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            total: lines.len(),
+            modified: Some(Timestamp(modified)),
+            ..DocumentPart::default()
+        }
+    }
+
+    #[test]
+    fn a_document_that_changed_says_so_and_where_its_passage_is_now() {
+        let at = |start, end| LineRange { start, end };
+        let asked = Timestamp(100);
+        let now = part(&["# Title", "", "one  two", "\tthree", "end"], 50);
+        let compared = |part: &DocumentPart, lines, excerpt| compared(part, lines, excerpt, asked);
+        assert_eq!(compared(&now, at(3, 4), "one two three"), (None, None));
+        assert_eq!(compared(&now, at(3, 4), "one two thr…"), (None, None));
+        let (said, moved) = compared(&now, at(1, 2), "one two three");
+        assert!(said.unwrap().contains("stands at 3-4 now"));
+        assert_eq!(moved, Some(at(3, 4)));
+        let (said, moved) = compared(&now, at(9, 10), "gone for good");
+        assert!(said.unwrap().contains("not in it as it was found"));
+        assert_eq!(moved, None);
+        let written = part(&["one"], 200);
+        let (said, moved) = compared(&written, at(1, 1), "one");
+        assert!(said.unwrap().contains("written since"));
+        assert_eq!(moved, None);
     }
 }

@@ -17,48 +17,16 @@ const MOST_LINES: usize = 2000;
 
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
-/// The ink of what begins like this, the first that fits; what is not here has that of what it is in.
+/// The ink of what begins like this (`assets/scopes.txt`), the first that fits; what is not there has that
+/// of what it is in.
 static MEANINGS: LazyLock<Vec<(Scope, Ink)>> = LazyLock::new(|| {
-    let read = |(name, ink): &(&str, Ink)| Some((Scope::new(name).ok()?, *ink));
-    BY_NAME.iter().filter_map(read).collect()
+    let lines = include_str!("../../assets/scopes.txt").lines();
+    let read = |line: &str| {
+        let (name, ink) = line.split_once(' ')?;
+        Some((Scope::new(name).ok()?, Ink::from_name(ink)?))
+    };
+    lines.filter_map(read).collect()
 });
-
-const BY_NAME: [(&str, Ink); 34] = [
-    ("comment", Ink::Comment),
-    ("punctuation.definition.comment", Ink::Comment),
-    ("constant.numeric", Ink::Number),
-    ("constant.language", Ink::Number),
-    ("constant.character", Ink::Number),
-    ("string", Ink::StringLiteral),
-    ("support.type.property-name", Ink::TypeName),
-    ("meta.mapping.key", Ink::TypeName),
-    ("keyword.operator", Ink::Text),
-    ("keyword", Ink::Keyword),
-    ("storage.type.numeric", Ink::Number),
-    ("storage", Ink::Keyword),
-    ("entity.name.function", Ink::FunctionName),
-    ("support.function", Ink::FunctionName),
-    ("support.macro", Ink::FunctionName),
-    ("variable.function", Ink::FunctionName),
-    ("entity.name.section", Ink::Heading),
-    ("markup.heading", Ink::Heading),
-    ("entity.name.tag", Ink::Keyword),
-    ("entity.other.attribute-name", Ink::FunctionName),
-    ("entity.other.inherited-class", Ink::TypeName),
-    ("entity.name", Ink::TypeName),
-    ("support.type", Ink::TypeName),
-    ("support.class", Ink::TypeName),
-    ("support.constant", Ink::Number),
-    ("variable.language", Ink::Keyword),
-    ("variable", Ink::Text),
-    ("markup.raw", Ink::Code),
-    ("markup.underline.link", Ink::Citation),
-    ("markup.quote", Ink::Quote),
-    ("markup.inserted", Ink::StringLiteral),
-    ("markup.deleted", Ink::Failed),
-    ("meta.interpolation", Ink::Text),
-    ("source.embedded", Ink::Text),
-];
 
 /// A grammar.
 #[derive(Clone, Copy)]

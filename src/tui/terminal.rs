@@ -4,24 +4,23 @@
 //! printed), while the program is suspended, and by [`give_back_terminal`] where the program ends
 //! beside this room. What says that it is borrowed is one for the process, as the terminal is.
 
-use std::io::{self, Stdout, Write, stdout};
-use std::sync::Arc;
+use std::io;
+use std::io::{Stdout, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crossterm::Command;
 use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
     EnableFocusChange, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
     PushKeyboardEnhancementFlags,
 };
-use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode, supports_keyboard_enhancement,
 };
+use crossterm::{Command, execute};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static ENHANCED: AtomicBool = AtomicBool::new(false);

@@ -6,8 +6,6 @@
 //! theme says `ground`, or the terminal's is not one that the theme's inks are read on.
 
 mod colours;
-mod contrast;
-mod name;
 mod theme_file;
 
 use ratatui::buffer::Buffer;
@@ -18,8 +16,7 @@ use super::error::TuiError;
 use super::ink::{Ink, Piece};
 
 pub use colours::ColorDepth;
-pub use contrast::is_light;
-pub use name::ThemeName;
+pub use theme_file::ThemeName;
 
 /// A style for each ink.
 #[derive(Debug, Clone)]

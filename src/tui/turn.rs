@@ -258,6 +258,18 @@ pub struct TurnQuestion {
     pub retry_of: Option<RunId>,
 }
 
+impl TurnQuestion {
+    /// A question that is asked for the first time.
+    pub fn new(text: impl Into<String>, route: Option<Complexity>) -> Self {
+        let (text, retry_of) = (text.into(), None);
+        Self {
+            text,
+            route,
+            retry_of,
+        }
+    }
+}
+
 /// Where a retry stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {

@@ -1,9 +1,8 @@
 //! The rows of an answer that grows: what has ended of it is not rendered again.
 
-use super::code_cache::CodeCache;
 use super::fold::Exchange;
 use super::ink::Row;
-use super::markdown::{EndedBlocks, RowsBelow, render_below};
+use super::markdown::{CodeCache, EndedBlocks, RowsBelow, render_below};
 
 /// What is known of an answer from the last time that it was rendered.
 #[derive(Debug, Clone, Default)]

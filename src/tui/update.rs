@@ -8,29 +8,28 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Size};
 
-use crate::protocol::{Command, Event, EventBody, NoticeLevel, Update};
+use crate::protocol::{Command, Event, EventBody, Update};
 use crate::text::{one_line, sanitize};
 
-use super::filtered_list::type_into;
 use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
-use super::list::List;
 use super::message::{Effect, Msg};
-use super::model::{Model, Overlay, TurnView};
+use super::model::{Model, TurnView};
 use super::mouse::mouse;
-use super::pane::Pane;
-use super::pane_state::AnswerFocus;
+use super::pane_state::{AnswerFocus, Pane};
+use super::window::type_into;
+use super::window_keys::plain_digit;
 use super::{
-    act, ask, commands, compare, indexing, menu, models, reading, recall, selection, sessions,
-    statistics,
+    act, ask, commands, compare, menu, models, reading, run_history, selection, sessions,
+    window_keys,
 };
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let was_awaited = statistics::is_awaited(model);
+    let was_awaited = run_history::is_awaited(model);
     let mut effects = take(model, msg);
     effects.extend(menu::follow_text(model));
-    if was_awaited && !statistics::is_open(model) {
+    if was_awaited && !run_history::is_open(model) {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
     if !model.prompt.is_empty() {
@@ -65,8 +64,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
-        Msg::Update(Update::SourceAdded(outcome)) => indexing::added(model, outcome),
-        Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
+        Msg::Update(Update::SourceAdded(outcome)) => commands::source_added(model, outcome),
+        Msg::Update(Update::Statistics(read)) => run_history::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => {
             model.notify_unless_warned(level, &message);
         }
@@ -76,26 +75,22 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.frame = model.frame.wrapping_add(1);
         }
         Msg::Refused(command) => return refused(model, command),
-        Msg::NotSuspended => model.notify(
-            NoticeLevel::Info,
-            "This window has no shell to go back to; Ctrl+C twice leaves.",
-        ),
+        Msg::NotSuspended => {
+            model.inform("This window has no shell to go back to; Ctrl+C twice leaves.");
+        }
         Msg::EngineGone => {
             model.pending = None;
             model.current = None;
             ask::abandon_queue(model);
             reading::abandon(model);
-            statistics::abandon(model);
+            run_history::abandon(model);
             models::refused(model, "the engine stopped");
             let now = model.now;
             model.racing = None;
             for turn in model.turns.iter_mut() {
                 turn.abandon("the engine stopped", now);
             }
-            model.notify(
-                NoticeLevel::Warning,
-                "The engine stopped; Ctrl+C twice leaves.",
-            );
+            model.warn("The engine stopped; Ctrl+C twice leaves.");
         }
     }
     Vec::new()
@@ -111,12 +106,8 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         (model.pending, model.starting) = (None, None);
         model.current = Some(event.run.clone());
         model.shown = None;
-        model.chat.citation = None;
         model.chat.chosen = AnswerFocus::No;
-        model.evidence = super::model::EvidenceState::default();
-        model.path.list = List::default();
-        model.path.selected = None;
-        model.audit.left_end = false;
+        model.reset_panes();
         turn.place_after(&model.turns);
         model.turns.push(turn);
         compare::note_run_start(model, &event.run);
@@ -147,12 +138,12 @@ fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
             ask::refused(model, &query);
         }
         Command::ReadDocument { .. } => reading::refused(model),
-        Command::Session(command) => sessions::refused(model, &command),
-        Command::ReadStatistics => statistics::refused(model),
+        Command::Session(_) => sessions::refused(model),
+        Command::ReadStatistics => run_history::refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
-            model.notify(NoticeLevel::Warning, "The engine is busy; try again.");
+            model.warn("The engine is busy; try again.");
         }
     }
     Vec::new()
@@ -168,7 +159,7 @@ fn paste(model: &mut Model, text: &str) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
     }
-    if sessions::paste(model, text) || recall::paste(model, text) || models::paste(model, text) {
+    if window_keys::paste(model, text) {
         return;
     }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
@@ -225,40 +216,12 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         return find_key(model, event);
     }
     let places = model.places();
-    let action = model.keymap.action(event, places);
+    let action = model.keymap.action(event, &places);
     if action != Some(Action::Quit) {
         model.leaving = false;
     }
-    if let Some(Overlay::Palette(palette)) = &mut model.overlay
-        && action.is_none()
-        && type_into(&mut palette.typed, event)
-    {
-        palette.list = List::default();
-        return Vec::new();
-    }
-    let rows = match model.overlay {
-        Some(Overlay::Retry(_)) => super::slash::ROUTES.len(),
-        Some(Overlay::Samples(_)) => model.samples.len(),
-        _ => 0,
-    };
-    if let Some(row) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
-        && row < rows
-    {
-        return commands::choose_row(model, row);
-    }
-    if let Some(effects) = sessions::key(model, event, action) {
-        return effects;
-    }
-    if let Some(effects) = models::key(model, event, action) {
-        return effects;
-    }
-    if recall::key(model, event, action) {
-        return Vec::new();
-    }
     if model.overlay.is_some() {
-        // Leaving and starting over must work from everywhere.
-        let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
-        return action.map_or_else(Vec::new, |action| commands::on_overlay(model, action));
+        return window_keys::key(model, event, action);
     }
     if model.reading.is_some() {
         let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
@@ -295,10 +258,9 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         // A letter without a use in a pane types nothing, but says how to type.
         None if is_text(event) => {
             let key = model.keymap.name_of(Action::FocusChat).unwrap_or_default();
-            model.notify(
-                NoticeLevel::Info,
-                &format!("That key does nothing here; {key} goes to the question."),
-            );
+            model.inform(&format!(
+                "That key does nothing here; {key} goes to the question."
+            ));
             Vec::new()
         }
         None => Vec::new(),
@@ -311,39 +273,24 @@ fn is_text(event: KeyEvent) -> bool {
         && (event.modifiers - KeyModifiers::SHIFT).is_empty()
 }
 
-fn plain_digit(event: KeyEvent) -> Option<usize> {
-    match event.code {
-        KeyCode::Char(c) if event.modifiers.is_empty() => {
-            c.to_digit(10).map(|digit| digit as usize)
-        }
-        _ => None,
-    }
-}
-
 fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     let audit = &mut model.audit;
+    let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
     match event.code {
         KeyCode::Enter | KeyCode::Down | KeyCode::Tab => audit.typing = false,
+        // One more at the beginning closes the filter.
+        KeyCode::Backspace if audit.filter.is_empty() => audit.typing = false,
         KeyCode::Esc => {
             audit.typing = false;
             audit.filter.clear();
         }
-        KeyCode::Backspace => {
-            // One more at the beginning closes the filter.
-            audit.typing = audit.filter.pop().is_some();
-        }
-        KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => {
+        KeyCode::Char('c') if ctrl => {
             audit.typing = false;
             audit.filter.clear();
         }
-        KeyCode::Char(c)
-            if !c.is_control()
-                && !event.modifiers.contains(KeyModifiers::CONTROL)
-                && audit.filter.chars().count() < 80 =>
-        {
-            audit.filter.push(c);
+        _ => {
+            type_into(&mut audit.filter, event);
         }
-        _ => {}
     }
     Vec::new()
 }

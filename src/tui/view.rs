@@ -2,29 +2,30 @@
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Margin, Position, Rect};
+use ratatui::style::Modifier;
+use ratatui::symbols::merge::MergeStrategy;
 use ratatui::widgets::Widget;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
-use crate::tui::panes::wording::route_ink;
 
-use super::borders::borders;
 use super::cells::draw_row;
-use super::ink::{Ink, Row, cut, grouped, grouped_count};
+use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
 use super::linked_rows::LinkedRows;
 use super::model::{AskedBy, Model};
 use super::notice::notice;
-use super::pane::Pane;
-use super::panes::{audit, evidence, path, source};
+use super::pane_state::Pane;
+use super::panes::wording::route_ink;
+use super::panes::{audit, evidence, path};
 use super::settle::pane_rows;
 use super::theme::Theme;
-use super::window::window;
-use super::{menu, pace, selection, sheet};
+use super::window_view::WindowView;
+use super::{menu, pace, selection};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -45,20 +46,19 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     titles(model, &places, theme, buffer);
     let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
-        let rows = pane_rows(model, pane, area.as_size());
-        for (line, row) in area.rows().zip(&*rows) {
+        for (line, row) in area.rows().zip(pane_rows(model, pane)) {
             draw_row(buffer, theme, line, row);
         }
         let selected = match pane {
-            Pane::Evidence => evidence::selected_row(model, area.as_size()),
-            Pane::Audit => audit::selected_row(model),
-            Pane::Path => path::selected_row(model),
+            Pane::Evidence => model.evidence.drawn.selected,
+            Pane::Audit => model.audit.drawn.selected,
+            Pane::Path => model.path.drawn.selected,
             Pane::Chat => None,
         };
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
-        for at in followed.marked_rows(pane, area.as_size()) {
+        for at in followed.marked_rows(pane) {
             if let Some(line) = area.rows().nth(at) {
                 draw_row(buffer, theme, line, &Row::new(Ink::Focus, "▌"));
             }
@@ -75,11 +75,12 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     }
     menu::draw(model, theme, buffer);
     match &model.overlay {
-        Some(_) if sheet::draw(model, &places, theme, buffer) => {}
-        Some(shown) => {
-            window(model, shown, &places, theme, buffer);
-            // The window may lie where it is said else.
-            notice(model, places.notice_below_window(), theme, buffer);
+        Some(window) => {
+            WindowView::new(model, window, &places).draw(window, places.screen, theme, buffer);
+            // The window may lie where it is said else; one that is typed into says it itself.
+            if !window.shown.is_typed() {
+                notice(model, places.notice_below_window(), theme, buffer);
+            }
         }
         None => {
             if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {
@@ -100,11 +101,11 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, one_line(&knowledge.name, 40));
         if width >= if working { 110 } else { 60 } {
-            let documents = grouped_count(knowledge.documents as u64, "doc", "docs");
+            let documents = grouped_plural(knowledge.documents, "doc");
             left.push(Ink::Dim, format!(" · {documents}"));
         }
         if width >= if working { 140 } else { 80 } {
-            let chunks = grouped_count(knowledge.chunks as u64, "chunk", "chunks");
+            let chunks = grouped_plural(knowledge.chunks, "chunk");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
         if knowledge.languages == Some(Languages::All) && width >= if working { 150 } else { 100 } {
@@ -169,7 +170,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if is_stopped_by_key && model.overlay.is_none() && model.replay.is_none() {
         left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
-    let mut hints = model.keymap.hints(model.places());
+    let mut hints = model.keymap.hints(&model.places());
     if model.asked_by == AskedBy::Demo {
         left = Row::new(Ink::Key, " any key").add(Ink::Dim, " ends the demo");
         hints.clear();
@@ -227,30 +228,20 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         let room = usize::from(area.width).saturating_sub(used + 3);
         // Names side by side share one state.
         let is_tab = places.status.is_some_and(|(_, at)| at.y == area.y);
-        if !is_tab && room > 0 {
-            let status = status(model, pane).fit_parts(room);
-            let place = Rect {
-                x: area.x + used as u16,
-                width: room as u16 + 2,
-                ..area
-            };
-            if !status.pieces.is_empty() {
-                let status = Row::new(Ink::Text, "  ").join(status).add(Ink::Text, " ");
-                draw_row(buffer, theme, place, &status);
-            }
+        let row = status(model, pane).fit_parts(room);
+        if !is_tab && room > 0 && !row.pieces.is_empty() {
+            let (x, width) = (area.x + used as u16, room as u16 + 2);
+            let row = Row::new(Ink::Text, "  ").join(row).add(Ink::Text, " ");
+            draw_row(buffer, theme, Rect { x, width, ..area }, &row);
         }
     }
     if let Some((pane, area)) = places.status {
         let row = status(model, pane).fit_parts(usize::from(area.width).saturating_sub(2));
         if !row.pieces.is_empty() {
             let width = row.width() as u16 + 2;
-            let place = Rect {
-                x: area.right().saturating_sub(width),
-                width,
-                ..area
-            };
+            let x = area.right().saturating_sub(width);
             let row = Row::new(Ink::Text, " ").join(row).add(Ink::Text, " ");
-            draw_row(buffer, theme, place, &row);
+            draw_row(buffer, theme, Rect { x, width, ..area }, &row);
         }
     }
 }
@@ -273,7 +264,7 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(view) = &model.reading else {
         return;
     };
-    let rows = source::head(model, view, area.width.into());
+    let rows = evidence::source_head(model, view, area.width.into());
     let head = Rect {
         y: 1,
         height: area.y - 2,
@@ -358,4 +349,50 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
     let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
     Some(Position::new(x, y))
+}
+
+/// Draws all borders. Every line merges its signs with those of the cells it passes, so that any
+/// arrangement gets the right corners and crossings. Those around the pane that has the keys stand out.
+pub fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let focused = places.pane(model.focus).map(|area| {
+        // The border runs around the title row and, for the chat, around the prompt.
+        let mut around = area;
+        for &(pane, title) in &places.titles {
+            if pane == model.focus && title.width == area.width {
+                around = around.union(title);
+            }
+        }
+        if let Some(prompt) = places.prompt.filter(|_| model.focus == Pane::Chat) {
+            around = around.union(prompt);
+        }
+        around.outer(Margin::new(1, 1))
+    });
+    let mut draw = |x: u16, y: u16, sign: &str| {
+        let at = Position::new(x, y);
+        let lit = focused.is_some_and(|area| area.contains(at));
+        let ink = if lit { Ink::Focus } else { Ink::Border };
+        let style = theme.style(ink).remove_modifier(Modifier::BOLD);
+        if let Some(cell) = buffer.cell_mut(at) {
+            cell.merge_symbol(sign, MergeStrategy::Exact)
+                .set_style(style);
+        }
+    };
+    for &(y, first, last) in &places.across {
+        line(first, last, ["╶", "─", "╴"], |x, sign| {
+            draw(x, y, sign);
+        });
+    }
+    for &(x, first, last) in &places.down {
+        line(first, last, ["╷", "│", "╵"], |y, sign| {
+            draw(x, y, sign);
+        });
+    }
+}
+
+/// Half a sign at each end of a line and whole ones between.
+fn line(first: u16, last: u16, signs: [&str; 3], mut draw: impl FnMut(u16, &str)) {
+    for at in (first..=last).filter(|_| first < last) {
+        let sign = usize::from(at > first) + usize::from(at == last);
+        draw(at, signs[sign]);
+    }
 }

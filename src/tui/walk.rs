@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 
 use crate::domain::NodeName;
-use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Event, EventBody, Timestamp, Update};
 
 use super::ask;
 use super::focus::focus;
 use super::layout::{Arrangement, LayoutWidth};
 use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model, TurnQuestion};
-use super::pane::Pane;
+use super::pane_state::Pane;
 use super::setup::WalkStep;
 use super::update::update;
 
@@ -63,7 +63,7 @@ impl Walk {
     pub fn leave(self, model: &mut Model) {
         self.let_all_through(model);
         end(model);
-        model.notify(NoticeLevel::Info, LEFT);
+        model.inform(LEFT);
     }
 
     /// Time has passed. `None` once all is shown.
@@ -78,33 +78,23 @@ impl Walk {
             }
             update(model, Msg::Update(Update::Event(event)));
         }
-        let effects = if self.held.is_empty() && !model.is_busy() && self.due <= now {
-            if !std::mem::replace(&mut self.rested, true) {
-                self.due = Timestamp(now.0 + REST);
-                Vec::new()
-            } else if is_ready(model, now.0.saturating_sub(begun.0)) {
-                let Some(step) = self.steps.pop_front() else {
-                    end(model);
-                    model.notify(NoticeLevel::Info, OVER);
-                    return None;
-                };
-                self.rested = false;
-                self.about = Some(step.about);
-                let question = TurnQuestion {
-                    text: step.question,
-                    route: None,
-                    retry_of: None,
-                };
-                ask::ask(model, question).1
-            } else {
-                Vec::new()
-            }
-        } else {
-            Vec::new()
-        };
+        let is_idle = self.held.is_empty() && !model.is_busy() && self.due <= now;
+        let mut effects = Vec::new();
+        if is_idle && !std::mem::replace(&mut self.rested, true) {
+            self.due = Timestamp(now.0 + REST);
+        } else if is_idle && is_ready(model, now.0.saturating_sub(begun.0)) {
+            let Some(step) = self.steps.pop_front() else {
+                end(model);
+                model.inform(OVER);
+                return None;
+            };
+            self.rested = false;
+            self.about = Some(step.about);
+            effects = ask::ask(model, TurnQuestion::new(step.question, None)).1;
+        }
         // A warning stays, and so does what this step is about.
         if let (Some(about), None) = (&self.about, &model.notice) {
-            model.notify(NoticeLevel::Info, about);
+            model.inform(about);
         }
         Some(effects)
     }

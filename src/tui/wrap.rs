@@ -5,43 +5,41 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::ink::{Emphasis, Ink, Row, cells};
+use super::ink::{Piece, Row, cells};
+
+/// Punctuation that no line begins with.
+const CLOSING: &str = "，。！？；：、）」』》】”…";
 
 /// `row` in lines of at most `width` cells: the first begins with `first`, the others with `rest`.
 pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
+    let cells = cells_of(row);
     let mut lines = Vec::new();
-    let mut line = WrappedLine::new(first, width);
-    for piece in &row.pieces {
-        let mut accept = |text, cells| {
-            let cell = Cell {
-                text,
-                width: cells,
-                ink: piece.ink,
-                emphasis: piece.emphasis,
-            };
-            lines.extend(line.accept(cell, rest, width));
-        };
-        if piece.text.is_ascii() {
-            // Every character is a grapheme.
-            for at in 0..piece.text.len() {
-                accept(&piece.text[at..=at], 1);
-            }
-        } else {
-            for grapheme in piece.text.graphemes(true) {
-                accept(grapheme, cells(grapheme));
-            }
-        }
+    let mut left = &cells[..];
+    while lines.is_empty() || !left.is_empty() {
+        let prefix = if lines.is_empty() { first } else { rest };
+        let prefix = Some(prefix).filter(|prefix| prefix.width() * 2 <= width);
+        let mut line = prefix.cloned().unwrap_or_default();
+        let room = width.saturating_sub(line.width()).max(1);
+        let (end, next) = line_end(left, room);
+        let is_text = |cell: &Cell<'_>| !cell.is_space();
+        let end = left[..end].iter().rposition(is_text).map_or(0, |at| at + 1);
+        let shown = left[..end].iter().filter(|cell| cell.width <= room);
+        shown.for_each(|cell| line.push_emphatic(cell.piece.ink, cell.piece.emphasis, cell.text));
+        lines.push(line);
+        left = &left[next..];
     }
-    lines.push(line.finish());
     lines
 }
 
-#[derive(Clone, Copy)]
+/// `row` in lines of at most `width` cells.
+pub fn wrap_plain(row: &Row, width: usize) -> Vec<Row> {
+    wrap(row, &Row::default(), &Row::default(), width)
+}
+
 struct Cell<'a> {
+    piece: &'a Piece,
     text: &'a str,
     width: usize,
-    ink: Ink,
-    emphasis: Emphasis,
 }
 
 impl Cell<'_> {
@@ -50,107 +48,71 @@ impl Cell<'_> {
     }
 
     fn closes(&self) -> bool {
-        matches!(
-            self.text,
-            "，" | "。"
-                | "！"
-                | "？"
-                | "；"
-                | "："
-                | "、"
-                | "）"
-                | "」"
-                | "』"
-                | "》"
-                | "】"
-                | "”"
-                | "…"
-        )
+        self.width > 1 && CLOSING.contains(self.text) || matches!(self.text, "”" | "…")
+    }
+
+    /// Whether a line may begin with it wherever it stands.
+    fn is_wide(&self) -> bool {
+        self.width > 1 && !self.closes()
     }
 }
 
-struct WrappedLine<'a> {
-    prefix: Row,
-    room: usize,
-    cells: Vec<Cell<'a>>,
-    used: usize,
-    /// After how many cells the line may be broken.
-    last_break: usize,
-}
-
-impl<'a> WrappedLine<'a> {
-    fn new(prefix: &Row, width: usize) -> Self {
-        let prefix = if prefix.width() * 2 > width {
-            Row::default()
+fn cells_of(row: &Row) -> Vec<Cell<'_>> {
+    let mut all = Vec::new();
+    for piece in &row.pieces {
+        let text = piece.text.as_str();
+        if text.is_ascii() {
+            // Every character is a grapheme.
+            all.extend((0..text.len()).map(|at| Cell {
+                piece,
+                text: &text[at..=at],
+                width: 1,
+            }));
         } else {
-            prefix.clone()
-        };
-        Self {
-            room: width.saturating_sub(prefix.width()).max(1),
-            prefix,
-            cells: Vec::new(),
-            used: 0,
-            last_break: 0,
+            all.extend(text.graphemes(true).map(|text| Cell {
+                piece,
+                text,
+                width: cells(text),
+            }));
         }
     }
+    all
+}
 
-    fn accept(&mut self, cell: Cell<'a>, rest: &Row, width: usize) -> Option<Row> {
-        if cell.width > self.room {
-            return None;
-        }
-        let mut full = None;
-        if self.used + cell.width > self.room {
-            // A wide character may begin a line wherever it stands, closing punctuation never may.
-            let at = match self.cells.len() {
-                count if cell.is_space() || (cell.width > 1 && !cell.closes()) => count,
-                count if cell.closes() && self.last_break == count => count - 1,
-                _ => self.last_break,
+/// How many cells the next line takes, and where the one below it begins. What is wider than a line is
+/// left out.
+fn line_end(cells: &[Cell<'_>], room: usize) -> (usize, usize) {
+    let (mut used, mut last_break, mut is_blank) = (0, 0, true);
+    for (at, cell) in cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| cell.width <= room)
+    {
+        if used + cell.width > room {
+            let end = match at {
+                _ if cell.is_space() || cell.is_wide() => at,
+                _ if cell.closes() && last_break == at => at - 1,
+                _ => last_break,
             };
-            let carried = if at > 0 {
-                self.cells.split_off(at)
-            } else {
-                Vec::new()
-            };
-            let mut next = WrappedLine::new(rest, width);
-            for moved in carried {
-                next.push(moved);
-            }
-            full = Some(std::mem::replace(self, next).finish());
-            if cell.is_space() {
-                return full;
-            }
+            let end = if end == 0 { at } else { end };
+            return (end, end + usize::from(cell.is_space()));
         }
-        self.push(cell);
-        full
-    }
-
-    fn push(&mut self, cell: Cell<'a>) {
-        if cell.width > 1 && !cell.closes() && !self.cells.is_empty() {
-            self.last_break = self.cells.len();
+        if cell.is_wide() && at > 0 {
+            last_break = at;
         }
-        self.used += cell.width;
-        let breaks_after = cell.is_space() || cell.width > 1;
-        self.cells.push(cell);
-        if breaks_after && !self.cells.iter().all(Cell::is_space) {
-            self.last_break = self.cells.len();
+        used += cell.width;
+        is_blank &= cell.is_space();
+        if (cell.is_space() || cell.width > 1) && !is_blank {
+            last_break = at + 1;
         }
     }
-
-    fn finish(mut self) -> Row {
-        while self.cells.last().is_some_and(Cell::is_space) {
-            self.cells.pop();
-        }
-        let mut row = self.prefix;
-        for cell in self.cells {
-            row.push_emphatic(cell.ink, cell.emphasis, cell.text);
-        }
-        row
-    }
+    (cells.len(), cells.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::ink::Ink;
 
     fn lines(text: &str, width: usize) -> Vec<String> {
         wrap(

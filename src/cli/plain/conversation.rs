@@ -438,7 +438,7 @@ fn parse(line: &str) -> Result<(&'static str, &str), String> {
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match listing::OWN_COMMANDS.iter().find(|(own, ..)| *own == name) {
         Some((name, ..)) => Ok((name, argument.trim())),
-        None => slash::parse(line, &[]).map(|(command, argument)| (command.name, argument)),
+        None => slash::parse(line, &[]).map(|(command, argument)| (&*command.name, argument)),
     }
 }
 

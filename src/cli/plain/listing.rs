@@ -35,7 +35,7 @@ const OF_THE_SCREEN: [&str; 6] = [
 pub(super) fn help() -> String {
     let shared = slash::COMMANDS
         .iter()
-        .map(|all| (all.name, all.arguments, all.help));
+        .map(|all| (&*all.name, &*all.arguments, &*all.help));
     let is_here = |(name, ..): &(&str, &str, &str)| {
         !OF_THE_SCREEN.contains(name) && OWN_COMMANDS.iter().all(|(own, ..)| own != name)
     };

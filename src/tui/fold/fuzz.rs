@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{AuditRow, RunView};
 use crate::protocol::Event;
+
+use super::{AuditRow, RunView};
 
 /// Folds the input's lines, those of them that are events, as one run.
 ///

@@ -3,18 +3,19 @@
 use std::ops::Deref;
 
 use crate::domain::{
-    Complexity, Cue, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
+    Citation, Complexity, Confidence, Cue, NodeName, Outcome, RouteReason, RoutingLimits,
+    RoutingPlan, Warnings, edge,
 };
-use crate::protocol::{CostDetails, Event, EventBody, Timestamp};
-use crate::text::{StreamSanitizer, one_line};
+use crate::protocol::{CostDetails, Event, EventBody, Mode, RunId, Timestamp};
+use crate::text::{StreamSanitizer, one_line, sanitize};
 
+use super::EvidenceFold;
 use super::step::{
     Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
 };
-use super::{EvidenceFold, Exchange};
 
 /// A run, as far as its events have come.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunView {
     /// What the conversation shows of it; its fields are the run's.
     pub exchange: Exchange,
@@ -57,17 +58,7 @@ impl RunView {
             exchange: Exchange::begin(event)?,
             session: session.clone(),
             limits: *settings,
-            plan: None,
-            because: Vec::new(),
-            visits: Vec::new(),
-            edges: Vec::new(),
-            tools: Vec::new(),
-            round: 0,
-            waited: None,
-            grading: None,
-            evidence: EvidenceFold::default(),
-            nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
-            stream: StreamSanitizer::default(),
+            ..Self::default()
         })
     }
 
@@ -137,16 +128,7 @@ impl RunView {
                     self.end(event.ts, finish);
                 }
             }
-            EventBody::RunStarted { .. }
-            | EventBody::EvidenceAdded { .. }
-            | EventBody::EvidenceRemoved { .. }
-            | EventBody::EvidenceNumbered { .. }
-            | EventBody::FastPathHit { .. }
-            | EventBody::ModelCalled { .. }
-            | EventBody::AnswerDelta { .. }
-            | EventBody::AnswerFinished { .. }
-            | EventBody::Warning { .. }
-            | EventBody::Waiting { .. } => {}
+            _ => {}
         }
     }
 
@@ -180,11 +162,6 @@ impl RunView {
     /// What is known of one node.
     pub fn node(&self, name: NodeName) -> NodeView {
         self.nodes[name as usize]
-    }
-
-    /// The way it goes, once that is known.
-    pub fn complexity(&self) -> Option<Complexity> {
-        self.exchange.complexity()
     }
 
     /// Searches begun, graded or not.
@@ -349,5 +326,124 @@ impl Deref for RunView {
 
     fn deref(&self) -> &Exchange {
         &self.exchange
+    }
+}
+
+/// A question and what came of it. It is kept of every run; all else can be folded again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Exchange {
+    /// Id of the run.
+    pub id: RunId,
+    /// The run whose question it asks once more.
+    pub retry_of: Option<RunId>,
+    /// The question, clean.
+    pub query: String,
+    /// What it was kept within, clean.
+    pub within: Vec<String>,
+    /// Which engine thought.
+    pub mode: Mode,
+    /// The route the user chose.
+    pub forced: Option<Complexity>,
+    /// The route that the analysis came to.
+    pub planned: Option<Complexity>,
+    /// When it began.
+    pub started: Timestamp,
+    /// The answer as far as it came, clean.
+    pub answer: String,
+    /// What its marks stand for, clean.
+    pub citations: Vec<Citation>,
+    /// How likely it is right, where that was measured.
+    pub confidence: Option<Confidence>,
+    /// Warnings so far.
+    pub warnings: Warnings,
+    /// Whether the answer was begun.
+    pub was_writing: bool,
+    /// Whether it is read from the log, which holds no answer that was not finished.
+    pub is_recorded: bool,
+    /// How it ended; `None` while it goes on.
+    pub finish: Option<RunResult>,
+    /// Grows when the text of the answer changes: wrapped rows are cached by it.
+    pub revision: u64,
+}
+
+impl Exchange {
+    /// The one that this event begins; `None` when it begins none.
+    pub fn begin(event: &Event) -> Option<Self> {
+        let EventBody::RunStarted {
+            retry_of,
+            query,
+            within,
+            mode,
+            forced_route,
+            ..
+        } = &event.body
+        else {
+            return None;
+        };
+        Some(Self {
+            id: event.run.clone(),
+            retry_of: retry_of.clone(),
+            query: sanitize(query).into_owned(),
+            within: within.iter().map(|name| one_line(name, 200)).collect(),
+            mode: *mode,
+            forced: *forced_route,
+            started: event.ts,
+            ..Self::default()
+        })
+    }
+
+    /// Takes the next event, all but the end; `stream` cleans the pieces of the answer.
+    pub(super) fn apply(&mut self, body: &EventBody, stream: &mut StreamSanitizer) {
+        match body {
+            EventBody::NodeEntered { node, .. } => {
+                self.was_writing |= *node == NodeName::Synthesize;
+            }
+            EventBody::RoutingPlan { plan, .. } => self.planned = Some(plan.complexity),
+            EventBody::AnswerDelta { text } => {
+                let clean = stream.push(text);
+                self.answer.push_str(&clean);
+                self.revision += 1;
+            }
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
+                self.confidence = *confidence;
+                self.answer = sanitize(text).into_owned();
+                self.citations = citations
+                    .iter()
+                    .map(|citation| Citation {
+                        source: one_line(&citation.source, 400),
+                        ..citation.clone()
+                    })
+                    .collect();
+                self.revision += 1;
+            }
+            EventBody::Warning { code, message } => self.warnings.add(code, message),
+            _ => {}
+        }
+    }
+
+    /// It is over; `tail` is what the stream held back.
+    pub(super) fn end(&mut self, tail: &str, finish: RunResult) {
+        if self.citations.is_empty() {
+            self.answer.push_str(tail);
+        }
+        self.finish = Some(finish);
+        self.revision += 1;
+    }
+
+    /// The way it goes, once that is known.
+    pub fn complexity(&self) -> Option<Complexity> {
+        self.forced.or(self.planned)
+    }
+
+    /// Room for text that will not come any more.
+    pub(crate) fn shrink(&mut self) {
+        self.answer.shrink_to_fit();
+        self.citations.shrink_to_fit();
+        self.within.shrink_to_fit();
     }
 }

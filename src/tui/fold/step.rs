@@ -9,9 +9,10 @@ use crate::text::one_line;
 use crate::tui::ink::{measure, measure_beside};
 
 /// How far a node has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeState {
     /// The node was not reached.
+    #[default]
     Waiting,
     /// The step is running.
     Running,
@@ -26,7 +27,7 @@ pub enum NodeState {
 }
 
 /// What is known of one node, over all visits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NodeView {
     /// How far it has come.
     pub state: NodeState,
@@ -200,16 +201,14 @@ impl Visit {
     }
 }
 
-impl NodeView {
-    /// Nothing is known of it yet.
-    pub const UNTOUCHED: Self = Self {
-        state: NodeState::Waiting,
-        visits: 0,
-        ms: 0.0,
-        calls: 0,
-        tokens: None,
-        since: None,
-    };
+/// The word for how a run ended.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::NotFound => "not found",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+    }
 }
 
 /// The reason with its arithmetic, where a verdict stands behind it.

@@ -1,10 +1,6 @@
-//! What keys can do, and a line of the table.
+//! What keys can do, and where they mean something, by the names of the table.
 
 use serde::Deserialize;
-
-use crate::tui::keys::Key;
-
-use super::key_context::KeyContext;
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -164,19 +160,60 @@ pub enum Action {
     MuchMore,
     /// All as it was.
     Reset,
+    /// Choose the route of the questions to come.
+    Route,
+    /// Choose the colours.
+    Theme,
+    /// Ask by two routes at once.
+    Race,
+    /// Take up another folder or file.
+    Add,
 }
 
-/// One line of the table.
-#[derive(Debug, Clone)]
-pub struct Binding {
-    /// The keys, the one to show first.
-    pub keys: Vec<Key>,
-    /// The action that the keys cause.
-    pub action: Action,
-    /// The context in which the keys hold.
-    pub place: KeyContext,
-    /// The word in the last line of the screen.
-    pub hint: Option<String>,
-    /// The line in help; an empty one is listed with another key.
-    pub help: String,
+/// Where a key means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyContext {
+    /// The chat pane, where text is typed.
+    Prompt,
+    /// The chat pane while nothing is typed and the answer has citations.
+    Answer,
+    /// The chat pane while a citation is selected.
+    Citation,
+    /// The chat pane while an answer is chosen and nothing is typed.
+    Chosen,
+    /// The chat pane while letters act on the answer that is chosen.
+    Acting,
+    /// The search in the conversation.
+    Find,
+    /// Any of the other panes.
+    List,
+    /// The path pane.
+    Path,
+    /// The evidence pane.
+    Evidence,
+    /// The audit pane.
+    Audit,
+    /// The window of an event.
+    Event,
+    /// The source view.
+    Source,
+    /// The details of a node.
+    Detail,
+    /// A replay.
+    Replay,
+    /// The list of recorded conversations.
+    Sessions,
+    /// The list of models.
+    Models,
+    /// The search in earlier questions.
+    Recall,
+    /// A list to choose from that is typed into.
+    Menu,
+    /// The window of limits that can be moved.
+    WhatIf,
+    /// What lies above the panes.
+    Overlay,
+    /// Everywhere below an overlay.
+    Global,
 }

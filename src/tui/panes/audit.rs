@@ -9,9 +9,7 @@ use crate::text::duration;
 use crate::tui::fold::{AuditLine, AuditRow, Level, group_summary};
 use crate::tui::ink::{Ink, Row, pad};
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
-
-use super::waterfall::{bar, bar_width};
+use crate::tui::pane_state::{DrawnRows, Pane};
 
 /// What stands beside the title.
 pub fn status(model: &Model) -> Row {
@@ -31,24 +29,25 @@ pub fn status(model: &Model) -> Row {
     row
 }
 
-/// Rows that filter and head take.
-pub fn reserved(model: &Model) -> usize {
-    usize::from(is_filtered(model)) + usize::from(has_head(model))
+/// Lays out what is seen: the filter, the head of a table, and the lines, the last of them while they
+/// are followed.
+pub fn settle(model: &mut Model, size: Size) {
+    let count = model.audit_lines().count();
+    let head = head(model, size.width.into(), count);
+    let seen = usize::from(size.height).saturating_sub(head.len());
+    let list = &mut model.audit.list;
+    if !model.audit.left_end {
+        list.last(count);
+    }
+    list.settle(count, seen);
+    model.audit.drawn = lay_out(model, head, seen, size.width.into());
 }
 
-fn is_filtered(model: &Model) -> bool {
-    model.audit.typing || !model.audit.filter.is_empty()
-}
-
-fn has_head(model: &Model) -> bool {
-    model.zoomed && model.size.width >= WIDE && model.shown_run().is_some()
-}
-
-/// The pane.
-pub fn rows(model: &Model, size: Size) -> Vec<Row> {
-    let width = usize::from(size.width);
+/// What stands above the lines.
+fn head(model: &Model, width: usize, count: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    if is_filtered(model) {
+    let is_filtered = model.audit.typing || !model.audit.filter.is_empty();
+    if is_filtered {
         let mut filter = Row::new(Ink::Key, " / ").add(Ink::Text, model.audit.filter.clone());
         if model.audit.typing {
             filter.push(Ink::Focus, "▏");
@@ -56,38 +55,54 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         let found = Row::new(Ink::Dim, format!("{} found ", model.audit_rows().len()));
         rows.push(filter.and_right(found, width));
     }
-    if has_head(model) {
-        rows.push(head().fit(width));
+    if is_table(model) {
+        let words = format!(
+            "   # {} {:>8} {:>8}   {} {}",
+            pad("time", 12),
+            "start",
+            "gap",
+            pad("node", NAME),
+            pad("event", NAME)
+        );
+        rows.push(Row::new(Ink::Dim, words).fit(width));
     }
-    if !is_filtered(model) && !model.has_audit_rows() {
+    if !is_filtered && count == 0 {
         rows.push(Row::new(Ink::Dim, " every event of a run, as it happens").fit(width));
     }
-    let seen = usize::from(size.height).saturating_sub(rows.len());
-    let top = model.audit.list.top;
+    rows
+}
+
+fn is_table(model: &Model) -> bool {
+    model.zoomed && model.size.width >= WIDE && model.shown_run().is_some()
+}
+
+fn lay_out(model: &Model, head: Vec<Row>, seen: usize, width: usize) -> DrawnRows {
+    let list = &model.audit.list;
     let mut lines = model.audit_lines();
-    let above = top.checked_sub(1).and_then(|above| lines.nth(above));
+    let above = list.top.checked_sub(1).and_then(|above| lines.nth(above));
     let mut before = above.and_then(|line| Some(line.rows().last()?.ts));
     let lines: Vec<_> = lines.take(seen).collect();
     let table = RowLayout {
         model,
         width,
         started: model.shown_run().map_or(Timestamp(0), |run| run.started),
-        is_zoomed: has_head(model),
+        is_zoomed: is_table(model),
         bars: None,
     }
     .with_bars(&lines);
-    for line in lines {
-        rows.push(table.row(line, before));
+    let above = head.len();
+    let has_selection = model.focus == Pane::Audit && !lines.is_empty();
+    let mut drawn = DrawnRows {
+        items: vec![None; above],
+        rows: head,
+        selected: has_selection.then(|| list.selected.saturating_sub(list.top) + above),
+    };
+    for (at, line) in lines.into_iter().enumerate() {
+        drawn.rows.push(table.row(line, before));
+        drawn.items.push(Some(list.top + at));
         before = line.rows().last().map(|row| row.ts);
     }
-    rows
-}
-
-/// Which of the drawn rows is selected.
-pub fn selected_row(model: &Model) -> Option<usize> {
-    let list = &model.audit.list;
-    (model.focus == Pane::Audit && model.has_audit_rows())
-        .then(|| list.selected.saturating_sub(list.top) + reserved(model))
+    drawn
 }
 
 /// `+0.412`: seconds since the run began.
@@ -100,18 +115,6 @@ pub fn since(started: Timestamp, moment: Timestamp) -> String {
 const WIDE: u16 = 90;
 /// The longest name of an event.
 const NAME: usize = 17;
-
-fn head() -> Row {
-    let gap = format!("{:>8} ", "gap");
-    Row::new(
-        Ink::Dim,
-        format!("   # {} {:>8} {gap}", pad("time", 12), "start"),
-    )
-    .add(
-        Ink::Dim,
-        format!("  {} {}", pad("node", NAME), pad("event", NAME)),
-    )
-}
 
 /// How a line becomes a row.
 struct RowLayout<'a> {
@@ -200,4 +203,37 @@ pub fn about(model: &Model, row: &AuditRow, at: usize, count: usize) -> String {
         about.push_str(&format!(" · {node}"));
     }
     about
+}
+
+/// The least width of a bar that can be read.
+const LEAST: usize = 6;
+/// The largest width of a bar; a longer one shows no more.
+const MOST: usize = 24;
+
+/// How wide all bars are where the longest row of a node leaves that many cells; `None` where that
+/// is too few.
+pub fn bar_width(room: usize) -> Option<usize> {
+    (room >= LEAST).then_some(room.min(MOST))
+}
+
+/// The bar of an event that ends a node, or begins the one at work, in so many cells.
+pub fn bar(model: &Model, row: &AuditRow, width: usize) -> Option<Row> {
+    let run = model.shown_run()?;
+    let since_start = row.ts.0.saturating_sub(run.started.0) as f64;
+    let whole = run.elapsed(model.now.max(row.ts)).max(since_start);
+    let (from, to, ink) = match row.body() {
+        EventBody::NodeFinished { ms, .. } => (since_start - ms, since_start, Ink::Done),
+        EventBody::NodeEntered { node, .. } if run.node(*node).since == Some(row.ts) => {
+            (since_start, whole, Ink::Running)
+        }
+        _ => return None,
+    };
+    let cell = |ms: f64| (ms.max(0.0) / whole.max(1.0) * width as f64).min(width as f64);
+    let first = (cell(from).floor() as usize).min(width - 1);
+    let last = (cell(to).ceil() as usize).clamp(first + 1, width);
+    Some(
+        Row::new(Ink::Border, "·".repeat(first))
+            .add(ink, "━".repeat(last - first))
+            .add(Ink::Border, "·".repeat(width - last)),
+    )
 }

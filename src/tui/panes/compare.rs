@@ -1,20 +1,20 @@
 //! Two runs side by side: the answers with the words that differ, path against path, what each cost,
 //! and the evidence that only one found.
 
-mod answers;
+use similar::{ChangeTag, TextDiff};
 
 use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
-use crate::tui::fold::{ContextState, EvidenceRow, RunView};
-use crate::tui::ink::{Ink, Row, grouped, measure, pad};
+use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
+use crate::tui::ink::{Emphasis, Ink, Row, columns, grouped, measure, pad};
+use crate::tui::markdown;
 use crate::tui::model::Model;
-use crate::tui::overlay::Comparison;
+use crate::tui::wrap::wrap_plain;
 
 use super::graph;
 use super::score::band;
-use super::wording::{outcome_word, route_ink};
-use answers::{BETWEEN, side_by_side};
+use super::wording::route_ink;
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
@@ -25,9 +25,9 @@ const MOST_PATH_LINES: usize = 22;
 const LABEL: usize = 11;
 
 /// All rows of the window.
-pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
+pub fn rows(model: &Model, left: &RunId, right: &RunId, width: usize) -> Vec<Row> {
     let run = |id: &RunId| model.turns.opened(id).map(|open| &open.run);
-    let (Some(left), Some(right)) = (run(&shown.left), run(&shown.right)) else {
+    let (Some(left), Some(right)) = (run(left), run(right)) else {
         return vec![Row::new(Ink::Dim, "One of the two runs is gone.")];
     };
     let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;
@@ -35,7 +35,7 @@ pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
     let mut rows = questions(left, right, width);
     rows.push(verdict(left, right, model));
     rows.push(Row::default());
-    rows.extend(answers::rows(left, right, width, half, is_wide));
+    rows.extend(answer_rows(left, right, width, half, is_wide));
     rows.push(Row::default());
     let columns = |left: Vec<Row>, right: Vec<Row>| side_by_side(left, right, half, is_wide);
     rows.extend(columns(
@@ -117,7 +117,7 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
 }
 
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
-    let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: String| {
+    let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: &str| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
         Row::new(Ink::Dim, pad(label, LABEL))
             .add(Ink::Text, pad(&of(left), column))
@@ -125,15 +125,24 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
             .add(Ink::Dim, difference)
             .fit(2 * half)
     };
-    let count = |a: u64, b: u64| match (a, b) {
+    let change = |of: &dyn Fn(&RunView) -> u64| match (of(left), of(right)) {
         (a, b) if a == b => "same".to_owned(),
         (a, b) if a < b => format!("+{}", grouped(b - a)),
         (a, b) => format!("−{}", grouped(a - b)),
     };
+    let count = |label: &str, of: &dyn Fn(&RunView) -> u64| {
+        figure(label, &|run| grouped(of(run)), &change(of))
+    };
+    let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved.into());
+    let kept = |run: &RunView| run.evidence.kept_count() as u64;
+    let evidence = |run: &RunView| {
+        let cited = run.evidence.cited_count().unwrap_or(0);
+        format!("{} kept, {cited} cited", kept(run))
+    };
     let time = |run: &RunView| run.elapsed(model.now);
     let difference = time(right) - time(left);
     let sign = if difference < 0.0 { "−" } else { "+" };
-    let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved);
+    let difference = format!("{sign}{}", duration(difference.abs()));
     let outcome = |run: &RunView| match &run.finish {
         Some(finish) => outcome_word(finish.outcome).to_owned(),
         None => "at work".to_owned(),
@@ -142,53 +151,21 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
         Some(confidence) => confidence.to_string(),
         None => "not measured".to_owned(),
     };
+    let calls = format!("{}s", calls_of(left, right).call());
     let mut rows = vec![
-        figure("", &|run| side(run, left), "right against left".to_owned()),
-        figure("outcome", &outcome, String::new()),
-        figure(
-            match calls_of(left, right) {
-                Mode::Offline => "steps",
-                Mode::Llm => "calls",
-            },
-            &|run| run.calls().to_string(),
-            count(left.calls().into(), right.calls().into()),
-        ),
-        figure(
-            "saved",
-            &|run| saved(run).to_string(),
-            count(saved(left).into(), saved(right).into()),
-        ),
-        figure(
-            "time",
-            &|run| duration(time(run)),
-            format!("{sign}{}", duration(difference.abs())),
-        ),
-        figure(
-            "rounds",
-            &|run| run.rounds().to_string(),
-            count(left.rounds().into(), right.rounds().into()),
-        ),
-        figure(
-            "evidence",
-            &|run| {
-                let cited = run.evidence.cited_count().unwrap_or(0);
-                format!("{} kept, {cited} cited", run.evidence.kept_count())
-            },
-            count(
-                left.evidence.kept_count() as u64,
-                right.evidence.kept_count() as u64,
-            ),
-        ),
+        figure("", &|run| side(run, left), "right against left"),
+        figure("outcome", &outcome, ""),
+        count(&calls, &|run| run.calls().into()),
+        count("saved", &saved),
+        figure("time", &|run| duration(time(run)), &difference),
+        count("rounds", &|run| run.rounds().into()),
+        figure("evidence", &evidence, &change(&kept)),
     ];
     if left.confidence.is_some() || right.confidence.is_some() {
-        rows.insert(2, figure("confidence", &confidence, String::new()));
+        rows.insert(2, figure("confidence", &confidence, ""));
     }
     if left.tokens() > 0 || right.tokens() > 0 {
-        rows.push(figure(
-            "tokens",
-            &|run| grouped(run.tokens()),
-            count(left.tokens(), right.tokens()),
-        ));
+        rows.push(count("tokens", &|run| run.tokens()));
     }
     rows
 }
@@ -248,4 +225,122 @@ fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
         return row.struck(Ink::Dropped);
     }
     row
+}
+
+/// Below this share of common words a difference reads worse than both answers.
+const ALIKE: f32 = 0.5;
+/// Longer answers are put beside each other: a difference of them takes long to find and to read.
+const LONGEST: usize = 20_000;
+/// Wide enough for a paragraph to stand unbroken.
+const UNBROKEN: usize = 100_000;
+
+/// The rows below the questions.
+fn answer_rows(
+    left: &RunView,
+    right: &RunView,
+    width: usize,
+    half: usize,
+    is_wide: bool,
+) -> Vec<Row> {
+    let (a, b) = (left.answer.trim(), right.answer.trim());
+    if a.is_empty() && b.is_empty() {
+        return vec![Row::new(Ink::Heading, "Answers: none yet")];
+    }
+    if a == b {
+        let mut rows = vec![Row::new(Ink::Heading, "Answers: the same")];
+        rows.extend(markdown::render(a, width));
+        return rows;
+    }
+    let is_done = left.finish.is_some() && right.finish.is_some();
+    // The words of a table are read by its columns.
+    let has_table = markdown::has_table(a) || markdown::has_table(b);
+    if is_done && !has_table && a.len().max(b.len()) <= LONGEST {
+        let (a, b) = (words(a), words(b));
+        let diff = TextDiff::from_words(a.as_str(), b.as_str());
+        if diff.ratio() >= ALIKE {
+            return difference(&diff, width);
+        }
+    }
+    let mut rows = vec![Row::new(Ink::Heading, "Answers")];
+    let answer = |text| markdown::render(text, half);
+    rows.extend(side_by_side(answer(a), answer(b), half, is_wide));
+    rows
+}
+
+/// One text: words of the left answer only stand in `[-…-]`, those of the right only in `{+…+}`.
+fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
+    let head = Row::new(Ink::Heading, "Answers: ")
+        .add(Ink::Dropped, "[-only left-]")
+        .add(Ink::Text, " ")
+        .add(Ink::Strong, "{+only right+}");
+    let mut lines = vec![Row::default()];
+    let mut open = ChangeTag::Equal;
+    for change in diff.iter_all_changes() {
+        if change.tag() != open {
+            push(&mut lines, open, end(open));
+            open = change.tag();
+            push(&mut lines, open, begin(open));
+        }
+        push(&mut lines, open, change.value());
+    }
+    push(&mut lines, open, end(open));
+    let wrapped = lines.iter().flat_map(|line| wrap_plain(line, width));
+    std::iter::once(head).chain(wrapped).collect()
+}
+
+fn push(lines: &mut Vec<Row>, tag: ChangeTag, text: &str) {
+    let (ink, emphasis) = match tag {
+        ChangeTag::Equal => (Ink::Text, Emphasis::default()),
+        ChangeTag::Delete => (Ink::Dropped, Emphasis::default()),
+        ChangeTag::Insert => (Ink::Strong, Emphasis::default()),
+    };
+    for (at, part) in text.split('\n').enumerate() {
+        if at > 0 {
+            lines.push(Row::default());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_emphatic(ink, emphasis, part);
+        }
+    }
+}
+
+fn begin(tag: ChangeTag) -> &'static str {
+    match tag {
+        ChangeTag::Equal => "",
+        ChangeTag::Delete => "[-",
+        ChangeTag::Insert => "{+",
+    }
+}
+
+fn end(tag: ChangeTag) -> &'static str {
+    match tag {
+        ChangeTag::Equal => "",
+        ChangeTag::Delete => "-]",
+        ChangeTag::Insert => "+}",
+    }
+}
+
+/// An answer without the marks of its Markdown, a paragraph a line.
+fn words(answer: &str) -> String {
+    let rows = markdown::render(answer, UNBROKEN);
+    let lines: Vec<String> = rows.iter().map(Row::text).collect();
+    lines.join("\n")
+}
+
+/// Between the columns.
+pub const BETWEEN: &str = " │ ";
+
+/// Two columns with a line between them, or one below the other where there is no room.
+pub fn side_by_side(
+    mut left: Vec<Row>,
+    mut right: Vec<Row>,
+    half: usize,
+    is_wide: bool,
+) -> Vec<Row> {
+    if !is_wide {
+        left.push(Row::default());
+        left.append(&mut right);
+        return left.into_iter().map(|row| row.fit(half)).collect();
+    }
+    columns(left, right, half, BETWEEN, 2 * half + 3)
 }

@@ -1,18 +1,18 @@
 //! What went on in a node, round by round: a fold over its events.
 
-use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
-use crate::protocol::{EventBody, ItemScore, Mode, NumberedItem};
+use std::collections::BTreeSet;
+
+use crate::domain::{GradedBy, KEEP_FROM, NodeName, PathType, RoutingPlan, ToolCall};
+use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, grouped, grouped_count, measure};
-use crate::tui::model::{Detail, Model, OpenRun};
-use crate::tui::path_line::PathItem;
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad};
+use crate::tui::model::{Model, OpenRun};
+use crate::tui::pane_state::PathItem;
+use crate::tui::wrap::wrap;
 
-use super::node::sign;
-use super::page::{DetailLine, INDENT, WindowRows};
-use super::savings::savings;
+use super::node::{cue_words, sign};
 use super::score::band;
-use super::why::cue_words;
 use super::wording::{broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
@@ -25,9 +25,14 @@ pub fn title(item: PathItem, mode: Mode) -> &'static str {
 }
 
 /// Lays out all rows of the window.
-pub fn lines(model: &Model, shown: &Detail, width: usize) -> Vec<DetailLine> {
-    let mut page = WindowRows::new(&shown.unfolded, width);
-    match (shown.item, model.shown_turn()) {
+pub fn lines(
+    model: &Model,
+    item: PathItem,
+    unfolded: &BTreeSet<usize>,
+    width: usize,
+) -> Vec<DetailLine> {
+    let mut page = WindowRows::new(unfolded, width);
+    match (item, model.shown_turn()) {
         (PathItem::Node(node), Some(turn)) => page.node(turn, node, model),
         (PathItem::Node(node), None) => page.text(Ink::Text, "", purpose(node)),
         (PathItem::Meter, turn) => {
@@ -67,15 +72,15 @@ impl WindowRows<'_> {
         self.head(run, node, model);
         let visits: Vec<&Visit> = run.visits.iter().filter(|v| v.node == node).collect();
         let rounds = rounds(&turn.trail, node);
-        self.parts_of(run, node);
+        if let Some(plan) = run.plan.as_ref().filter(|_| node == NodeName::Plan) {
+            self.parts_of(plan);
+        }
         for (at, events) in rounds.iter().enumerate() {
             let visit = visits.get(at).copied();
             if rounds.len() > 1 {
                 self.row(Row::default());
-                self.row(Row::new(
-                    Ink::Heading,
-                    round_title(at, node, visit, run.mode),
-                ));
+                let title = round_title(at, node, visit, run.mode);
+                self.row(Row::new(Ink::Heading, title));
             }
             for (place, row) in events.iter().enumerate() {
                 self.event(turn, row.body(), &events[place + 1..]);
@@ -84,8 +89,7 @@ impl WindowRows<'_> {
                 self.planned(turn, at);
             }
             if let Some((reason, why)) = visit.and_then(|visit| visit.left.as_ref()) {
-                let row = Row::new(Ink::Dim, "  decided  ");
-                self.row(row.add(reason_ink(Some(*reason)), why.clone()));
+                self.labelled("decided", Row::new(reason_ink(Some(*reason)), why.clone()));
             }
         }
         let failed = run.node(node).state == NodeState::Failed;
@@ -123,16 +127,17 @@ impl WindowRows<'_> {
         self.row(row);
     }
 
-    /// The parts of the question, where they are worked on.
-    fn parts_of(&mut self, run: &RunView, node: NodeName) {
-        let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
-        if node == NodeName::Plan {
-            for (at, part) in parts.enumerate() {
-                let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
-                let row = row.add(Ink::Text, one_line(part, 400));
-                self.below(&row);
-            }
+    /// The parts of the question.
+    fn parts_of(&mut self, plan: &RoutingPlan) {
+        for (at, part) in plan.sub_questions.iter().enumerate() {
+            let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
+            self.below(&row.add(Ink::Text, one_line(part, 400)));
         }
+    }
+
+    /// A row behind a word of its own.
+    fn labelled(&mut self, label: &str, row: Row) {
+        self.row(Row::new(Ink::Dim, format!("  {label:<9}")).join(row));
     }
 
     /// The calls that a plan led to: those of the next visit of `tool_exec`.
@@ -174,7 +179,7 @@ impl WindowRows<'_> {
                 self.wrapped(&Row::new(Ink::Warning, line), INDENT, None);
             }
             Some((items, ms, None)) => {
-                let items = grouped_count(items as u64, "item", "items");
+                let items = grouped_plural(items, "item");
                 let line = format!("{INDENT}{items} · {}", duration(ms));
                 self.row(Row::new(Ink::Dim, line));
             }
@@ -189,7 +194,7 @@ impl WindowRows<'_> {
             EventBody::RoutingPlan { plan, because } => {
                 self.plan(plan);
                 for cue in because {
-                    self.row(Row::new(Ink::Dim, "  because  ").join(cue_words(cue)));
+                    self.labelled("because", cue_words(cue));
                 }
             }
             EventBody::ToolCalled { call } => {
@@ -199,18 +204,16 @@ impl WindowRows<'_> {
             EventBody::EvidenceAdded { items } => {
                 for item in items {
                     let place = format!("{}:{}", one_line(&item.source, 200), item.location());
-                    let row = Row::new(Ink::Dim, "  found    ")
-                        .add(Ink::Citation, place)
-                        .add(
-                            Ink::Dim,
-                            format!("  {} match {}", short_tool(item.tool), item.score),
-                        );
-                    self.row(row);
+                    let found = format!("  {} match {}", short_tool(item.tool), item.score);
+                    let row = Row::new(Ink::Citation, place).add(Ink::Dim, found);
+                    self.labelled("found", row);
                 }
             }
             EventBody::FastPathHit { rule_name, .. } => {
-                let row = Row::new(Ink::Dim, "  by rule  ");
-                self.row(row.add(Ink::Unmeasured, one_line(rule_name, 80)));
+                self.labelled(
+                    "by rule",
+                    Row::new(Ink::Unmeasured, one_line(rule_name, 80)),
+                );
             }
             EventBody::EvidenceGraded {
                 scores,
@@ -218,27 +221,24 @@ impl WindowRows<'_> {
                 action,
                 by,
             } => {
-                let row = Row::new(Ink::Dim, "  verdict  ").add(Ink::Text, action.as_str());
                 let call = turn.run.mode.call();
-                let by = match by {
+                let words = match by {
                     GradedBy::Grader => format!(", average {} by the grader", measure(*average)),
-                    GradedBy::Rule(rule) => {
-                        format!(", by rule {}: no {call}", rule.as_str())
-                    }
+                    GradedBy::Rule(rule) => format!(", by rule {}: no {call}", rule.as_str()),
                     GradedBy::Fallback => ", the reply could not be read: 0.50 each".to_owned(),
                     GradedBy::NoEvidence => format!(", there is no evidence: no {call}"),
                 };
-                self.row(row.add(Ink::Dim, by));
-                if body_is_measured(body) {
+                let row = Row::new(Ink::Text, action.as_str()).add(Ink::Dim, words);
+                self.labelled("verdict", row);
+                if by.is_measured() {
                     self.scores(scores, turn);
                 }
             }
             EventBody::EvidenceNumbered { items } => {
-                let place = |item: &NumberedItem| evidence.place(&item.id);
                 for item in items {
-                    let row = Row::new(Ink::Dim, "  sent     ");
-                    let row = row.add(Ink::Citation, format!("[{}] ", item.n));
-                    self.row(row.add(Ink::Text, place(item).unwrap_or_default()));
+                    let place = evidence.place(&item.id).unwrap_or_default();
+                    let row = Row::new(Ink::Citation, format!("[{}] ", item.n));
+                    self.labelled("sent", row.add(Ink::Text, place));
                 }
             }
             EventBody::AnswerFinished {
@@ -247,12 +247,13 @@ impl WindowRows<'_> {
                 confidence,
                 ..
             } => {
-                let length = grouped_count(text.chars().count() as u64, "character", "characters");
-                let cited = grouped_count(citations.len() as u64, "citation", "citations");
+                let length = grouped_plural(text.chars().count(), "character");
+                let cited = grouped_plural(citations.len(), "citation");
                 self.row(Row::new(Ink::Dim, format!("  answered {length} · {cited}")));
                 if let Some(confidence) = confidence {
-                    let row = Row::new(Ink::Dim, "  right?   ").join(certainty(confidence.level()));
-                    self.row(row.add(Ink::Dim, format!(" {:.2}", confidence.value())));
+                    let row = certainty(confidence.level());
+                    let value = format!(" {:.2}", confidence.value());
+                    self.labelled("right?", row.add(Ink::Dim, value));
                 }
             }
             EventBody::Warning { message, .. } => {
@@ -277,10 +278,7 @@ impl WindowRows<'_> {
                 self.wrapped(&row.add(Ink::Text, sanitize(&value).into_owned()), "", None);
             }
         }
-        for (at, part) in plan.sub_questions.iter().enumerate() {
-            let row = Row::new(Ink::Dim, format!("  part {}   ", at + 1));
-            self.below(&row.add(Ink::Text, one_line(part, 400)));
-        }
+        self.parts_of(plan);
     }
 
     fn scores(&mut self, scores: &[ItemScore], turn: &OpenRun) {
@@ -296,10 +294,6 @@ impl WindowRows<'_> {
             self.row(row);
         }
     }
-}
-
-fn body_is_measured(body: &EventBody) -> bool {
-    matches!(body, EventBody::EvidenceGraded { by, .. } if by.is_measured())
 }
 
 fn round_title(at: usize, node: NodeName, visit: Option<&Visit>, mode: Mode) -> String {
@@ -327,4 +321,378 @@ fn rounds(trail: &[AuditRow], node: NodeName) -> Vec<Vec<&AuditRow>> {
         }
     }
     rounds
+}
+
+/// One row, and the part that it folds or unfolds.
+#[derive(Debug, Clone)]
+pub struct DetailLine {
+    /// What is drawn.
+    pub row: Row,
+    /// The part of a prompt or reply that it is of, counted from 0.
+    pub part: Option<usize>,
+}
+
+/// Indent of continued rows, as wide as the label at the beginning of a row.
+pub const INDENT: &str = "           ";
+
+/// The rows of a window as they are written.
+pub struct WindowRows<'a> {
+    /// What was written.
+    pub lines: Vec<DetailLine>,
+    unfolded: &'a BTreeSet<usize>,
+    width: usize,
+    parts: usize,
+}
+
+impl<'a> WindowRows<'a> {
+    /// An empty one, on which these parts are unfolded.
+    pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
+        Self {
+            lines: Vec::new(),
+            unfolded,
+            width,
+            parts: 0,
+        }
+    }
+
+    /// One row, cut at the edge.
+    pub fn row(&mut self, row: Row) {
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine { row, part: None });
+    }
+
+    /// A text on as many rows as it takes, below and behind `indent`.
+    pub fn text(&mut self, ink: Ink, indent: &str, text: &str) {
+        self.wrapped(&Row::new(ink, text), indent, None);
+    }
+
+    /// A row that begins with a word of its own; what does not fit goes on behind that.
+    pub fn below(&mut self, row: &Row) {
+        let rows = wrap(
+            row,
+            &Row::default(),
+            &Row::new(Ink::Dim, INDENT),
+            self.width,
+        );
+        let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
+        self.lines.extend(lines);
+    }
+
+    /// A row on as many as it takes, of a part or of none.
+    pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
+        let indent = Row::new(Ink::Dim, indent);
+        let rows = wrap(row, &indent, &indent, self.width);
+        self.lines
+            .extend(rows.into_iter().map(|row| DetailLine { row, part }));
+    }
+
+    /// A call of a model with what was said in it.
+    pub fn model_call(&mut self, body: &EventBody) {
+        let EventBody::ModelCalled {
+            model,
+            ms,
+            prompt_tokens,
+            completion_tokens,
+            retries,
+            prompt,
+            reply,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let mut row = Row::new(Ink::Dim, "  asked    ").add(Ink::Text, one_line(model, 80));
+        row.push(Ink::Dim, format!(" · {}", duration(*ms)));
+        if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
+            let tokens = format!(" · {} sent, {} received", grouped(*sent), grouped(*got));
+            row.push(Ink::Dim, tokens);
+        }
+        if *retries > 0 {
+            let retries = grouped_count(u64::from(*retries), "retry", "retries");
+            row.push(Ink::Warning, format!(" · {retries}"));
+        }
+        self.row(row);
+        match prompt {
+            Some(prompt) => self.push_message("prompt", &sanitize(prompt)),
+            None => self.row(Row::new(Ink::Dim, "    prompt and reply are not kept")),
+        }
+        match (reply, prompt) {
+            (Some(reply), _) => self.push_message("reply", &sanitize(reply)),
+            (None, Some(_)) => self.row(Row::new(Ink::Warning, "    no reply")),
+            (None, None) => {}
+        }
+    }
+
+    /// A prompt or a reply, its fenced parts folded.
+    fn push_message(&mut self, what: &str, text: &str) {
+        self.row(Row::new(Ink::Heading, format!("    {what}")));
+        for section in sections(text) {
+            match section {
+                PromptSection::Line(line) => {
+                    self.wrapped(&Row::new(Ink::Quote, line), "    ▏ ", None);
+                }
+                PromptSection::Fenced {
+                    tag,
+                    attributes,
+                    inside,
+                } => self.fenced(tag, attributes, &inside),
+            }
+        }
+    }
+
+    fn fenced(&mut self, tag: &str, attributes: &str, inside: &[&str]) {
+        let part = self.parts;
+        self.parts += 1;
+        let is_open = self.unfolded.contains(&part);
+        let count = grouped_plural(inside.len(), "line");
+        let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
+        row.push(
+            Ink::Citation,
+            format!("{tag} {attributes}").trim().to_owned(),
+        );
+        row.push(Ink::Dim, format!("  {count}"));
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine {
+            row,
+            part: Some(part),
+        });
+        for line in inside.iter().filter(|_| is_open) {
+            self.wrapped(&Row::new(Ink::Quote, *line), "      ▏ ", Some(part));
+        }
+    }
+}
+
+/// A stretch of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptSection<'a> {
+    /// A line of its own.
+    Line(&'a str),
+    /// What is between two tags, both included.
+    Fenced {
+        /// The tag without its mark: `evidence`.
+        tag: &'a str,
+        /// What the tag says besides, such as `n="1" source="a.md"`.
+        attributes: &'a str,
+        /// The lines between.
+        inside: Vec<&'a str>,
+    },
+}
+
+/// A part with fewer lines is shown as it is.
+const FOLDED_FROM: usize = 3;
+
+/// The prompt in its order. Fences are tags with a mark of eight hexadecimal digits that was made up for
+/// the request, so that no document can open or close one.
+pub fn sections(prompt: &str) -> Vec<PromptSection<'_>> {
+    let lines: Vec<&str> = prompt.lines().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let fenced = opening(lines[at]).and_then(|(tag, mark, attributes)| {
+            let close = format!("</{tag}-{mark}>");
+            let length = lines[at + 1..].iter().position(|line| *line == close)?;
+            Some((tag, attributes, length))
+        });
+        match fenced {
+            Some((tag, attributes, length)) if tag == "evidence" || length >= FOLDED_FROM => {
+                found.push(PromptSection::Fenced {
+                    tag,
+                    attributes,
+                    inside: lines[at + 1..=at + length].to_vec(),
+                });
+                at += length + 2;
+            }
+            _ => {
+                found.push(PromptSection::Line(lines[at]));
+                at += 1;
+            }
+        }
+    }
+    found
+}
+
+/// Tag, mark and attributes of a line that is nothing but an opening tag.
+fn opening(line: &str) -> Option<(&str, &str, &str)> {
+    let inside = line.strip_prefix('<')?.strip_suffix('>')?;
+    let (name, attributes) = inside.split_once(' ').unwrap_or((inside, ""));
+    let (tag, mark) = name.rsplit_once('-')?;
+    let is_mark = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_tag = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_lowercase());
+    (is_mark && is_tag).then_some((tag, mark, attributes))
+}
+
+/// The calls that one event saved: where, how many, and why.
+struct SavedCalls {
+    node: NodeName,
+    calls: u32,
+    why: String,
+}
+
+/// Made and saved, node by node, and what the whole is.
+pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
+    let most = model.limits.max_iterations;
+    let mut rows = vec![
+        Row::new(
+            Ink::Text,
+            "The full pipeline thinks once to analyze the question, then once to",
+        ),
+        Row::new(
+            Ink::Text,
+            "plan and once to grade in each round, and once to answer.",
+        ),
+    ];
+    let Some(turn) = turn else {
+        rows.push(Row::default());
+        let line = format!(
+            "With at most {most} rounds that is {}.",
+            model.mode.calls(2 + 2 * most)
+        );
+        rows.push(Row::new(Ink::Dim, line));
+        return rows;
+    };
+    let saved = saved_by_events(turn);
+    rows.push(Row::default());
+    for node in NodeName::ALL {
+        let view = turn.run.node(node);
+        let of_node = || saved.iter().filter(|one| one.node == node);
+        let count: u32 = of_node().map(|one| one.calls).sum();
+        if view.calls == 0 && count == 0 {
+            continue;
+        }
+        let mut row = Row::new(Ink::Text, pad(node.as_str(), 18));
+        row.push(Ink::Text, format!("{:>2} made", view.calls));
+        if count > 0 {
+            row.push(Ink::Strong, format!("  {count} saved"));
+            let why: Vec<_> = of_node().map(|one| one.why.as_str()).collect();
+            row.push(Ink::Dim, format!(": {}", why.join(", ")));
+        }
+        rows.push(row);
+    }
+    rows.push(Row::default());
+    rows.push(sum(turn));
+    rows.push(Row::default());
+    rows.extend(run_id_rows(turn));
+    rows
+}
+
+/// What the run is called at the command line.
+fn run_id_rows(turn: &OpenRun) -> [Row; 2] {
+    let id = one_line(&turn.run.id.0, 64);
+    let words = "kb-agent replay, graph and export take it, or its end";
+    [
+        Row::new(Ink::Dim, "run ").add(Ink::Text, id),
+        Row::new(Ink::Dim, words),
+    ]
+}
+
+fn sum(turn: &OpenRun) -> Row {
+    let made = turn.run.calls();
+    let Some(finish) = &turn.run.finish else {
+        let made = turn.run.mode.calls(made);
+        return Row::new(
+            Ink::Dim,
+            format!("{made} so far; what is saved counts at the end"),
+        );
+    };
+    if finish.broke_off() {
+        let made = turn.run.mode.calls(made);
+        let line = format!("{made}; nothing is saved by not arriving");
+        return Row::new(Ink::Dim, line);
+    }
+    let whole = turn.run.mode.calls(made.saturating_add(finish.saved));
+    Row::new(
+        Ink::Text,
+        format!("{made} made + {} saved = ", finish.saved),
+    )
+    .add(
+        Ink::Text,
+        format!("{whole} of the full pipeline on these rounds"),
+    )
+}
+
+/// What each short cut spared, as the run counts it.
+fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
+    let mut saved = Vec::new();
+    let mut save = |node, why: &str| {
+        saved.push(SavedCalls {
+            node,
+            calls: 1,
+            why: why.to_owned(),
+        });
+    };
+    for row in turn.trail.iter() {
+        match row.body() {
+            EventBody::FastPathHit {
+                path_type,
+                rule_name,
+                ..
+            } => match path_type {
+                PathType::Chitchat => {
+                    save(NodeName::Plan, "small talk needs no search");
+                    save(NodeName::GradeEvidence, "small talk has no evidence");
+                }
+                PathType::SimpleSkipGrading => {
+                    save(NodeName::GradeEvidence, "simple questions are not graded");
+                }
+                PathType::RuleAutoApprove => {
+                    let rule = one_line(rule_name, 40);
+                    save(NodeName::GradeEvidence, &format!("rule {rule}"));
+                }
+            },
+            EventBody::EvidenceGraded {
+                by: GradedBy::NoEvidence,
+                ..
+            } => save(NodeName::GradeEvidence, "there was nothing to grade"),
+            _ => {}
+        }
+    }
+    // An answer without a call came with the analysis, or there was nothing to answer from.
+    let recorded = saved.len() as u32;
+    let rest = turn.run.finish.as_ref().map_or(0, |finish| finish.saved);
+    if rest > recorded && turn.run.node(NodeName::Synthesize).calls == 0 {
+        saved.push(SavedCalls {
+            node: NodeName::Synthesize,
+            calls: rest - recorded,
+            why: format!("the answer needed no {} of its own", turn.run.mode.call()),
+        });
+    }
+    saved
+}
+
+#[cfg(test)]
+mod fences_tests {
+    use super::*;
+
+    #[test]
+    fn evidence_folds_and_the_rest_stays() {
+        let prompt = "[user]\n<evidence-0a1b2c3d n=\"1\">\n</evidence>\n</evidence-00000000>\n\
+                      </evidence-0a1b2c3d>\n<question-0a1b2c3d>\nwhich?\n</question-0a1b2c3d>\n<b>";
+        let found = sections(prompt);
+        let PromptSection::Fenced {
+            tag,
+            attributes,
+            inside,
+        } = &found[1]
+        else {
+            panic!("{found:?}");
+        };
+        assert_eq!((*tag, *attributes), ("evidence", "n=\"1\""));
+        // Only the tag with the mark closes it.
+        assert_eq!(inside, &["</evidence>", "</evidence-00000000>"]);
+        assert_eq!(found[0], PromptSection::Line("[user]"));
+        assert_eq!(found[2], PromptSection::Line("<question-0a1b2c3d>"));
+        assert_eq!(found.last(), Some(&PromptSection::Line("<b>")));
+    }
+
+    #[test]
+    fn a_fence_that_never_closes_hides_nothing() {
+        let prompt = "<evidence-0a1b2c3d n=\"1\">\ntext";
+        assert_eq!(
+            sections(prompt),
+            [
+                PromptSection::Line("<evidence-0a1b2c3d n=\"1\">"),
+                PromptSection::Line("text")
+            ]
+        );
+    }
 }

@@ -7,11 +7,11 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
-use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
+use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
-use crate::tui::pane_state::ItemWidths;
+use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
+use crate::tui::source_view::SourceView;
 use crate::tui::wrap::wrap;
 
 use super::score::{ScoreDetail, found_by, judgement, legend};
@@ -110,92 +110,78 @@ fn verdict(run: &RunView, grading: &Grading, row: &mut Row) {
     row.push(reason_ink(Some(reason)), reason.as_str());
 }
 
-/// The pane.
-pub fn rows(model: &Model, size: Size) -> Vec<Row> {
-    let width = usize::from(size.width);
-    let Some(run) = model.shown_run() else {
-        return legend().into_iter().map(|row| row.fit(width)).collect();
-    };
-    if run.evidence.is_empty() {
-        let words = match (&run.finish, run.complexity()) {
-            (_, Some(Complexity::Chitchat)) => " none needed: small talk rests on no document",
-            (None, _) => " nothing yet",
-            (Some(finish), _) if finish.broke_off() => " the run ended before anything was found",
-            (Some(_), _) => " nothing was found",
-        };
-        return vec![Row::new(Ink::Dim, words).fit(width)];
-    }
-    let list = &model.evidence.list;
-    let seen = list_height(model, size);
-    let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
-    let columns = Columns::fit(&widths(model, run), width);
-    let mut rows: Vec<Row> = Vec::new();
-    let mut drawn = list.top.min(items.len());
-    while drawn < items.len() && rows.len() < seen {
-        let more = item_rows(model, run, items[drawn], drawn, &columns);
-        rows.extend(more.into_iter().take(seen - rows.len()));
-        drawn += 1;
-    }
-    let below = items.len() - drawn;
-    if below > 0
-        && model.focus != Pane::Evidence
-        && let Some(last) = rows.last_mut()
-    {
-        let more = format!("    … {} more", below + 1);
-        *last = Row::new(Ink::Dim, more).fit(width);
-    }
-    let room = usize::from(size.height).saturating_sub(rows.len());
-    if room > 1
-        && !model.zoomed
-        && let Some(item) = items.get(list.selected)
-    {
-        rows.extend(passage(run, item, width).into_iter().take(room));
-    }
-    rows
-}
-
-/// Which of the drawn rows is selected.
-pub fn selected_row(model: &Model, size: Size) -> Option<usize> {
-    let run = model.shown_run()?;
-    let list = &model.evidence.list;
-    (model.focus == Pane::Evidence && !run.evidence.is_empty()).then(|| {
-        let heights = heights(model, run, size.width.into());
-        heights[list.top.min(list.selected)..list.selected]
-            .iter()
-            .sum()
-    })
-}
-
-/// Which item is drawn in each row of the pane, as far as there are items.
-pub fn drawn_items(model: &Model, size: Size) -> Vec<usize> {
-    let Some(run) = model.shown_run() else {
-        return Vec::new();
-    };
-    let heights = heights(model, run, size.width.into());
-    let items = heights
-        .into_iter()
-        .enumerate()
-        .skip(model.evidence.list.top);
-    let rows = items.flat_map(|(at, height)| std::iter::repeat_n(at, height));
-    rows.take(list_height(model, size)).collect()
-}
-
-/// Keeps the selection within the list, and all of the selected item in sight.
+/// Lays out what is seen; the selection stays within the list, and all of the selected item in sight.
 pub fn settle(model: &mut Model, size: Size) {
-    let Some(run) = model.shown_run() else {
-        return;
-    };
-    // The heights depend on the selection.
-    let count = run.evidence.len();
+    let count = model.shown_run().map_or(0, |run| run.evidence.len());
     let selected = &mut model.evidence.list.selected;
     *selected = (*selected).min(count.saturating_sub(1));
-    let Some(run) = model.shown_run() else {
+    let width = usize::from(size.width);
+    let Some(run) = model.shown_run().filter(|run| !run.evidence.is_empty()) else {
+        let rows = nothing(model).into_iter().map(|row| row.fit(width));
+        model.evidence.drawn = DrawnRows {
+            rows: rows.collect(),
+            ..DrawnRows::default()
+        };
         return;
     };
     let widths = widths(model, run);
-    let mut list = model.evidence.list;
-    let room = list_height(model, size);
-    let heights = heights(model, run, size.width.into());
+    let (list, drawn) = lay_out(model, run, &Columns::fit(&widths, width), size);
+    model.evidence.list = list;
+    model.evidence.drawn = drawn;
+    model.evidence.widths = Some(widths);
+}
+
+/// What stands where there is no evidence.
+fn nothing(model: &Model) -> Vec<Row> {
+    let Some(run) = model.shown_run() else {
+        return legend();
+    };
+    let words = match (&run.finish, run.complexity()) {
+        (_, Some(Complexity::Chitchat)) => " none needed: small talk rests on no document",
+        (None, _) => " nothing yet",
+        (Some(finish), _) if finish.broke_off() => " the run ended before anything was found",
+        (Some(_), _) => " nothing was found",
+    };
+    vec![Row::new(Ink::Dim, words)]
+}
+
+fn lay_out(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List, DrawnRows) {
+    let (width, height) = (columns.width, usize::from(size.height));
+    let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
+    let beneath = |at: usize| beneath(model, run, items[at], at, width);
+    let heights: Vec<usize> = (0..items.len()).map(|at| 1 + beneath(at).len()).collect();
+    let selected = model.evidence.list.selected;
+    let seen = list_height(model, run, items[selected], heights.iter().sum(), size);
+    let list = settled(model.evidence.list, &heights, seen);
+    let mut drawn = DrawnRows::default();
+    let mut next = list.top;
+    while next < items.len() && drawn.rows.len() < seen {
+        drawn
+            .rows
+            .push(item_row(run, items[next], columns).fit(width));
+        drawn.rows.extend(beneath(next));
+        drawn.rows.truncate(seen);
+        drawn.items.resize(drawn.rows.len(), Some(next));
+        next += 1;
+    }
+    if model.focus == Pane::Evidence {
+        drawn.selected = Some(heights[list.top.min(selected)..selected].iter().sum());
+    } else if next < items.len()
+        && let Some(row) = drawn.rows.last_mut()
+    {
+        let more = format!("    … {} more", items.len() - next + 1);
+        *row = Row::new(Ink::Dim, more).fit(width);
+    }
+    let room = height.saturating_sub(drawn.rows.len());
+    if room > 1 && !model.zoomed {
+        let passage = passage(run, items[selected], width).into_iter();
+        drawn.rows.extend(passage.take(room));
+    }
+    (list, drawn)
+}
+
+/// The list with all of the selected item in sight.
+fn settled(mut list: List, heights: &[usize], room: usize) -> List {
     list.settle(heights.len(), room);
     let taken = |from: usize, to: usize| heights[from..to].iter().sum::<usize>();
     while list.top < list.selected && taken(list.top, list.selected + 1) > room {
@@ -204,8 +190,7 @@ pub fn settle(model: &mut Model, size: Size) {
     while list.top > 0 && taken(list.top - 1, heights.len()) <= room {
         list.top -= 1;
     }
-    model.evidence.list = list;
-    model.evidence.widths = Some(widths);
+    list
 }
 
 /// How wide the items of the run are, measured once for each change of them.
@@ -226,14 +211,15 @@ fn widths(model: &Model, run: &RunView) -> ItemWidths {
     known.cloned().unwrap_or_else(measure)
 }
 
-/// Rows for the list; the passage of the selected item takes the others.
-fn list_height(model: &Model, size: Size) -> usize {
-    let height = usize::from(size.height);
-    let Some(run) = model.shown_run() else {
-        return 0;
-    };
-    let width = usize::from(size.width);
-    let all: usize = heights(model, run, width).iter().sum();
+/// Rows for the list, of which all take so many; the passage of the selected item takes the others.
+fn list_height(
+    model: &Model,
+    run: &RunView,
+    selected: &EvidenceRow,
+    all: usize,
+    size: Size,
+) -> usize {
+    let (width, height) = (usize::from(size.width), usize::from(size.height));
     if model.zoomed {
         return all.min(height);
     }
@@ -245,16 +231,8 @@ fn list_height(model: &Model, size: Size) -> usize {
         0
     };
     // A passage takes no more than it says, or the pane would be half blank.
-    let selected = run.evidence.rows().nth(model.evidence.list.selected);
-    let wanted = selected.map_or(0, |item| passage(run, item, width).len());
+    let wanted = passage(run, selected, width).len();
     all.min(height.saturating_sub(wanted.min(most)).max(1))
-}
-
-/// How many rows each item takes.
-fn heights(model: &Model, run: &RunView, width: usize) -> Vec<usize> {
-    let items = run.evidence.rows().enumerate();
-    let height = |(at, item)| 1 + beneath(model, run, item, at, width).len();
-    items.map(height).collect()
 }
 
 struct Columns {
@@ -300,18 +278,6 @@ pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
         0 => row,
         held => row.add(Ink::Dim, format!(" +{held} within")),
     }
-}
-
-fn item_rows(
-    model: &Model,
-    run: &RunView,
-    item: &EvidenceRow,
-    at: usize,
-    columns: &Columns,
-) -> Vec<Row> {
-    let mut rows = vec![item_row(run, item, columns).fit(columns.width)];
-    rows.extend(beneath(model, run, item, at, columns.width));
-    rows
 }
 
 fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
@@ -395,6 +361,60 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     rows
 }
 
+/// The source_title, and what is to be said of the document.
+pub fn source_head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
+    let mut rows = vec![source_title(model, view, width)];
+    let remarks = view.remarks().into_iter();
+    rows.extend(remarks.map(|remark| Row::new(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
+    rows
+}
+
+fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
+    let turn = model.turns.opened(&view.run);
+    let Some((run, item)) =
+        turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
+    else {
+        return Row::new(Ink::Focus, " Source");
+    };
+    let mut right = Row::default();
+    match view.range() {
+        Some((first, last, total)) if width >= ROOMY => {
+            right.push(Ink::Dim, format!("lines {first}–{last} of {total} · "));
+        }
+        Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
+        None => {}
+    }
+    if let Some((at, count)) = place_among(&run.evidence, item) {
+        right.push(Ink::Dim, format!("{at} of {count} "));
+    }
+    let source_head = Row::new(Ink::Focus, " ▸ Source ");
+    let room = width.saturating_sub(right.width() + source_head.width() + 1);
+    let mut left = source_head.add(Ink::Text, cut_path(&item.place(), room));
+    let number = run.evidence.number(item);
+    let number = number.map(|number| Row::new(Ink::Citation, format!("  [{number}]")));
+    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score_row(
+        run,
+        item,
+        ScoreDetail::Words,
+    ));
+    // What has no room whole says nothing.
+    for more in number.into_iter().chain([judged]) {
+        if left.width() + more.width() + right.width() < width {
+            left = left.join(more);
+        }
+    }
+    left.and_right(right, width)
+}
+
+/// The least width at which the source_title tells the number of lines.
+const ROOMY: usize = 80;
+
+/// The item's place in the pane, from 1, and how many stand there.
+fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
+    let at = evidence.rows().position(|row| row.id == item.id)?;
+    Some((at + 1, evidence.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -424,10 +444,10 @@ mod tests {
             let mut model = showing(count);
             model.evidence.widths = known;
             settle(&mut model, size);
-            let kept = rows(&model, size);
+            let kept = model.evidence.drawn.rows.clone();
             model.evidence.widths = None;
-            assert_eq!(kept, rows(&model, size), "{count} events");
             settle(&mut model, size);
+            assert_eq!(kept, model.evidence.drawn.rows, "{count} events");
             known = model.evidence.widths;
             pictures.insert(kept.iter().map(Row::text).collect::<Vec<_>>());
         }

@@ -8,7 +8,7 @@ use crate::tui::find::{Find, FoundRange};
 use crate::tui::ink::{Ink, Piece, Row};
 use crate::tui::model::{Model, TurnView};
 
-use super::asked::GUTTER;
+use super::turn_rows::GUTTER;
 
 /// A conversation that holds more of them is searched for something longer.
 const MOST_MATCHES: usize = 10_000;

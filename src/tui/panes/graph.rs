@@ -3,17 +3,14 @@
 //! All of it is made from the topology's data. What does not fit goes by rank, and the loops are
 //! drawn last, around the lines that are left.
 
-use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
+use crate::domain::{EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
-use crate::tui::path_line::{PathItem, PathLine, Rank};
+use crate::tui::pane_state::{Pane, PathItem, PathLine, Rank};
 
-use super::gutter::{Gutter, is_loop};
-use super::node::{compact_row, node_row, sign};
+use super::node::{compact_row, node_row, sign, why_rows};
 use super::trace::meter;
-use super::why::why_rows;
 use super::wording::{reason_ink, route_ink};
 
 /// What the keys are on: what was selected, else the node at work, else the first.
@@ -158,41 +155,25 @@ fn edge_line(
     let words = words(edge, &taken, run);
     let is_taken = !taken.is_empty();
     let target = edge.to.map_or("end", NodeName::as_str);
+    let waiting = |before: &str| {
+        let row = Row::new(Ink::Border, before).join(words.clone());
+        row.add(Ink::Border, " ┄▷ ").add(Ink::Waiting, target)
+    };
     let (rank, row) = match (edge.to == next, is_loop(edge), is_taken) {
-        (true, _, true) => (
-            if words.pieces.is_empty() {
-                Rank::Connector
-            } else {
-                Rank::Needed
-            },
-            Row::new(Ink::Done, "▼ ").join(words),
-        ),
+        (true, _, true) if words.pieces.is_empty() => (Rank::Connector, Row::new(Ink::Done, "▼ ")),
+        (true, _, true) => (Rank::Needed, Row::new(Ink::Done, "▼ ").join(words)),
         (true, _, false) => {
             let words = if run.is_none() { words } else { Row::default() };
             (Rank::Connector, Row::new(spine, "┊ ").join(words))
         }
         (_, true, true) => (Rank::Needed, Row::new(Ink::Weak, "┤ ").join(words)),
-        (_, true, false) => (
-            Rank::Loop,
-            Row::new(Ink::Border, "┤ ")
-                .join(words)
-                .add(Ink::Border, " ┄▷ ")
-                .add(Ink::Waiting, target),
-        ),
-        (_, false, true) => (
-            Rank::Needed,
-            Row::new(Ink::Done, "├─ ")
-                .join(words)
-                .add(Ink::Done, " ─▶ ")
-                .add(Ink::Text, target),
-        ),
-        (_, false, false) => (
-            Rank::ShortCut,
-            Row::new(Ink::Border, "├┄ ")
-                .join(words)
-                .add(Ink::Border, " ┄▷ ")
-                .add(Ink::Waiting, target),
-        ),
+        (_, true, false) => (Rank::Loop, waiting("┤ ")),
+        (_, false, true) => {
+            let row = Row::new(Ink::Done, "├─ ").join(words);
+            let row = row.add(Ink::Done, " ─▶ ").add(Ink::Text, target);
+            (Rank::Needed, row)
+        }
+        (_, false, false) => (Rank::ShortCut, waiting("├┄ ")),
     };
     let mut line = PathLine::below(edge.from, rank, row);
     line.edge = Some(edge);
@@ -216,10 +197,10 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
     }
     for (at, edge) in taken.iter().enumerate() {
         row.push(Ink::Dim, if at > 0 { ", " } else { "" });
-        let forced = run.and_then(RunView::complexity);
+        let forced = run.and_then(|run| run.complexity());
         match (edge.reason, forced) {
             (Some(RouteReason::Forced), Some(complexity)) => {
-                row.push(forced_ink(complexity), complexity.as_str());
+                row.push(route_ink(complexity), complexity.as_str());
                 row.push(Ink::Dim, ", forced");
             }
             (reason, _) => row.push(reason_ink(reason), edge.why.clone()),
@@ -237,13 +218,131 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
     row
 }
 
-fn forced_ink(complexity: Complexity) -> Ink {
-    route_ink(complexity)
-}
-
 fn map_ink(reason: RouteReason) -> Ink {
     match reason_ink(Some(reason)) {
         route @ (Ink::Chitchat | Ink::Simple | Ink::Complex) => route,
         _ => Ink::Dim,
     }
+}
+
+/// Whether an edge leads back.
+pub fn is_loop(edge: &Edge) -> bool {
+    edge.to
+        .is_some_and(|to| (to as usize) <= edge.from as usize)
+}
+
+/// The columns left of the nodes, one for each loop, the widest loop outermost.
+pub struct Gutter {
+    lanes: Vec<&'static Edge>,
+    step: usize,
+    lead: usize,
+}
+
+/// The least width at which the loops stand apart.
+const ROOMY: usize = 56;
+
+impl Gutter {
+    /// For a pane of this width.
+    pub fn for_width(width: usize) -> Self {
+        let mut lanes: Vec<&'static Edge> = EDGES.iter().filter(|edge| is_loop(edge)).collect();
+        lanes.sort_by_key(|edge| edge.to.map_or(0, |to| to as usize));
+        let roomy = width >= ROOMY;
+        Self {
+            lanes,
+            step: if roomy { 2 } else { 1 },
+            lead: usize::from(roomy),
+        }
+    }
+
+    /// Width in cells; the last cell holds the arrow.
+    pub fn width(&self) -> usize {
+        self.lead + self.lanes.len() * self.step + usize::from(self.step == 1)
+    }
+
+    /// The lines with the loops at their left.
+    pub fn draw_beside(
+        &self,
+        mut lines: Vec<PathLine>,
+        run: Option<&RunView>,
+        frame: usize,
+        width: usize,
+    ) -> Vec<PathLine> {
+        let mut cells = vec![vec![(Ink::Border, " "); self.width()]; lines.len()];
+        for (at, edge) in self.lanes.iter().enumerate() {
+            self.draw(at, edge, &lines, run, frame, &mut cells);
+        }
+        for (line, cells) in lines.iter_mut().zip(cells) {
+            let mut row = Row::default();
+            for (ink, sign) in cells {
+                row.push(ink, sign);
+            }
+            line.row = row.join(std::mem::take(&mut line.row)).fit(width);
+        }
+        lines
+    }
+
+    fn draw(
+        &self,
+        lane: usize,
+        edge: &'static Edge,
+        lines: &[PathLine],
+        run: Option<&RunView>,
+        frame: usize,
+        cells: &mut [Vec<(Ink, &'static str)>],
+    ) {
+        let enters =
+            |line: &PathLine| line.is_head && edge.to.map(PathItem::Node) == Some(line.item);
+        let Some(top) = lines.iter().position(enters) else {
+            return;
+        };
+        let leaves = |line: &PathLine| line.edge == Some(edge);
+        let Some(bottom) = lines.iter().position(leaves) else {
+            return;
+        };
+        let taken = run.is_some_and(|run| {
+            edge.to
+                .is_some_and(|to| !run.edges_taken(edge.from, to).is_empty())
+        });
+        let (ink, down, across, arrow) = if taken {
+            (Ink::Weak, "│", "─", "▶")
+        } else {
+            (Ink::Border, "┊", "┄", "▷")
+        };
+        let column = self.lead + lane * self.step;
+        for (y, row) in cells.iter_mut().enumerate().take(bottom + 1).skip(top) {
+            row[column] = match y {
+                _ if y == top => (ink, "╭"),
+                _ if y == bottom => (ink, "╰"),
+                _ => (ink, down),
+            };
+            if y == top || y == bottom {
+                for cell in &mut row[column + 1..] {
+                    *cell = (ink, across);
+                }
+            }
+            if y == top
+                && let Some(last) = row.last_mut()
+            {
+                *last = (ink, arrow);
+            }
+        }
+        if run.is_some_and(|run| is_under_way(run, edge)) {
+            let step = frame % (bottom - top + 1);
+            cells[bottom - step][column] = (Ink::Running, "•");
+        }
+    }
+}
+
+/// Whether the node at work was entered along this edge.
+fn is_under_way(run: &RunView, edge: &Edge) -> bool {
+    let [.., before, last] = &run.visits[..] else {
+        return false;
+    };
+    run.active() == Some(last.node)
+        && edge.to == Some(last.node)
+        && before.node == edge.from
+        && before
+            .left
+            .as_ref()
+            .is_some_and(|(reason, _)| edge.when.contains(reason))
 }

@@ -1,10 +1,12 @@
 //! One node on one line: its state, its time, its calls, what it did.
 
-use crate::domain::{GradedBy, NodeName};
-use crate::text::duration;
-use crate::tui::fold::{NodeState, NodeView, RunView};
-use crate::tui::ink::{Ink, Row, grouped, pad};
+use crate::domain::{Cue, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons};
+use crate::protocol::Mode;
+use crate::text::{duration, one_line};
+use crate::tui::fold::{NodeState, NodeView, RunView, ToolUse};
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
 use crate::tui::model::Model;
+use crate::tui::pane_state::Rank;
 
 use super::wording::{broken_off, reason_ink, short_tool, spinner};
 
@@ -15,7 +17,7 @@ const COLUMNS: usize = 52;
 
 /// The node with all that fits, the most important first.
 pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usize) -> Row {
-    let view = run.map_or(NodeView::UNTOUCHED, |run| run.node(name));
+    let view = run.map_or_else(NodeView::default, |run| run.node(name));
     let (sign, ink) = sign(view.state, model.frame);
     let text = match view.state {
         NodeState::Done => Ink::Text,
@@ -178,4 +180,113 @@ fn verdicts(run: &RunView) -> Row {
         }
     }
     row
+}
+
+/// The rows below a node, each with how much it matters.
+pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)> {
+    let mut rows = Vec::new();
+    match name {
+        NodeName::AnalyzeAndRoute => {
+            rows.extend(because(run).map(|row| (Rank::Cue, row)));
+            rows.extend(planned(run).map(|row| (Rank::Plan, row)));
+            let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
+            rows.extend(parts.enumerate().map(|(at, part)| {
+                let row = Row::new(Ink::Dim, format!("  {} ", at + 1))
+                    .add(Ink::Text, one_line(part, 400));
+                (Rank::Extra, row)
+            }));
+        }
+        NodeName::ToolExec => {
+            let calls = run.tools.iter().map(|used| (Rank::Extra, tool_row(used)));
+            rows.extend(calls);
+        }
+        NodeName::Plan | NodeName::GradeEvidence | NodeName::Synthesize => {}
+    }
+    rows.into_iter()
+        .map(|(rank, row)| (rank, row.fit(width)))
+        .collect()
+}
+
+/// What decided the route, in words; what weighed how much is in the node's detail.
+fn because(run: &RunView) -> Option<Row> {
+    let plan = run.plan.as_ref()?;
+    if run.forced.is_some() {
+        let row = Row::new(Ink::Dim, "forced: you chose ");
+        return Some(row.add(Ink::Text, plan.complexity.as_str()));
+    }
+    if run.because.is_empty() {
+        let own = Row::new(Ink::Dim, "the model's own plan");
+        return (run.mode == Mode::Llm).then_some(own);
+    }
+    let reasons: Vec<&str> = spoken_reasons(&run.because).collect();
+    let reasons = one_line(&reasons.join("; "), 200);
+    Some(Row::new(Ink::Dim, "because ").add(Ink::Text, reasons))
+}
+
+/// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.
+pub fn cue_words(cue: &Cue) -> Row {
+    let row = Row::new(Ink::Text, one_line(&cue.cue, 80));
+    match cue.weight {
+        None => row,
+        Some(weight) if cue.cue.starts_with('"') => row.add(Ink::Dim, format!(" +{weight:.2}")),
+        Some(weight) => row.add(Ink::Dim, format!(" {weight:.2}")),
+    }
+}
+
+/// Query type, tools and keywords.
+fn planned(run: &RunView) -> Option<Row> {
+    let plan = run.plan.as_ref()?;
+    let kind = match plan.query_type {
+        QueryType::Exact => "exact",
+        QueryType::Conceptual => "conceptual",
+        QueryType::Relational => "relational",
+        QueryType::FileDiscovery => "file discovery",
+        QueryType::Chitchat => return None,
+    };
+    let mut row = Row::new(Ink::Dim, kind);
+    let tools: Vec<_> = plan
+        .suggested_tools
+        .iter()
+        .copied()
+        .map(short_tool)
+        .collect();
+    if !tools.is_empty() {
+        row.push(Ink::Dim, format!(" · {}", tools.join(", ")));
+    }
+    if !plan.grep_keywords.is_empty() {
+        row.push(Ink::Dim, " · words ");
+        row.push(Ink::Text, one_line(&plan.grep_keywords.join(", "), 200));
+    }
+    Some(row)
+}
+
+/// A tool call: what was asked for, how much came back, how long it took.
+pub fn tool_row(used: &ToolUse) -> Row {
+    let mut row = Row::new(Ink::Dim, format!("  {} ", short_tool(used.call.tool())));
+    row.push(Ink::Text, one_line(&asked_for(&used.call), 200));
+    match (&used.error, used.items) {
+        (Some(error), _) => row.push(Ink::Warning, format!("  ⚠ {error}")),
+        (None, Some(items)) => {
+            let items = grouped_plural(items, "item");
+            row.push(Ink::Dim, format!("  {items}"));
+            if let Some(ms) = used.ms {
+                row.push(Ink::Dim, format!(" · {}", duration(ms)));
+            }
+        }
+        (None, None) => row.push(Ink::Running, "  at work"),
+    }
+    row
+}
+
+/// The arguments of a call, as a person reads them.
+pub fn asked_for(call: &ToolCall) -> String {
+    match call {
+        ToolCall::HybridSearch {
+            semantic_query,
+            exact_keywords,
+        } if !exact_keywords.is_empty() => {
+            format!("\"{semantic_query}\" with {}", exact_keywords.join(", "))
+        }
+        _ => format!("\"{}\"", call.subject()),
+    }
 }

@@ -4,16 +4,18 @@ use ratatui::layout::Size;
 
 use crate::domain::Outcome;
 use crate::text::duration;
+use crate::tui::fold::outcome_word;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
-use crate::tui::pane::Pane;
-use crate::tui::path_line::PathItem;
+use crate::tui::pane_state::DrawnRows;
+use crate::tui::pane_state::Pane;
+use crate::tui::pane_state::PathLine;
 
 pub use super::graph::current;
 
 use super::graph::lines;
 use super::trace::unrolled;
-use super::wording::{outcome_word, route_ink};
+use super::wording::route_ink;
 
 /// What stands beside the title: route, round, time.
 pub fn status(model: &Model) -> Row {
@@ -55,50 +57,31 @@ pub fn status(model: &Model) -> Row {
     row
 }
 
-/// The pane, as settled.
-pub fn rows(model: &Model, size: Size) -> Vec<Row> {
-    let rows = match model.shown_run() {
-        Some(run) if model.path.unrolled => unrolled(run, model, usize::from(size.width)),
-        _ => model
-            .path
-            .lines
-            .iter()
-            .map(|line| line.row.clone())
-            .collect(),
-    };
-    rows.into_iter().skip(model.path.list.top).collect()
-}
-
 /// Lays out what is seen, and keeps what is selected in sight, or else the node at work.
 pub fn settle(model: &mut Model, size: Size) {
     let (width, height) = (usize::from(size.width), usize::from(size.height));
-    if let Some(run) = model.shown_run().filter(|_| model.path.unrolled) {
-        let count = unrolled(run, model, width).len();
-        model.path.lines.clear();
-        model.path.list.settle_view(count, height);
-        return;
+    let is_unrolled = model.path.unrolled;
+    let mut list = model.path.list;
+    let mut drawn = DrawnRows::default();
+    if let Some(run) = model.shown_run().filter(|_| is_unrolled) {
+        let rows = unrolled(run, model, width);
+        list.settle_view(rows.len(), height);
+        drawn.rows = rows.into_iter().skip(list.top).take(height).collect();
+    } else {
+        let lines = lines(model.shown_run(), model, width, height);
+        let current = current(model);
+        let is_current = |line: &PathLine| line.is_head && line.item == current;
+        list.selected = lines.iter().position(is_current).unwrap_or(0);
+        list.settle(lines.len(), height);
+        let is_focused = model.focus == Pane::Path;
+        drawn.selected = is_focused.then(|| list.selected.saturating_sub(list.top));
+        for line in lines.into_iter().skip(list.top).take(height) {
+            drawn.items.push(Some(line.item.place()));
+            drawn.rows.push(line.row);
+        }
     }
-    let lines = lines(model.shown_run(), model, width, height);
-    let current = current(model);
-    let at = lines
-        .iter()
-        .position(|line| line.is_head && line.item == current);
-    model.path.list.selected = at.unwrap_or(0);
-    model.path.list.settle(lines.len(), height);
-    model.path.lines = lines;
-}
-
-/// Which of the drawn rows is selected.
-pub fn selected_row(model: &Model) -> Option<usize> {
-    let list = &model.path.list;
-    (model.focus == Pane::Path && !(model.path.unrolled && model.shown_run().is_some()))
-        .then(|| list.selected.saturating_sub(list.top))
-}
-
-/// What stands in each of the drawn rows; nothing where it is drawn visit by visit.
-pub fn drawn_items(model: &Model) -> impl Iterator<Item = PathItem> {
-    let lines = model.path.lines.iter().skip(model.path.list.top);
-    lines.map(|line| line.item)
+    model.path.list = list;
+    model.path.drawn = drawn;
 }
 
 fn ordinal(n: u32) -> String {

@@ -1,11 +1,11 @@
 //! The path as it ran, loops unrolled, and what it cost.
 
 use crate::text::duration;
-use crate::tui::fold::{NodeState, RunView};
+use crate::tui::fold::{NodeState, RunView, outcome_word};
 use crate::tui::ink::{Ink, Row, grouped_count, pad};
 use crate::tui::model::Model;
 
-use super::wording::{broken_off, outcome_word, reason_ink, spinner};
+use super::wording::{broken_off, reason_ink, spinner};
 
 /// Calls made of those the full pipeline would have made.
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {

@@ -1,14 +1,15 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
-use crate::domain::Outcome;
+use crate::domain::{Complexity, Outcome, dollars};
+use crate::protocol::Mode;
+use crate::text::duration;
 use crate::tui::fold::Exchange;
-use crate::tui::ink::{Ink, Row};
+use crate::tui::ink::{Ink, Row, cut, cut_path, grouped};
 use crate::tui::model::{Retry, TurnView};
 use crate::tui::turn_cache::GrowingAnswer;
-use crate::tui::wrap::wrap;
+use crate::tui::wrap::{wrap, wrap_plain};
 
-use super::asked::{GUTTER, question_rows};
-use super::foot;
+use super::wording::{certainty, route_ink};
 
 /// The rows of a turn as text, one a line.
 pub fn text_of(turn: &TurnView, width: usize) -> String {
@@ -78,7 +79,7 @@ fn lay_out(
         }
         if !run.citations.is_empty() {
             answer.push(Row::default());
-            answer.extend(foot::citations(run, body));
+            answer.extend(citations(run, body));
         }
         answer.push(Row::default());
         match finish.outcome {
@@ -100,13 +101,8 @@ fn lay_out(
                 body,
             )),
         }
-        answer.extend(wrap(
-            &foot::footer(run),
-            &Row::default(),
-            &Row::default(),
-            body,
-        ));
-        answer.extend(foot::warnings(run, body));
+        answer.extend(wrap_plain(&footer(run), body));
+        answer.extend(warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
         let label = if above + at == 0 {
@@ -119,6 +115,166 @@ fn lay_out(
     if run.finish.is_some() {
         rows.push(Row::default());
     }
+}
+
+/// Columns before the text of a turn.
+pub const GUTTER: usize = 7;
+
+/// Lines of a question that are shown.
+const MOST_LINES: usize = 200;
+
+/// The question, or only which way it goes where it is asked once more, and what it was kept within.
+pub fn question_rows(
+    query: &str,
+    within: &[String],
+    route: Option<Complexity>,
+    retry: Option<Retry>,
+    width: usize,
+) -> Vec<Row> {
+    let mut rows = match retry {
+        Some(retry) => vec![once_more(query, route, retry, width)],
+        None => question(query, width),
+    };
+    if !within.is_empty() {
+        let indent = Row::new(Ink::Text, " ".repeat(GUTTER));
+        let line = Row::new(Ink::Dim, "within ").add(Ink::Text, within.join(", "));
+        rows.extend(wrap(&line, &indent, &indent, width.saturating_sub(1)));
+    }
+    rows.push(Row::default());
+    rows
+}
+
+fn question(query: &str, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let rest = Row::new(Ink::Text, " ".repeat(GUTTER));
+    for (at, line) in query.lines().take(MOST_LINES).enumerate() {
+        let first = if at == 0 {
+            Row::new(Ink::You, " you   ")
+        } else {
+            rest.clone()
+        };
+        let line = Row::new(Ink::Text, line.replace('\t', "    ")).bold();
+        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
+    }
+    rows
+}
+
+/// `retried: simple`, and of which question where that stands further up.
+fn once_more(query: &str, route: Option<Complexity>, retry: Retry, width: usize) -> Row {
+    let row = Row::new(Ink::You, " retried").add(Ink::Dim, ": ");
+    let row = match route {
+        Some(route) => row.add(route_ink(route), route.as_str()),
+        None => row.add(Ink::Text, "auto"),
+    };
+    if retry == Retry::Below {
+        return row.fit(width);
+    }
+    let line = crate::text::one_line(query, 200);
+    let room = width.saturating_sub(row.width() + 4);
+    row.add(Ink::Dim, format!(" · {}", cut(&line, room)))
+        .fit(width)
+}
+
+/// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
+pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for citation in &run.citations {
+        let mark = format!("[{}]", citation.n);
+        let place = format!("{}:{}", citation.source, citation.location());
+        let place = cut_path(&place, width.saturating_sub(mark.len() + 1));
+        let entry = Row::new(Ink::Citation, mark).add(Ink::Dim, format!(" {place}"));
+        match rows.last_mut() {
+            Some(last) if last.width() + 3 + entry.width() <= width => {
+                *last = std::mem::take(last).add(Ink::Text, "   ").join(entry);
+            }
+            _ => rows.push(entry.fit(width)),
+        }
+    }
+    rows
+}
+
+/// Kinds of warnings that are written out beneath an answer.
+const MOST_WRITTEN_OUT: usize = 4;
+
+/// What went wrong with this answer, each kind in a line of its own; of what did not touch it the first, and how many
+/// kinds there are besides.
+pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut add = |ink, line: String| {
+        let row = Row::new(ink, format!("⚠ {line}"));
+        rows.extend(wrap(
+            &row,
+            &Row::default(),
+            &Row::new(Ink::Text, "  "),
+            width,
+        ));
+    };
+    for kind in run.warnings.at_the_answer().take(MOST_WRITTEN_OUT) {
+        add(Ink::Warning, kind.line());
+    }
+    let rest = run.warnings.at_the_answer().skip(MOST_WRITTEN_OUT);
+    let mut rest = rest.chain(run.warnings.on_the_way());
+    if let Some(first) = rest.next() {
+        let others = match rest.count() {
+            0 => String::new(),
+            others => format!(" ({others} more in the audit)"),
+        };
+        add(Ink::Dim, first.line() + &others);
+    }
+    rows
+}
+
+/// How sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
+pub fn footer(run: &Exchange) -> Row {
+    let mut row = Row::default();
+    let Some(finish) = &run.finish else {
+        return row;
+    };
+    if let Some(confidence) = run.confidence {
+        row = row.join(certainty(confidence.level()));
+        row.push(Ink::Dim, " · ");
+    }
+    if let Some(complexity) = run.complexity() {
+        row.push(route_ink(complexity), complexity.as_str());
+        if run.forced.is_some() {
+            row.push(Ink::Dim, " (chosen)");
+        }
+        row.push(Ink::Dim, " · ");
+    }
+    let whole = finish.calls.saturating_add(finish.saved);
+    let calls = match whole {
+        0 => format!("no {}", run.mode.call()),
+        _ if finish.broke_off() => run.mode.calls(finish.calls),
+        _ => format!(
+            "{} of {} · saved {}",
+            finish.calls,
+            run.mode.calls(whole),
+            finish.saved
+        ),
+    };
+    row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
+    let warnings = run.warnings.count();
+    if warnings > 0 {
+        row.push(Ink::Dim, " · ");
+        row.push(Ink::Warning, format!("⚠ {}", grouped(warnings as u64)));
+    }
+    if finish.tokens > 0 {
+        let about = if finish.spent.estimated { "~" } else { "" };
+        row.push(
+            Ink::Dim,
+            format!(" · {about}{} tok", grouped(finish.tokens)),
+        );
+        if let Some(cost) = finish.spent.cost_usd {
+            row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
+        } else if run.mode == Mode::Llm {
+            row.push(Ink::Dim, " · cost unknown");
+        }
+    }
+    if run.mode == Mode::Offline {
+        row.push(Ink::Dim, " · ");
+        row.push(Ink::Unmeasured, "extractive, offline");
+    }
+    row
 }
 
 #[cfg(test)]

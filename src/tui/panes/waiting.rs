@@ -6,7 +6,7 @@ use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, cut, grouped_count};
 use crate::tui::model::{AskedBy, Model, Retry, TurnQuestion, TurnView};
 
-use super::asked::{GUTTER, question_rows};
+use super::turn_rows::{GUTTER, question_rows};
 use super::wording::{route_ink, spinner};
 
 /// More of what a tool looks for says no more, characters.

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 use crate::text::one_line;
-use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_count, pad};
+use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_plural, pad};
 use crate::tui::model::Model;
 use crate::tui::setup::Sample;
 use crate::tui::wrap::wrap;
@@ -79,7 +79,7 @@ fn progress(knowledge: &KnowledgeStatus) -> String {
         (true, pending) => format!(
             "Embedding: {} of {} to come",
             grouped(pending as u64),
-            grouped_count(knowledge.chunks as u64, "chunk", "chunks")
+            grouped_plural(knowledge.chunks, "chunk")
         ),
         (false, 1) => "1 chunk is not embedded yet".to_owned(),
         (false, pending) => format!("{} chunks are not embedded yet", grouped(pending as u64)),
@@ -150,9 +150,9 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
                 Ink::Text,
                 format!(
                     "{}{} in {}",
-                    grouped_count(documents as u64, "document", "documents"),
+                    grouped_plural(documents, "document"),
                     of_bytes(model.contents.bytes),
-                    grouped_count(knowledge.chunks as u64, "chunk", "chunks")
+                    grouped_plural(knowledge.chunks, "chunk")
                 ),
             )
             .add(Ink::Dim, "."),

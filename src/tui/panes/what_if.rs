@@ -1,14 +1,14 @@
 //! The window that asks what a run would have done within other limits.
 
 use crate::domain::{
-    Change, Decision, EDGES, Edge, Forecast, GradedBy, NodeName, Round, RoutingLimits, Unknown,
-    WhatIf,
+    Change, Complexity, Decision, EDGES, Edge, Forecast, GradedBy, NodeName, Round, RoutingLimits,
+    Unknown, WhatIf,
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, grouped_count, pad};
+use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad};
 use crate::tui::model::Model;
-use crate::tui::sliders::{Slider, Sliders};
+use crate::tui::sliders::{SLIDERS, Sliders};
 use crate::tui::turn::TurnView;
 use crate::tui::wrap::wrap;
 
@@ -32,10 +32,8 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let result = recorded.what_if(&wanted);
-    let mut rows: Vec<Row> = Slider::ALL
-        .into_iter()
-        .map(|slider| slider_row(slider, sliders, &recorded.limits, &wanted, width).fit(width))
-        .collect();
+    let slider = |at| slider_row(at, sliders, &recorded.limits, &wanted, width).fit(width);
+    let mut rows: Vec<Row> = (0..SLIDERS.len()).map(slider).collect();
     rows.push(Row::default());
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
     rows.extend(paragraph(&consequence(&result, &recorded), width));
@@ -49,7 +47,7 @@ fn paragraph(row: &Row, width: usize) -> Vec<Row> {
 }
 
 fn slider_row(
-    slider: Slider,
+    at: usize,
     sliders: &Sliders,
     recorded: &RoutingLimits,
     wanted: &RoutingLimits,
@@ -62,16 +60,16 @@ fn slider_row(
     };
     // The value stays readable.
     let track = track.min(width.saturating_sub(TITLE + VALUE)).max(3);
-    let is_selected = sliders.selected() == slider;
-    let is_moved = sliders.is_moved(slider);
-    let (sign, ink) = if is_selected {
+    let slider = &SLIDERS[at];
+    let is_moved = sliders.is_moved(at);
+    let (sign, ink) = if sliders.selected == at {
         ("▸ ", Ink::Focus)
     } else {
         ("  ", Ink::Text)
     };
-    let at = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
-    let (now, was) = (at(wanted), at(recorded));
-    let mut row = Row::new(ink, sign).add(ink, pad(slider.title(), TITLE));
+    let cell_of = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
+    let (now, was) = (cell_of(wanted), cell_of(recorded));
+    let mut row = Row::new(ink, sign).add(ink, pad(slider.title, TITLE));
     for cell in 0..track {
         let (ink, sign) = match cell {
             _ if cell == now => (if is_moved { Ink::Weak } else { Ink::Focus }, "●"),
@@ -97,51 +95,36 @@ fn rounds(
     wanted: &RoutingLimits,
     width: usize,
 ) -> Vec<Row> {
+    let heading = |words: &str| Row::new(Ink::Heading, words);
     let mut rows = Vec::new();
     let side_by_side = width >= SIDE_BY_SIDE;
-    let half = if side_by_side { width / 2 } else { width };
+    let half = (width / 2).saturating_sub(2);
     if side_by_side && !result.rounds.is_empty() {
-        let heads = ["As it was", "Within these limits"];
-        rows.push(two_columns(
-            Row::new(Ink::Heading, heads[0]),
-            Row::new(Ink::Heading, heads[1]),
-            half,
-        ));
+        let (was, would) = (heading("As it was"), heading("Within these limits"));
+        rows.extend(columns(vec![was], vec![would], half, "  ", width));
     }
     for round in &result.rounds {
         let differs = is_different(round);
-        let mut left = vec![head(round, &round.taken)];
-        left.extend(decision(&round.taken, recorded, differs));
-        let mut right = match &round.would {
-            Forecast::Decided(would) => vec![head(round, would)],
-            Forecast::Unknown(_) => vec![Row::default()],
-        };
-        right.extend(match &round.would {
-            Forecast::Decided(would) => decision(would, wanted, differs),
+        let left = decision(round, &round.taken, recorded, differs);
+        let right = match &round.would {
+            Forecast::Decided(would) => decision(round, would, wanted, differs),
             Forecast::Unknown(why) => {
-                vec![Row::new(Ink::Warning, format!("  ? {}", unknown(*why)))]
+                let why = Row::new(Ink::Warning, format!("  ? {}", unknown(*why)));
+                vec![Row::default(), why]
             }
-        });
+        };
         if side_by_side {
-            let count = left.len().max(right.len());
-            left.resize(count, Row::default());
-            right.resize(count, Row::default());
-            let both = left.into_iter().zip(right);
-            rows.extend(both.map(|(left, right)| two_columns(left, right, half).fit(width)));
-        } else {
-            rows.extend(left.into_iter().map(|row| row.fit(width)));
-            // What is the same is drawn once.
-            if differs {
-                rows.push(Row::new(Ink::Heading, "Within these limits"));
-                rows.extend(right.into_iter().map(|row| row.fit(width)));
-            }
+            rows.extend(columns(left, right, half, "  ", width));
+            continue;
+        }
+        rows.extend(left);
+        // What is the same is drawn once.
+        if differs {
+            rows.push(heading("Within these limits"));
+            rows.extend(right);
         }
     }
-    rows
-}
-
-fn two_columns(left: Row, right: Row, half: usize) -> Row {
-    left.fit(half.saturating_sub(2)).pad_to(half).join(right)
+    rows.into_iter().map(|row| row.fit(width)).collect()
 }
 
 fn is_different(round: &Round) -> bool {
@@ -152,7 +135,7 @@ fn is_different(round: &Round) -> bool {
 }
 
 fn head(round: &Round, decision: &Decision) -> Row {
-    let items = grouped_count(round.items as u64, "item", "items");
+    let items = grouped_plural(round.items, "item");
     let mut row = Row::new(
         Ink::Text,
         format!("round {}", round.round.saturating_add(1)),
@@ -164,8 +147,13 @@ fn head(round: &Round, decision: &Decision) -> Row {
     row
 }
 
-/// The reason with its arithmetic and, where it matters, all branches, the one taken lit.
-fn decision(decision: &Decision, limits: &RoutingLimits, with_branches: bool) -> Vec<Row> {
+/// Round, reason with its arithmetic and, where it matters, all branches, the one taken lit.
+fn decision(
+    round: &Round,
+    decision: &Decision,
+    limits: &RoutingLimits,
+    with_branches: bool,
+) -> Vec<Row> {
     let grading = Grading {
         average: decision.average,
         items: decision.kept.len(),
@@ -174,10 +162,8 @@ fn decision(decision: &Decision, limits: &RoutingLimits, with_branches: bool) ->
         by: decision.by,
     };
     let words = why(decision.reason, Some(&grading), limits);
-    let mut rows = vec![Row::new(
-        reason_ink(Some(decision.reason)),
-        format!("  {words}"),
-    )];
+    let reason = Row::new(reason_ink(Some(decision.reason)), format!("  {words}"));
+    let mut rows = vec![head(round, decision), reason];
     if with_branches {
         let leaving = EDGES
             .iter()
@@ -212,60 +198,55 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
     });
     let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
     let kept = would.map_or(0, Decision::kept_count);
-    let kept = grouped_count(kept as u64, "item", "items");
+    let kept = grouped_plural(kept, "item");
     let (ink, words) = match result.change {
         Change::Nothing if result.rounds.is_empty() => {
-            let route = recorded
-                .complexity
-                .map_or("this run", |route| route.as_str());
+            let route = recorded.complexity.map_or("this run", Complexity::as_str);
             let words = format!("Nothing was graded ({route}): no limit decides here.");
-            (Ink::Dim, words)
+            return Row::new(Ink::Dim, words);
         }
-        Change::Nothing => (Ink::Dim, "No decision would change.".to_owned()),
+        Change::Nothing => (Ink::Dim, "No decision would change."),
         Change::Decider => {
-            let saves = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
+            let is_saved = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
                 && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
-            let more = if saves { "; the grading is saved" } else { "" };
-            (
-                Ink::Strong,
-                format!("The same way, decided otherwise{more}."),
-            )
+            let words = if is_saved {
+                "The same way, decided otherwise; the grading is saved."
+            } else {
+                "The same way, decided otherwise."
+            };
+            (Ink::Strong, words)
         }
-        Change::Reason => (
-            Ink::Text,
-            "The same way with the same evidence, for another reason.".to_owned(),
-        ),
+        Change::Reason => {
+            let words = "The same way with the same evidence, for another reason.";
+            (Ink::Text, words)
+        }
         Change::Evidence if ends => {
-            let words =
-                format!("The same way, but the answer would rest on {kept}; it was not made.");
+            let words = "The same way, but the answer would rest on {kept}; it was not made.";
             (Ink::Weak, words)
         }
         Change::Evidence => {
-            let words = format!(
-                "The same way, but with {kept} kept; what the next round would add was not recorded."
-            );
+            let words = "The same way, but with {kept} kept; what the next round would add was not \
+                         recorded.";
             (Ink::Weak, words)
         }
         Change::Route if ends => {
-            let words = format!("Another way: an answer from {kept} at once; it was not made.");
+            let words = "Another way: an answer from {kept} at once; it was not made.";
             (Ink::Weak, words)
         }
-        Change::Route => (
-            Ink::Weak,
-            "Another way: it would search again; what it would find was not recorded.".to_owned(),
-        ),
-        Change::Unknown(_) => (
-            Ink::Warning,
-            "What the grader would have said is not known, and so is not the way.".to_owned(),
-        ),
-    };
-    let words = match result.change {
-        Change::Unknown(Unknown::NotRecorded) => {
-            "This log does not hold enough to tell the way.".to_owned()
+        Change::Route => {
+            let words = "Another way: it would search again; what it would find was not recorded.";
+            (Ink::Weak, words)
         }
-        _ => words,
+        Change::Unknown(Unknown::NotRecorded) => {
+            let words = "This log does not hold enough to tell the way.";
+            (Ink::Warning, words)
+        }
+        Change::Unknown(_) => {
+            let words = "What the grader would have said is not known, and so is not the way.";
+            (Ink::Warning, words)
+        }
     };
-    Row::new(ink, words)
+    Row::new(ink, words.replace("{kept}", &kept))
 }
 
 /// How many of all runs of the conversation would change.
@@ -279,7 +260,7 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
             Change::Nothing | Change::Decider | Change::Reason => {}
         }
     }
-    let runs = grouped_count(model.turns.len() as u64, "run", "runs");
+    let runs = grouped_plural(model.turns.len(), "run");
     let mut row = Row::new(Ink::Text, format!("{routes} of {runs} here"));
     row.push(Ink::Text, " would have gone another way");
     if evidence > 0 {

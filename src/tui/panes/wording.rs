@@ -1,6 +1,6 @@
 //! The words and inks of routes, reasons, ends and tools: the same in every pane.
 
-use crate::domain::{Complexity, ConfidenceLevel, Outcome, RouteReason, ToolName};
+use crate::domain::{Complexity, ConfidenceLevel, RouteReason, ToolName};
 use crate::text::duration;
 use crate::tui::fold::NodeState;
 use crate::tui::ink::{Ink, Row};
@@ -25,16 +25,6 @@ pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
             Ink::Weak
         }
         Some(RouteReason::Forced) | None => Ink::Text,
-    }
-}
-
-/// The word for how a run ended.
-pub fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Answered => "answered",
-        Outcome::NotFound => "not found",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Failed => "failed",
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, grouped, grouped_count, pad};
-use crate::tui::overlay::StatisticsWindow;
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
 use crate::tui::wrap::wrap;
 
 /// Columns before what a line says.
@@ -27,8 +26,8 @@ enum StatisticsRow {
 }
 
 /// Lays out all rows of the window.
-pub fn rows(window: &StatisticsWindow, width: usize) -> Vec<Row> {
-    let lines = match &window.read {
+pub fn rows(read: Option<&Result<Box<RunHistory>, String>>, width: usize) -> Vec<Row> {
+    let lines = match read {
         None => vec![StatisticsRow::Words(Row::new(
             Ink::Dim,
             "reading the audit log …",
@@ -238,7 +237,7 @@ fn outcomes(statistics: &RunStatistics) -> String {
 }
 
 fn of_hits(hits: &Hits) -> String {
-    let runs = grouped_count(hits.runs as u64, "run", "runs");
+    let runs = grouped_plural(hits.runs, "run");
     match hits.rate {
         Some(rate) => format!("{runs} · {:.0} %", rate * 100.0),
         None => runs,

@@ -1,0 +1,202 @@
+//! What keys, the mouse and pasted text do in the windows above the panes.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Position;
+
+use crate::text::one_line;
+
+use super::focus::{quit, report};
+use super::keymap::{Action, KeyContext};
+use super::layout::Arrangement;
+use super::lists::SessionTask;
+use super::message::Effect;
+use super::model::{Model, Overlay};
+use super::pane_state::Pane;
+use super::panes::detail;
+use super::slash::ROUTES;
+use super::window::Window;
+use super::window_view::WindowView;
+use super::{ask, audit, commands, compare, copy, linked_rows, models, sessions};
+
+/// How far a key moves a slider with Shift.
+const LEAP: i64 = 10;
+
+/// The digit that is typed, without a modifier.
+pub fn plain_digit(event: KeyEvent) -> Option<usize> {
+    match event.code {
+        KeyCode::Char(c) if event.modifiers.is_empty() => {
+            c.to_digit(10).map(|digit| digit as usize)
+        }
+        _ => None,
+    }
+}
+
+/// A key while a window lies above all.
+pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Vec<Effect> {
+    if let Some(effects) = sessions::task_key(model, event) {
+        return effects;
+    }
+    let Some(window) = &mut model.overlay else {
+        return Vec::new();
+    };
+    if action.is_none() && window.shown.is_typed() && window.type_key(event) {
+        return Vec::new();
+    }
+    let rows = match &window.shown {
+        Overlay::Retry => ROUTES.len(),
+        Overlay::Samples => model.samples.len(),
+        _ => 0,
+    };
+    let row = plain_digit(event).and_then(|digit| digit.checked_sub(1));
+    if let Some(row) = row.filter(|row| *row < rows) {
+        window.list.selected = row;
+        return choose(model);
+    }
+    // Leaving and starting over must work from everywhere.
+    let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
+    action.map_or_else(Vec::new, |action| act(model, action))
+}
+
+fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    if move_slider(model, action) {
+        return Vec::new();
+    }
+    let Some(window) = &mut model.overlay else {
+        return Vec::new();
+    };
+    match (action, &mut window.shown) {
+        (Action::Copy, _) => return copy::copy(model),
+        (Action::Mouse, _) => return report(model, !model.mouse),
+        (Action::NextEvent, _) => audit::step_event(model, 1),
+        (Action::PreviousEvent, _) => audit::step_event(model, -1),
+        (Action::NextWarning, Overlay::Event { .. }) => audit::next_warning_event(model, true),
+        (Action::PreviousWarning, Overlay::Event { .. }) => audit::next_warning_event(model, false),
+        (Action::Open, Overlay::Detail { .. }) => unfold(model),
+        (Action::Open, _) => return choose(model),
+        (Action::Rename | Action::Delete | Action::Export, Overlay::Sessions(_)) => {
+            return sessions::act(model, action);
+        }
+        (Action::NextJob, _) => models::step_job(model, 1),
+        (Action::PreviousJob, _) => models::step_job(model, -1),
+        (Action::PreviousRun, _) => compare::step(model, -1),
+        (Action::NextRun, _) => compare::step(model, 1),
+        (Action::Cancel, Overlay::Sessions(_) | Overlay::Models(_)) if !window.typed.is_empty() => {
+            window.set_typed("");
+        }
+        (Action::Cancel, _) | (Action::Help, Overlay::Help) => {
+            model.overlay = model.beneath.take();
+        }
+        // Help is help everywhere: above another window it shows the keys and gives that back.
+        (Action::Help, _) => model.beneath = model.overlay.replace(Window::new(Overlay::Help)),
+        (Action::Quit, _) => {
+            (model.overlay, model.beneath, model.reading) = (None, None, None);
+            return quit(model);
+        }
+        _ => {
+            window.list.act(action);
+        }
+    }
+    Vec::new()
+}
+
+/// Takes what is selected in the window, and closes it.
+fn choose(model: &mut Model) -> Vec<Effect> {
+    match model.overlay.as_ref().map(|window| &window.shown) {
+        Some(Overlay::Sessions(_)) => return sessions::act(model, Action::Open),
+        Some(Overlay::Models(_)) => return models::choose_selected(model),
+        _ => {}
+    }
+    let Some(window) = model.overlay.take() else {
+        return Vec::new();
+    };
+    let Some(at) = window.selected() else {
+        return Vec::new();
+    };
+    match window.shown {
+        Overlay::Retry if at < ROUTES.len() => ask::ask_again(model, ROUTES[at].1),
+        Overlay::Samples => ask::sample(model, at),
+        Overlay::Palette(mut rows) => commands::choose(model, rows.swap_remove(at)),
+        Overlay::Recall(questions) => {
+            model.prompt.set(&questions[at]);
+            model.focus = Pane::Chat;
+            linked_rows::end(model);
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A click on a row of a window that is a choice.
+pub fn click(model: &mut Model, position: Position) -> Vec<Effect> {
+    let row = model.overlay.as_ref().and_then(|window| {
+        let places = Arrangement::new(model);
+        WindowView::new(model, window, &places).row_at(window, position)
+    });
+    let Some((row, window)) = row.zip(model.overlay.as_mut()) else {
+        return Vec::new();
+    };
+    if !window.shown.is_choice() || sessions::name_typed(window).is_some() {
+        return Vec::new();
+    }
+    window.list.selected = row;
+    act(model, Action::Open)
+}
+
+/// Pasted text, where it is typed into; says whether it was.
+pub fn paste(model: &mut Model, text: &str) -> bool {
+    let Some(window) = model
+        .overlay
+        .as_mut()
+        .filter(|window| window.shown.is_typed())
+    else {
+        return false;
+    };
+    match sessions::name_typed(window) {
+        None => window.set_typed(&format!("{}{text}", window.typed)),
+        Some(SessionTask::Renaming(name)) => *name = one_line(&format!("{name}{text}"), 80),
+        Some(_) => {}
+    }
+    true
+}
+
+/// Unfolds the part that is selected, or folds it again.
+fn unfold(model: &mut Model) {
+    let width = Arrangement::new(model).overlay_room().width.into();
+    let Some(Overlay::Detail { item, unfolded }) = model.shown_overlay() else {
+        return;
+    };
+    let lines = detail::lines(model, *item, unfolded, width);
+    let Some(window) = &mut model.overlay else {
+        return;
+    };
+    let part = lines.get(window.list.selected).and_then(|line| line.part);
+    let head = lines.iter().position(|line| line.part == part);
+    if let (Some(part), Some(head), Overlay::Detail { unfolded, .. }) =
+        (part, head, &mut window.shown)
+    {
+        if !unfolded.remove(&part) {
+            unfolded.insert(part);
+        }
+        window.list.selected = head;
+    }
+}
+
+/// An action in the window of limits; `false` where it is none.
+fn move_slider(model: &mut Model, action: Action) -> bool {
+    let recorded = model.shown_run().map(|run| run.limits);
+    let shown = model.overlay.as_mut().map(|window| &mut window.shown);
+    let (Some(Overlay::WhatIf(sliders)), Some(recorded)) = (shown, recorded) else {
+        return false;
+    };
+    match action {
+        Action::Up => sliders.select(-1),
+        Action::Down => sliders.select(1),
+        Action::Less => sliders.step(-1, &recorded),
+        Action::More => sliders.step(1, &recorded),
+        Action::MuchLess => sliders.step(-LEAP, &recorded),
+        Action::MuchMore => sliders.step(LEAP, &recorded),
+        Action::Reset => sliders.reset(),
+        _ => return false,
+    }
+    true
+}
