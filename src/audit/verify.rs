@@ -113,8 +113,8 @@ impl<'a> ChainCheck<'a> {
     fn follow_part(&mut self, file: File) -> io::Result<()> {
         self.found.parts += 1;
         let name = self.part.file_name().unwrap_or_default();
-        let notes = self.head.iter().flat_map(|head| &head.parts);
-        let noted = notes.into_iter().find(|noted| name == noted.name.as_str());
+        let mut known = self.head.iter().flat_map(|head| &head.parts);
+        let noted = known.find(|noted| name == noted.name.as_str());
         let mut has_seen_end = false;
         let mut lines = Lines::with_hashes(file);
         while let Some(line) = lines.next_line()? {
@@ -160,9 +160,10 @@ impl<'a> ChainCheck<'a> {
         self.found.unchained += u64::from(!self.is_chained);
         self.has_seen_end |= self.head.is_some_and(|head| head.last == link.hash);
         if link.noted == Some(EarlierLines::Nothing) {
-            let (part, line) = (self.part.clone(), self.number);
-            let unwitnessed = UnwitnessedEnd::Line { part, line };
-            self.found.unwitnessed.get_or_insert(unwitnessed);
+            self.found.unwitnessed.get_or_insert(UnwitnessedEnd::Line {
+                part: self.part.clone(),
+                line: self.number,
+            });
         }
         let is_torn = link.kind == LineKind::Torn && self.is_chained;
         self.torn = is_torn.then_some((self.number, link.is_ended));

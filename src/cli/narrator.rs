@@ -117,10 +117,8 @@ impl Narrator {
             (Some(Outcome::Failed), None) => "Failed".to_owned(),
             _ => "Answered".to_owned(),
         };
-        let warnings = self.warnings();
-        let warnings: String = warnings
-            .map(|kind| format!("Warning: {}\n", kind.line()))
-            .collect();
+        let line = |kind: &WarningKind| format!("Warning: {}\n", kind.line());
+        let warnings: String = self.warnings().map(line).collect();
         let newline = if self.shown.is_empty() { "" } else { "\n" };
         format!(
             "{newline}{}{}{warnings}{outcome} · {}\n",

@@ -54,6 +54,11 @@ impl CommandFailure {
         self.code == 0
     }
 
+    /// Whether it was asked for wrongly.
+    pub(super) fn is_usage(&self) -> bool {
+        self.code == 2
+    }
+
     /// Says why in one line.
     pub(super) fn report(self) -> ExitCode {
         if let Some(line) = self.line {

@@ -280,9 +280,10 @@ fn trust_the_first_line_that_was_changed_removed_or_added_or_the_one_behind_it_i
         let mut changed = whole.clone();
         let is_last = at + 1 == whole.len();
         changed[at] = changed[at].replacen("\"seq\":", "\"seq\":1", 1);
-        match is_last {
-            true => check(How::Changed, at + 1, &changed),
-            false => check(How::DoesNotFollow, at + 2, &changed),
+        if is_last {
+            check(How::Changed, at + 1, &changed);
+        } else {
+            check(How::DoesNotFollow, at + 2, &changed);
         }
         changed[at] = "gone".to_owned();
         match at {

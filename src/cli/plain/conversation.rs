@@ -62,8 +62,11 @@ impl Plain {
     /// Answers what is typed until the lines end, or something fails.
     pub(super) async fn answer_lines(&mut self) -> CommandFailure {
         loop {
-            if let Err(failure) = self.answer_line().await {
-                return failure;
+            match self.answer_line().await {
+                Ok(()) => {}
+                // What was typed cannot be done, which is said; the next line is taken.
+                Err(failure) if failure.is_usage() => drop(failure.report()),
+                Err(failure) => return failure,
             }
         }
     }
@@ -82,7 +85,8 @@ impl Plain {
                 Incoming::Interrupt => return Ok(()),
                 Incoming::Line(InputLine::Line(text)) => return self.obey(text.trim()).await,
                 Incoming::Line(InputLine::TooLong) => {
-                    return complain("that line is longer than 64 kB and was not sent");
+                    let why = "that line is longer than 64 kB and was not sent";
+                    return Err(CommandFailure::usage(why));
                 }
                 Incoming::Line(InputLine::End) => {
                     print_text(if self.is_typed { "\n" } else { "" })?;
@@ -191,10 +195,7 @@ impl Plain {
                 question => self.ask(question, self.route, None).await,
             };
         }
-        let (name, argument) = match parse(line) {
-            Ok(parsed) => parsed,
-            Err(why) => return complain(&why),
-        };
+        let (name, argument) = parse(line).map_err(CommandFailure::usage)?;
         let text = match name {
             "/help" => listing::help(),
             "/runs" => self.runs_in_table(),
@@ -203,7 +204,9 @@ impl Plain {
             "/try" => return self.try_one(argument).await,
             "/retry" => return self.retry(argument).await,
             "/kb" => return self.describe().await,
-            "/add" if argument.is_empty() => return complain("/add needs a folder or a file"),
+            "/add" if argument.is_empty() => {
+                return Err(CommandFailure::usage("/add needs a folder or a file"));
+            }
             "/add" => return self.request(Command::AddSource(argument.to_owned())).await,
             "/engine" => self.engine_in_words(),
             "/model" => {
@@ -241,9 +244,9 @@ impl Plain {
             }
             "/quit" => return Err(CommandFailure::finished()),
             other => {
-                return complain(&format!(
+                return Err(CommandFailure::usage(format!(
                     "{other} is for the screen; /help lists what is here"
-                ));
+                )));
             }
         };
         Ok(print_text(text)?)
@@ -281,7 +284,7 @@ impl Plain {
                 }
             };
             match update {
-                Update::NotAsked { reason, .. } => return complain(&reason),
+                Update::NotAsked { reason, .. } => return Err(CommandFailure::usage(reason)),
                 Update::Starting { wait, .. } if matches!(wait, Wait::Retry { .. }) => {
                     print_text(format!("  Waiting: {}.\n", wait.line_of(None, 0.0)))?;
                 }
@@ -313,7 +316,7 @@ impl Plain {
 
     async fn retry(&mut self, route: &str) -> Result<(), CommandFailure> {
         let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
-            return complain("nothing to ask again yet");
+            return Err(CommandFailure::usage("nothing to ask again yet"));
         };
         let route = route_called(route).and_then(|(_, route)| route);
         let first = last.retry_of.unwrap_or(last.id);
@@ -336,9 +339,9 @@ impl Plain {
         let found = evidence.find(|known| known.n.is_some_and(|n| n.to_string() == number));
         let Some(item) = found.map(|known| &known.item) else {
             let number = one_line(number, 20);
-            return complain(&format!(
+            return Err(CommandFailure::usage(format!(
                 "there is no evidence {number}; /sources lists what there is"
-            ));
+            )));
         };
         self.passage = item.lines;
         let (source, line) = (item.source.clone(), item.lines.start);
@@ -384,7 +387,9 @@ impl Plain {
             .find(|(_, at)| at.to_string() == number);
         let Some(question) = found.map(|((_, question), _)| (*question).to_owned()) else {
             let number = one_line(number, 20);
-            return complain(&format!("there is no question {number} to try"));
+            return Err(CommandFailure::usage(format!(
+                "there is no question {number} to try"
+            )));
         };
         self.ask(&question, self.route, None).await
     }
@@ -409,7 +414,7 @@ impl Plain {
     /// Writes this conversation to a file; the notice that says where is the answer.
     async fn export(&mut self) -> Result<(), CommandFailure> {
         let Some(last) = self.runs.last() else {
-            return complain("nothing to export yet");
+            return Err(CommandFailure::usage("nothing to export yet"));
         };
         let export = SessionCommand::Export(last.summary.session.clone());
         self.send(Command::Session(export))?;
@@ -418,7 +423,7 @@ impl Plain {
                 Incoming::Update(Update::Notice { level, message }) => {
                     return match level {
                         NoticeLevel::Info => Ok(print_text(one_line(&message, 300) + ".\n")?),
-                        NoticeLevel::Warning => complain(&message),
+                        NoticeLevel::Warning => Err(CommandFailure::usage(message)),
                     };
                 }
                 Incoming::Update(update) => drop(self.take(update)?),
@@ -435,11 +440,6 @@ fn parse(line: &str) -> Result<(&'static str, &str), String> {
         Some((name, ..)) => Ok((name, argument.trim())),
         None => slash::parse(line, &[]).map(|(command, argument)| (command.name, argument)),
     }
-}
-
-fn complain(why: &str) -> Result<(), CommandFailure> {
-    print_notice(why);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use crate::domain::LineRange;
 use crate::protocol::{
-    DocumentText, KnowledgeContents, KnowledgeStatus, ModelListing, RunRecord, SessionSummary,
+    DocumentText, EvidenceRecord, KnowledgeContents, KnowledgeStatus, ModelListing, RunRecord,
+    SessionSummary,
 };
 use crate::report::wording;
 use crate::text::{one_line, plural};
@@ -160,12 +161,11 @@ pub(super) fn models(listing: &ModelListing) -> String {
 pub(super) fn sources(run: Option<&RunRecord>) -> String {
     let evidence = run.map_or_else(Vec::new, wording::in_order);
     let numbered = evidence.iter().filter(|known| known.n.is_some());
-    let lines: String = numbered
-        .map(|known| {
-            let (number, place) = (wording::number(known), wording::place(known));
-            format!("{number} {place}: {}\n", wording::scores(known))
-        })
-        .collect();
+    let line = |known: &&EvidenceRecord| {
+        let (number, place) = (wording::number(known), wording::place(known));
+        format!("{number} {place}: {}\n", wording::scores(known))
+    };
+    let lines: String = numbered.map(line).collect();
     if lines.is_empty() {
         return "The last answer had no evidence.\n".to_owned();
     }
@@ -181,7 +181,7 @@ pub(super) fn passage(text: &DocumentText, lines: LineRange) -> String {
     };
     let end = lines.end.min(lines.start + LONGEST_PASSAGE - 1);
     let shown = (lines.start..=end).filter_map(|number| part.line(number));
-    let shown: String = shown.map(|line| format!("{line}\n")).collect();
+    let shown: String = shown.flat_map(|line| [line, "\n"]).collect();
     let more = (end < lines.end).then(|| format!("{} more.\n", plural(lines.end - end, "line")));
     let more = more.unwrap_or_default();
     format!("{source}, lines {} to {end}:\n{shown}{more}", lines.start)

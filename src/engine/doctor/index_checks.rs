@@ -68,7 +68,9 @@ pub(super) async fn check(
         let line = format!("another kb-agent {doing} it right now, which is fine");
         checks.push(Check::ok("in use", line));
     }
-    checks.into_iter().for_each(|check| examination.add(check));
+    for check in checks {
+        examination.add(check);
+    }
 }
 
 fn contents(seen: &Inspection) -> Check {

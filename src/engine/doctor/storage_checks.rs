@@ -74,7 +74,8 @@ fn audit_log(path: &Path) -> Check {
         Err(error) => return failed(error),
     };
     let mode = mode(path).unwrap_or_default() & 0o777;
-    if mode & 0o077 == 0 {
+    let is_private = mode & !0o700 == 0;
+    if is_private {
         let size = megabytes(meta.len());
         return Check::ok(NAME, format!("{shown} can be written ({size} so far)"));
     }
