@@ -5,6 +5,7 @@
 //! them and a recorded run can be judged by them again, because all three call the same code.
 
 mod answer;
+mod approval_rules;
 mod confidence;
 mod evidence;
 mod file_format;
@@ -12,10 +13,9 @@ mod grade;
 mod graded_by;
 mod mention;
 mod place;
-mod plan;
 mod question;
 mod route;
-mod rules;
+mod routing_plan;
 mod score;
 mod tool;
 mod topology;
@@ -25,6 +25,7 @@ mod warnings;
 mod what_if;
 
 pub use answer::{Answer, Citation, Outcome, Quotation, Turn};
+pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};
 pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
@@ -34,14 +35,13 @@ pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };
 pub use place::{LineRange, Place, PlaceUnit, location};
-pub use plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use question::{
     Earlier, Language, Languages, Literals, NamedPath, Parts, Question, QuestionKind,
 };
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };
-pub use rules::{AutoApproveRule, RuleGrounds, approving_rule};
+pub use routing_plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use score::{Score, average};
 pub use tool::{
     Argument, ArgumentKind, MOST_LISTED, TOOLS, ToolCall, ToolDescriptor, ToolName, ToolRecord,

@@ -15,7 +15,7 @@ mod grading;
 mod index_status;
 mod indexing;
 mod knowledge;
-mod models;
+mod model_choice;
 mod naming;
 mod opening;
 mod overview;

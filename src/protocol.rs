@@ -8,12 +8,12 @@
 //! ignored. A change of meaning raises [`SCHEMA`].
 
 mod channels;
-mod contents;
 mod document;
 mod end;
 mod figures;
 mod gradings;
 mod history;
+mod knowledge_contents;
 mod models;
 mod packed;
 mod parts;
@@ -26,12 +26,12 @@ mod summary;
 pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
-pub use contents::{KnowledgeContents, LeftOut, SampleQuestion, SourceContents};
 pub use document::{DocumentPart, DocumentText};
 pub use end::RunEnd;
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{DayStatistics, RunHistory};
+pub use knowledge_contents::{KnowledgeContents, LeftOut, SampleQuestion, SourceContents};
 pub use models::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,

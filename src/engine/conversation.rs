@@ -17,7 +17,7 @@ use crate::protocol::{Command, Timestamp, Update};
 
 use super::contents::Contents;
 use super::indexing::Indexing;
-use super::models::ModelChooser;
+use super::model_choice::ModelChooser;
 use super::paths::PathLister;
 use super::reading::{self, Receivers};
 use super::samples::Samples;

@@ -73,7 +73,7 @@ mod tests {
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
     use crate::embed::{BuiltInModel, SentenceEmbedding};
     use crate::engine::adding::CurrentBase;
-    use crate::engine::models::ModelChooser;
+    use crate::engine::model_choice::ModelChooser;
     use crate::engine::paths::PathLister;
     use crate::engine::reading::{Receivers, dispatch};
     use crate::engine::statistics::StatisticsReader;

@@ -22,7 +22,7 @@ use crate::text::{one_line, sanitize};
 use super::adding::CurrentBase;
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
-use super::models::ModelChooser;
+use super::model_choice::ModelChooser;
 use super::naming::{ScopeLookup, next_command};
 use super::paths::PathLister;
 use super::sessions::Task;

@@ -11,7 +11,7 @@ use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs
 use crate::reasoner::offline::OfflineReasoner;
 
 use super::EngineError;
-use super::models::models_of;
+use super::model_choice::models_of;
 
 /// How often a request is made again where nothing is set: three pauses come to about four
 /// seconds, which outlasts a restart of a worker and not a person's patience.

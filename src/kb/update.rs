@@ -8,9 +8,9 @@
 
 mod changes;
 mod embedding;
+mod file_reading;
 mod job;
-mod plan;
-mod reading;
+mod update_plan;
 
 use super::error::KbError;
 
@@ -32,7 +32,7 @@ impl Job<'_> {
 
     fn read(&self, afresh: bool, changes: &Changes) -> Result<UpdateReport, KbError> {
         let batch = self.store.begin(afresh, self.limits())?;
-        reading::read(self, batch, changes)
+        file_reading::read(self, batch, changes)
     }
 
     /// The meaning: embeds the chunks that have no vector yet, and says how many it did.

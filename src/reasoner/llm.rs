@@ -36,7 +36,7 @@ mod settings;
 mod stream;
 mod surrogates;
 mod think;
-mod tokens;
+mod token_counts;
 mod wire;
 
 use std::collections::HashMap;

@@ -4,7 +4,7 @@ use super::check::{Check, not_tried};
 use super::examination::Examination;
 use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
 use crate::config::{EndpointConfig, Settings};
-use crate::engine::models::{is_called, models_of};
+use crate::engine::model_choice::{is_called, models_of};
 use crate::engine::thinking;
 use crate::protocol::{JobModels, JobName, joined};
 use crate::reasoner::llm::{

@@ -5,7 +5,7 @@
 //! moment; calls fail at random where that is asked for, a commit also after it is done; stamps
 //! belong to the machine that took them. It has no statistics of terms and knows no near ones.
 
-mod reading;
+mod fake_reader;
 mod server;
 mod writing;
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::limits::Limits;
 use super::port::{Batch, Lease, Reader, Store, VectorBatch};
 use crate::kb::error::KbError;
-use reading::FakeReader;
+use fake_reader::FakeReader;
 pub(crate) use server::Server;
 use writing::{FakeBatch, FakeLease, FakeVectorBatch};
 

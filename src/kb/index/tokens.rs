@@ -19,15 +19,15 @@ use tantivy::tokenizer::{
 use unicode_normalization::char::is_combining_mark;
 
 use crate::text::is_cjk;
-use terms::{Terms, char_at, is_picture, is_unspaced};
+use query_terms::{Terms, char_at, is_picture, is_unspaced};
 
 mod compound;
 mod folding;
 mod languages;
-mod terms;
+mod query_terms;
 
 pub(crate) use languages::{detect, mark, unmark};
-pub(crate) use terms::Role;
+pub(crate) use query_terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
 pub(crate) const VERSION: u32 = 3;

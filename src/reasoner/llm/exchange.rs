@@ -25,7 +25,7 @@ use super::request::{ModelRequest, ReplyRequest, tokens_of};
 use super::room::Room;
 use super::stream::ChatReply;
 use super::think::{Thinking, judgement_in};
-use super::tokens::estimate;
+use super::token_counts::estimate;
 
 /// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;

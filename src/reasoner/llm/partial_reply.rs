@@ -9,7 +9,7 @@ use super::repetition::RepetitionWatch;
 use super::request::ModelRequest;
 use super::stream::ChatReply;
 use super::think::{Shown, ThinkFilter};
-use super::tokens::estimate;
+use super::token_counts::estimate;
 
 /// What came so far.
 pub struct PartialReply<'a> {

@@ -7,11 +7,11 @@ mod analysis;
 mod grades;
 mod json;
 mod lists;
-mod plan;
+mod planned_calls;
 mod small_talk;
 
 pub use analysis::analysis;
 pub use grades::{grades, rescale};
 pub use json::judgement;
-pub use plan::plan;
+pub use planned_calls::plan;
 pub use small_talk::check_small_talk;

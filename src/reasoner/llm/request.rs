@@ -8,7 +8,7 @@ use super::reply_schema::ReplySchema;
 use super::room::Room;
 use super::server::Structured;
 use super::think::Thinking;
-use super::tokens::estimate;
+use super::token_counts::estimate;
 use super::wire::Message;
 use crate::agent::ports::{AnswerSink, CallOrigin, CallWaits};
 

@@ -18,7 +18,7 @@ use super::failure::{ChatSite, Failure, OTHER_MODEL};
 use super::marks::{ReplyEnd, ReplyMarks};
 use super::repetition::RepetitionWatch;
 use super::surrogates::join_surrogates;
-use super::tokens::estimate;
+use super::token_counts::estimate;
 use super::wire::{Choice, usage_in};
 use crate::domain::Usage;
 

@@ -49,8 +49,16 @@ pub fn language_of(text: &str) -> Language {
     if most >= english && !with_letters.is_empty() {
         return detect_among(text, &with_letters);
     }
+    let has_no_other_word = |language: &Language| {
+        let table = table(*language);
+        table.uncovered(&form_lists(table), &tokens).is_empty()
+    };
     match most {
         _ if most <= english => Language::EN,
+        _ if best.iter().any(has_no_other_word) => {
+            let all: Vec<Language> = best.into_iter().filter(has_no_other_word).collect();
+            detect_among(text, &all)
+        }
         // One word may as well be a word of English that its table lacks.
         1 if words < FEWEST_WORDS => Language::EN,
         1 => {
@@ -65,14 +73,19 @@ pub fn language_of(text: &str) -> Language {
 
 /// How many stop words and other words that every text needs a language has among the tokens.
 fn count_form_words(tokens: &[Token], language: Language) -> usize {
-    let table = table(language);
-    let mut lists = vec![&table.stop, &table.generic];
-    lists.extend(table.social());
+    let lists = form_lists(table(language));
     let is_form = |at: &usize| {
         tokens[*at].language(language) == language
             && lists.iter().any(|list| list.longest(tokens, *at).is_some())
     };
     (0..tokens.len()).filter(is_form).count()
+}
+
+/// The lists of words that tell a language, whatever a text is about.
+fn form_lists(table: &Table) -> Vec<&Phrases> {
+    let mut lists = vec![&table.stop, &table.generic];
+    lists.extend(table.social());
+    lists
 }
 
 /// The one of these languages whose sequences of letters a text is most like.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::reading::FakeReader;
+use super::fake_reader::FakeReader;
 use super::server::{Server, Stored, unreachable_server};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;

@@ -4,7 +4,7 @@
 //! are kept together too, because people remember the end of a path; `_`, `-` and `.`, and the
 //! humps of `CamelCase`, part a segment into words.
 
-use super::terms::{Role, Terms, char_at, is_word};
+use super::query_terms::{Role, Terms, char_at, is_word};
 
 /// Longer runs are data, not words.
 const MAX_BYTES: usize = 120;

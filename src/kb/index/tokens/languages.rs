@@ -16,7 +16,7 @@ use unicode_normalization::char::is_combining_mark;
 use whatlang::Lang;
 
 use super::folding;
-use super::terms::is_unspaced;
+use super::query_terms::is_unspaced;
 
 const LATIN: RangeInclusive<char> = 'A'..='\u{24f}';
 const GREEK: RangeInclusive<char> = '\u{370}'..='\u{3ff}';

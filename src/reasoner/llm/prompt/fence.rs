@@ -11,7 +11,7 @@ use quick_xml::escape::partial_escape;
 use crate::domain::{Evidence, Score, ToolRecord, Turn};
 use crate::text::{one_line, sanitize};
 
-use super::super::tokens::{beginning, estimate};
+use super::super::token_counts::{beginning, estimate};
 use super::defuse::defuse;
 
 /// One item at most, in tokens.

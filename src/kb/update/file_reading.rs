@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::changes::{Changes, SeenFiles, look_at};
 use super::job::{Job, MissingText, Phase, UpdateReport};
-use super::plan::{ChangedFile, looks_same, plan};
+use super::update_plan::{ChangedFile, looks_same, plan};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
