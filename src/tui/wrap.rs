@@ -21,10 +21,20 @@ pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
         let mut line = prefix.cloned().unwrap_or_default();
         let room = width.saturating_sub(line.width()).max(1);
         let (end, next) = line_end(left, room);
-        let is_text = |cell: &Cell<'_>| !cell.is_space();
+        let is_text = |cell: &Cell<'_>| !cell.is_space;
         let end = left[..end].iter().rposition(is_text).map_or(0, |at| at + 1);
-        let shown = left[..end].iter().filter(|cell| cell.width <= room);
-        shown.for_each(|cell| line.push_emphatic(cell.piece.ink, cell.piece.emphasis, cell.text));
+        let has_room = |cell: &Cell<'_>| cell.width <= room;
+        // What stands together in a piece goes over as a whole.
+        let is_together = |one: &Cell<'_>, next: &Cell<'_>| {
+            std::ptr::eq(one.piece, next.piece) && has_room(one) && has_room(next)
+        };
+        for cells in left[..end].chunk_by(is_together) {
+            let (piece, first, last) = (cells[0].piece, &cells[0], &cells[cells.len() - 1]);
+            if has_room(first) {
+                let text = &piece.text[first.start..last.end];
+                line.push_emphatic(piece.ink, piece.emphasis, text);
+            }
+        }
         lines.push(line);
         left = &left[next..];
     }
@@ -38,17 +48,16 @@ pub fn wrap_plain(row: &Row, width: usize) -> Vec<Row> {
 
 struct Cell<'a> {
     piece: &'a Piece,
-    text: &'a str,
+    /// Where it begins and ends in the text of its piece.
+    start: usize,
+    end: usize,
     width: usize,
+    is_space: bool,
 }
 
 impl Cell<'_> {
-    fn is_space(&self) -> bool {
-        self.text.chars().all(char::is_whitespace)
-    }
-
     fn closes(&self) -> bool {
-        self.width > 1 && CLOSING.contains(self.text) || matches!(self.text, "”" | "…")
+        !self.piece.text.is_ascii() && CLOSING.contains(&self.piece.text[self.start..self.end])
     }
 
     /// Whether a line may begin with it wherever it stands.
@@ -63,16 +72,20 @@ fn cells_of(row: &Row) -> Vec<Cell<'_>> {
         let text = piece.text.as_str();
         if text.is_ascii() {
             // Every character is a grapheme.
-            all.extend((0..text.len()).map(|at| Cell {
+            all.extend(text.bytes().enumerate().map(|(start, byte)| Cell {
                 piece,
-                text: &text[at..=at],
+                start,
+                end: start + 1,
                 width: 1,
+                is_space: byte.is_ascii_whitespace(),
             }));
         } else {
-            all.extend(text.graphemes(true).map(|text| Cell {
+            all.extend(text.grapheme_indices(true).map(|(start, text)| Cell {
                 piece,
-                text,
+                start,
+                end: start + text.len(),
                 width: cells(text),
+                is_space: text.chars().all(char::is_whitespace),
             }));
         }
     }
@@ -90,19 +103,19 @@ fn line_end(cells: &[Cell<'_>], room: usize) -> (usize, usize) {
     {
         if used + cell.width > room {
             let end = match at {
-                _ if cell.is_space() || cell.is_wide() => at,
+                _ if cell.is_space || cell.is_wide() => at,
                 _ if cell.closes() && last_break == at => at - 1,
                 _ => last_break,
             };
             let end = if end == 0 { at } else { end };
-            return (end, end + usize::from(cell.is_space()));
+            return (end, end + usize::from(cell.is_space));
         }
         if cell.is_wide() && at > 0 {
             last_break = at;
         }
         used += cell.width;
-        is_blank &= cell.is_space();
-        if (cell.is_space() || cell.width > 1) && !is_blank {
+        is_blank &= cell.is_space;
+        if (cell.is_space || cell.width > 1) && !is_blank {
             last_break = at + 1;
         }
     }
