@@ -101,9 +101,12 @@ fn call_of(tool: &ToolDescriptor) -> Value {
 
 fn value_of(argument: Argument) -> Value {
     // Strict servers know no optional field: it may be null instead.
-    let or_null = |name| match argument.is_optional {
-        true => json!([name, "null"]),
-        false => json!(name),
+    let or_null = |name| {
+        if argument.is_optional {
+            json!([name, "null"])
+        } else {
+            json!(name)
+        }
     };
     match argument.kind {
         ArgumentKind::Text => json!({"type": or_null("string"), "maxLength": LONGEST_TEXT}),
