@@ -183,21 +183,6 @@ impl DoctorReport {
 /// Everything as one object; `ok` is whether nothing is broken.
 pub(super) fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
     let is_broken = checks.iter().any(|check| check.status == Status::Broken);
-    let checks_json = checks.iter().map(|check| {
-        let mut one = json!({
-            "area": check.area,
-            "name": check.name,
-            "status": check.status,
-            "detail": check.detail,
-        });
-        if let Some(next) = &check.next {
-            one["next"] = json!(next);
-        }
-        if let Some(took) = check.took {
-            one["ms"] = json!((took.as_secs_f64() * 10_000.0).round() / 10.0);
-        }
-        one
-    });
     let settings = settings.iter().map(|one| {
         json!({
             "name": one.name,
@@ -210,7 +195,7 @@ pub(super) fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
         "ok": !is_broken,
         "version": env!("CARGO_PKG_VERSION"),
         "summary": summary(checks),
-        "checks": checks_json.collect::<Vec<_>>(),
+        "checks": checks,
         "settings": settings.collect::<Vec<_>>(),
     })
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::text::Trouble;
 
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One thing that was looked at. Its serde form is a check of `doctor --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The part of the program that was checked.
     pub area: &'static str,
@@ -18,9 +18,19 @@ pub struct Check {
     /// What was found, one line.
     pub detail: String,
     /// What to do, one line; never missing where something is not well.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// How long it took, where that says something.
+    #[serde(rename = "ms", serialize_with = "as_ms")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub took: Option<Duration>,
+}
+
+/// Milliseconds, to a tenth.
+#[expect(clippy::ref_option, reason = "serde calls it so")]
+fn as_ms<S: Serializer>(took: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    let tenths = took.map(|took| (took.as_secs_f64() * 10_000.0).round());
+    tenths.map(|tenths| tenths / 10.0).serialize(to)
 }
 
 /// The result of a check.

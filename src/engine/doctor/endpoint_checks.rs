@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use super::check::{Check, not_tried};
 use super::examination::Examination;
 use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
@@ -42,10 +40,7 @@ pub(super) async fn check(
             return examination.add(Check::broken("set-up", error.to_string(), next));
         }
     };
-    examination.trying("the endpoint");
-    let begun = Instant::now();
-    let listed = reasoner.models().await;
-    let took = begun.elapsed();
+    let (listed, took) = examination.timed("the endpoint", reasoner.models()).await;
     if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
         let failed = Check::failed("reach", error.trouble()).took(took);
         let next = failed.next.clone().unwrap_or_default();
@@ -73,14 +68,10 @@ pub(super) async fn check(
         examination.add(check);
     }
     if judging(&reasoner, examination).await {
-        examination.trying("a streamed reply");
-        let begun = Instant::now();
-        let answered = reasoner.try_answering().await;
-        let took = begun.elapsed();
-        let model = reasoner
-            .model_of(ModelJob::Synthesize)
-            .await
-            .unwrap_or_default();
+        let answering = reasoner.try_answering();
+        let (answered, took) = examination.timed("a streamed reply", answering).await;
+        let model = reasoner.model_of(ModelJob::Synthesize).await;
+        let model = model.unwrap_or_default();
         examination.add(match answered {
             Ok(answered) => stream(model, &answered).took(took),
             Err(error) => Check::failed("stream", error.trouble()).took(took),
@@ -186,10 +177,8 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
             continue;
         }
         tried.push(model);
-        examination.trying("a structured reply");
-        let begun = Instant::now();
-        let judged = reasoner.try_judging(job).await;
-        let took = begun.elapsed();
+        let judging = reasoner.try_judging(job);
+        let (judged, took) = examination.timed("a structured reply", judging).await;
         let is_gone = matches!(&judged, Err(ReasonerError::Unreachable(_)));
         examination.add(match judged {
             Ok(judged) => structured(model, &judged).took(took),

@@ -45,8 +45,15 @@ impl<'a> Examination<'a> {
         }
     }
 
-    pub(super) fn trying(&mut self, what: &'static str) {
+    /// Waits for work whose name is told, and says how long it took.
+    pub(super) async fn timed<T>(
+        &mut self,
+        what: &'static str,
+        work: impl Future<Output = T>,
+    ) -> (T, Duration) {
         (self.report)(ExaminationProgress::Waiting(what));
+        let begun = Instant::now();
+        (work.await, begun.elapsed())
     }
 
     /// Does work that blocks beside everything else; it is stopped when this is given up. `None` where
@@ -56,15 +63,14 @@ impl<'a> Examination<'a> {
         what: &'static str,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Option<(T, Duration)> {
-        self.trying(what);
-        let begun = Instant::now();
         let stop = Stopping(Arc::default());
         let stopped = Arc::clone(&stop.0);
-        let done = tokio::task::spawn_blocking(move || work(&stopped)).await;
+        let working = tokio::task::spawn_blocking(move || work(&stopped));
+        let (done, took) = self.timed(what, working).await;
         if done.is_err() {
             self.add(broke_off());
         }
-        Some((done.ok()?, begun.elapsed()))
+        Some((done.ok()?, took))
     }
 
     /// Text of documents, models and servers in it becomes one line without a key.
