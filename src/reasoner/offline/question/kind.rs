@@ -21,7 +21,7 @@ pub fn kind_of(asked: Span<'_>, literals: &Literals, parts: &Parts) -> QuestionK
         Relation
     } else if matches!(wanted, Some(List | Other | Quantity))
         && has(&asked.table.states)
-        && !values_said(asked.tokens).is_empty()
+        && !values_said(asked.tokens, asked.language).is_empty()
     {
         State
     } else if !literals.paths.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::super::language::{Phrases, Token, tokens};
-use crate::domain::{Question, QuestionKind};
+use crate::domain::{Language, Question, QuestionKind};
 
 static STATES: LazyLock<BTreeMap<String, State>> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../../assets/states.toml")).unwrap_or_default()
@@ -18,7 +18,8 @@ struct State {
     /// How a list of tasks marks it.
     #[serde(rename = "box")]
     mark: Option<String>,
-    words: Vec<String>,
+    /// The words for it, by the code of their language.
+    words: BTreeMap<String, Vec<String>>,
     /// The state of what is not in this one.
     denied: Option<String>,
     /// States that it stands for.
@@ -36,18 +37,20 @@ const DENIALS: [&str; 17] = [
 /// asks for no known state.
 pub fn state_values(question: &Question) -> Vec<String> {
     if question.kind == QuestionKind::State {
-        values_said(&tokens(&question.asked))
+        values_said(&tokens(&question.asked), question.language)
     } else {
         Vec::new()
     }
 }
 
-/// The values of the state that is said by the longest words: "not done" holds "done" and means another state.
-pub fn values_said(tokens: &[Token]) -> Vec<String> {
+/// The values of the state that is said by the longest words, in English and in one other language: "not done" holds
+/// "done" and means another state.
+pub fn values_said(tokens: &[Token], language: Language) -> Vec<String> {
     let mut longest = 0;
     let mut said: Option<&State> = None;
     for state in STATES.values() {
-        let phrases = Phrases::from(state.words.clone());
+        let words: Vec<String> = state.words.values().flatten().cloned().collect();
+        let phrases = Phrases::from(words);
         for at in 0..tokens.len() {
             let length = phrases.longest(tokens, at).unwrap_or(0);
             let bytes: usize = tokens[at..at + length].iter().map(|it| it.word.len()).sum();
@@ -69,7 +72,12 @@ pub fn values_said(tokens: &[Token]) -> Vec<String> {
     let included = said.iter().flat_map(|state| &state.includes);
     let included = included.filter_map(|name| STATES.get(name));
     let states = said.into_iter().chain(included);
-    let values = states.flat_map(|state| state.words.iter().chain(&state.mark));
+    let mut languages = vec![Language::EN, language];
+    languages.dedup();
+    let values = states.flat_map(|state| {
+        let words = languages.iter().filter_map(|it| state.words.get(it.0));
+        words.flatten().chain(&state.mark)
+    });
     values.cloned().collect()
 }
 
