@@ -72,7 +72,7 @@ struct Cli {
     /// is no terminal or TERM=dumb
     #[arg(long)]
     plain: bool,
-    /// Lines instead of the screen, and of them the answers alone
+    /// Plain lines, answers only
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]

@@ -128,7 +128,7 @@ impl<'a> ChainCheck<'a> {
             if self.found.broken.is_some() {
                 return Ok(());
             }
-            has_seen_end |= noted.is_some_and(|noted| noted.last == link.hash);
+            has_seen_end = noted.is_some_and(|noted| noted.last == link.hash);
         }
         if let Some(noted) = noted.filter(|_| !has_seen_end) {
             self.break_at_end(noted.lines);

@@ -91,7 +91,9 @@ impl StartOptions {
             words.push(format!("{name}={value}"));
         }
         words.push("kb-agent".to_owned());
-        if self.is_plain {
+        if self.is_quiet {
+            words.push("--quiet".to_owned());
+        } else if self.is_plain {
             words.push("--plain".to_owned());
         }
         words.extend(["-c".to_owned(), quote_for_shell(OsStr::new(conversation))]);

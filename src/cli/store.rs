@@ -46,10 +46,10 @@ struct Init {
     /// Print the SQL that makes it, for the database's owner to run with psql, and make nothing
     #[arg(long)]
     print_sql: bool,
-    /// Also that a role of the server may read; what it could write before is taken back
+    /// Let this role read the store; what it could write before is taken back
     #[arg(long, value_name = "ROLE", requires = "print_sql")]
     reader: Vec<String>,
-    /// Also that a role may read and write: that of all indexers
+    /// Let this role read and write the store: the role of all indexers
     #[arg(long, value_name = "ROLE", requires = "print_sql")]
     writer: Vec<String>,
 }

@@ -285,7 +285,7 @@ impl Reasoner for EndpointReasoner {
         }
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
             let second = match &self.offline {
-                Some(offline) if offline::is_known_script(job.query) => {
+                Some(offline) if offline::tells_small_talk(job.query) => {
                     Some(offline.analyze(job).await?)
                 }
                 _ => None,

@@ -30,8 +30,9 @@ use crate::protocol::Mode;
 use crate::text::is_cjk;
 
 pub use judge::signal_names;
-pub use language::{answer_instruction, is_known_script};
+pub use language::answer_instruction;
 pub use measured::{Signals, measure_signals};
+pub use route::tells_small_talk;
 
 use answer::Material;
 use embedding::CancellableEmbedder;

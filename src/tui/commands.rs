@@ -100,7 +100,7 @@ pub fn choose(model: &mut Model, chosen: PaletteRow) -> Vec<Effect> {
 /// Takes up another folder or file.
 pub fn add_source(model: &mut Model, path: &str) -> Vec<Effect> {
     if path.is_empty() {
-        model.warn("/add_source needs a folder or a file.");
+        model.warn("/add needs a folder or a file.");
         return Vec::new();
     }
     model.inform(&format!("Reading {path} …"));

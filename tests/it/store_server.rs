@@ -102,10 +102,19 @@ impl Store {
 
     /// Runs what `store init --print-sql` prints with these arguments, as that role.
     fn let_in(&self, as_role: Option<(&str, &str)>, place: &Workplace, roles: &[&str]) {
+        self.try_to_let_in(as_role, place, roles).unwrap();
+    }
+
+    fn try_to_let_in(
+        &self,
+        as_role: Option<(&str, &str)>,
+        place: &Workplace,
+        roles: &[&str],
+    ) -> Result<(), tokio_postgres::Error> {
         let args = [&["store", "init", "--print-sql"], roles].concat();
         let output = place.command(&args).output().unwrap();
         succeeds(&output);
-        sql_as(as_role, &self.database, &text(&output.stdout)).unwrap();
+        sql_as(as_role, &self.database, &text(&output.stdout))
     }
 
     fn status(&self, place: &Workplace) -> Value {

@@ -74,7 +74,7 @@ impl Plain {
     async fn answer_line(&mut self) -> Result<(), CommandFailure> {
         if let Some(step) = self.walk.pop_front() {
             print_text(format!("\n{}\n", step.about))?;
-            return self.ask(&step.question, None, None).await;
+            return self.ask(&step.question, None, None, true).await;
         }
         if self.is_typed {
             print_text(PROMPT)?;
@@ -192,7 +192,7 @@ impl Plain {
         if !line.starts_with('/') {
             return match line {
                 "" => Ok(()),
-                question => self.ask(question, self.route, None).await,
+                question => self.ask(question, self.route, None, false).await,
             };
         }
         let (name, argument) = parse(line).map_err(CommandFailure::usage)?;
@@ -257,8 +257,9 @@ impl Plain {
         question: &str,
         route: Option<Complexity>,
         retry_of: Option<RunId>,
+        mut is_walk: bool,
     ) -> Result<(), CommandFailure> {
-        let is_repeated = !self.is_typed || !self.walk.is_empty();
+        let is_repeated = !self.is_typed || is_walk;
         if is_repeated && self.detail == Detail::Nodes {
             print_text(format!("Question: {}\n", one_line(question, 2000)))?;
         }
@@ -271,7 +272,7 @@ impl Plain {
         let mut narrator: Option<Narrator> = None;
         loop {
             // A line ends a walk.
-            let ends_walk = self.is_typed && !self.walk.is_empty();
+            let ends_walk = self.is_typed && is_walk;
             let update = match self.next(ends_walk).await? {
                 Incoming::Update(update) => update,
                 Incoming::Line(_) | Incoming::Interrupt => {
@@ -279,6 +280,7 @@ impl Plain {
                         print_text("The walk ends here.\n")?;
                     }
                     self.walk.clear();
+                    is_walk = false;
                     self.send(Command::Cancel)?;
                     continue;
                 }
@@ -321,7 +323,7 @@ impl Plain {
         let route = route_called(route).and_then(|(_, route)| route);
         let first = last.retry_of.unwrap_or(last.id);
         let route = route.or(self.route);
-        self.ask(&last.question, route, Some(first)).await
+        self.ask(&last.question, route, Some(first), false).await
     }
 
     fn runs_in_table(&self) -> String {
@@ -391,7 +393,7 @@ impl Plain {
                 "there is no question {number} to try"
             )));
         };
-        self.ask(&question, self.route, None).await
+        self.ask(&question, self.route, None, false).await
     }
 
     /// Says what the knowledge base holds, once that is known.

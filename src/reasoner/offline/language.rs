@@ -46,8 +46,14 @@ pub fn language_of(text: &str) -> Language {
     let written_with =
         |language: &Language| text.contains(|c| table(*language).letters.contains(c));
     let with_letters: Vec<Language> = best.iter().copied().filter(written_with).collect();
-    if most >= english && !with_letters.is_empty() {
+    if most >= english && most > 0 && !with_letters.is_empty() {
         return detect_among(text, &with_letters);
+    }
+    if most == 0 && english == 0 && !with_letters.is_empty() {
+        // A borrowed word or a name has such letters in English too.
+        let detected = detect_among(text, &languages().collect::<Vec<_>>());
+        let is_sure = with_letters.contains(&detected);
+        return if is_sure { detected } else { Language::EN };
     }
     let has_no_other_word = |language: &Language| {
         let table = table(*language);
@@ -101,7 +107,7 @@ fn detect_among(text: &str, candidates: &[Language]) -> Language {
     named.find(|it| code(it) == found).unwrap_or(first)
 }
 
-/// Whether the tables hold the letters of a text: the classifiers saw no others.
+/// Whether the tables hold all letters of a text.
 pub fn is_known_script(text: &str) -> bool {
     let mut letters = text.chars().filter(|c| c.is_alphabetic());
     letters.all(|c| {
@@ -190,6 +196,9 @@ mod tests {
             ("What was the war about?", Language::EN),
             ("", Language::EN),
             ("12 + 3", Language::EN),
+            // Borrowed words, names and single words that other languages have too.
+            ("José invoices of last year", Language::EN),
+            ("OS upgrade", Language::EN),
         ] {
             assert_eq!(language_of(text), language, "{text}");
         }

@@ -17,7 +17,7 @@ use crate::domain::{
 
 use self::reasons::{reason_of_simple, reasons, sentence};
 use self::tools::{query_type, tools_for};
-use super::language::{Token, filled, table, tokens};
+use super::language::{Token, filled, is_known_script, language_of, table, tokens};
 
 /// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
@@ -157,6 +157,12 @@ fn sub_questions(question: &Question) -> Vec<String> {
         }
         Parts::Several { questions } => questions.clone(),
     }
+}
+
+/// Whether weights were trained to tell small talk in the language of a message.
+pub fn tells_small_talk(message: &str) -> bool {
+    let language = language_of(message);
+    is_known_script(message) && learned::small_talk(message, language, &[]).is_some()
 }
 
 /// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said.

@@ -361,7 +361,7 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     rows
 }
 
-/// The source_title, and what is to be said of the document.
+/// The title, and what is to be said of the document.
 pub fn source_head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
     let mut rows = vec![source_title(model, view, width)];
     let remarks = view.remarks().into_iter();
@@ -406,7 +406,7 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
     left.and_right(right, width)
 }
 
-/// The least width at which the source_title tells the number of lines.
+/// The least width at which the title tells the number of lines.
 const ROOMY: usize = 80;
 
 /// The item's place in the pane, from 1, and how many stand there.

@@ -249,9 +249,12 @@ mod contrast_tests {
 
     /// All inks that are text; lines between panes are none.
     fn inks() -> Vec<Ink> {
-        let sheet = theme_file::read(ThemeName::DARK.source(), ColorDepth::True).unwrap();
-        assert_eq!(sheet.inks.len(), Ink::COUNT, "a theme names every ink");
-        let inks = sheet.inks.into_iter().map(|(ink, _)| ink);
+        for name in ThemeName::all() {
+            let file = theme_file::read(name.source(), ColorDepth::True).unwrap();
+            assert_eq!(file.inks.len(), Ink::COUNT, "{name} names every ink");
+        }
+        let file = theme_file::read(ThemeName::DARK.source(), ColorDepth::True).unwrap();
+        let inks = file.inks.into_iter().map(|(ink, _)| ink);
         inks.filter(|ink| !matches!(ink, Ink::Border | Ink::Selected))
             .collect()
     }

@@ -112,6 +112,11 @@ fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_index
     succeeds(&by(owner, &["store", "init"]));
     succeeds(&by(indexer, &["index", "--kb", &notes]));
     store.let_in(as_owner, &place, &["--reader", late]);
+    // The owner cannot take back what the tables of an indexer let it do.
+    let demoted = store.try_to_let_in(as_owner, &place, &["--reader", indexer]);
+    let refused = demoted.unwrap_err();
+    let refused = refused.as_db_error().unwrap().message();
+    assert!(refused.contains("may still write"), "{refused}");
     succeeds(&by(indexer, &["index", "--kb", &notes]));
     let status = text(&by(early, &["store", "status"]).stdout);
     assert!(status.contains("this user may read\n"), "{status}");

@@ -27,8 +27,8 @@ impl WriteRight {
         i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
     }
 
-    /// Makes a connection that has the right: [`KbError::ReadOnly`] for a user who may not write,
-    /// Takes the right for a connection; [`KbError::Locked`] while another session has it.
+    /// Opens a connection that holds the right. Fails with [`KbError::ReadOnly`] for a user who may not
+    /// write, and with [`KbError::Locked`] while another session holds it.
     pub fn connection(
         self,
         server: &Arc<StoreServer>,

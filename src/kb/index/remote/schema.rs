@@ -118,22 +118,30 @@ CREATE TABLE IF NOT EXISTS {schema}.leases (
 
 /// The script that makes what this version keeps, and lets these roles read it, or read and write it.
 pub(crate) fn setup_script(readers: &[String], writers: &[String]) -> String {
-    let role = |role: &String, what, on_schema, on_tables| {
-        // The role last: its name may hold anything.
+    let grant = |what, on_schema, on_tables, on_sequences: &str| {
         include_str!("../../../../assets/store/role.sql")
+            .replace("{on_sequences}", on_sequences)
             .replace("{schema}", &name())
             .replace("{what}", what)
             .replace("{on_schema}", on_schema)
             .replace("{on_tables}", on_tables)
+    };
+    // The role last: its name may hold anything.
+    let let_write = |role: &String| {
+        let all = "SELECT, INSERT, UPDATE, DELETE, TRUNCATE";
+        let sequences = "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};\n";
+        grant("read and write", "USAGE, CREATE", all, sequences)
             .replace("{role}", &quote_identifier(role))
     };
-    let all = "SELECT, INSERT, UPDATE, DELETE, TRUNCATE";
-    let writers = writers
-        .iter()
-        .map(|one| role(one, "read and write", "USAGE, CREATE", all));
-    let readers = readers
-        .iter()
-        .map(|one| role(one, "read", "USAGE", "SELECT"));
+    let let_read = |role: &String| {
+        // The owner cannot take back what a writer granted on tables of its own.
+        let check = include_str!("../../../../assets/store/reader.sql");
+        let check = check.replace("{schema}", &name());
+        grant("read", "USAGE", "SELECT", "").replace("{role}", &quote_identifier(role))
+            + &check.replace("{literal}", &quote_literal(role))
+    };
+    let writers = writers.iter().map(let_write);
+    let readers = readers.iter().map(let_read);
     let roles: String = writers.chain(readers).collect();
     format!("BEGIN;\n{}{roles}COMMIT;\n", make())
 }
@@ -141,6 +149,13 @@ pub(crate) fn setup_script(readers: &[String], writers: &[String]) -> String {
 /// Quotes a name for PostgreSQL.
 fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Quotes a text for PostgreSQL, whatever its settings say of backslashes. A dollar sign is written as its code: two
+/// of them would end a block.
+fn quote_literal(text: &str) -> String {
+    let text = text.replace('\\', r"\\").replace('\'', "''");
+    format!("E'{}'", text.replace('$', r"\x24"))
 }
 
 /// The tables of a space, without the indexes of [`make_space_indexes`].
@@ -248,12 +263,14 @@ mod tests {
 
     #[test]
     fn trust_the_name_of_a_role_is_nothing_but_a_name() {
-        let role = "a\"; DROP TABLE x; -- {schema}\n".to_owned();
+        let role = "a\"'$$; DROP TABLE x; -- {schema}\n".to_owned();
         let script = setup_script(std::slice::from_ref(&role), &[]);
-        let quoted = "\"a\"\"; DROP TABLE x; -- {schema}\n\"";
-        assert_eq!(script.matches(quoted).count(), 5);
-        assert_eq!(script.matches("DROP TABLE x").count(), 5);
-        let rest = script.replace(quoted, "");
+        let as_name = "\"a\"\"'$$; DROP TABLE x; -- {schema}\n\"";
+        let as_text = "E'a\"''\\x24\\x24; DROP TABLE x; -- {schema}\n'";
+        assert_eq!(script.matches(as_name).count(), 5);
+        assert_eq!(script.matches(as_text).count(), 2);
+        let rest = script.replace(as_name, "").replace(as_text, "");
+        assert!(!rest.contains("DROP TABLE x"), "{script}");
         for name in ["{role}", "{schema}", "{what}", "{on_schema}", "{on_tables}"] {
             assert!(!rest.contains(name), "{name}: {script}");
         }
