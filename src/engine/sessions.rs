@@ -247,13 +247,19 @@ impl Sessions {
     }
 
     fn list(&self) -> Result<(), String> {
-        let lookup = Lookup::open(&self.log).map_err(|error| error.to_string())?;
+        let lookup = match Lookup::open(&self.log) {
+            Ok(lookup) => lookup,
+            Err(error) => {
+                self.send(SessionUpdate::Listed(Err(error.to_string())));
+                return Ok(());
+            }
+        };
         let mut sessions = listed(&lookup, &self.log);
         let current = self.dialogue.lock().session().to_owned();
         for session in &mut sessions {
             session.is_current = session.id == current;
         }
-        self.send(SessionUpdate::Listed(sessions));
+        self.send(SessionUpdate::Listed(Ok(sessions)));
         // A list without the names is still one.
         SessionNotes::read(&self.log).map_err(|error| format!("the names of sessions: {error}"))?;
         Ok(())

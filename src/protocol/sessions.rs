@@ -26,8 +26,8 @@ pub enum SessionCommand {
 /// What the screen gets of recorded conversations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionUpdate {
-    /// Sessions that can be resumed, the newest first.
-    Listed(Vec<SessionSummary>),
+    /// Sessions that can be resumed, the newest first, or why they cannot be listed.
+    Listed(Result<Vec<SessionSummary>, String>),
     /// The one that goes on now.
     Resumed(RecordedSession),
     /// It stays as it was, and why; one line.

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::figures::{RunFigures, RunResultFigures, ShortCutHits};
+use super::figures::{NodeVisit, RunFigures, RunResultFigures, ShortCutHits};
 use crate::domain::{Complexity, NodeName, Outcome, PathType};
 
 /// What recorded runs came to: a fold over their figures.
@@ -220,10 +220,8 @@ impl Sums {
             let of_rule = self.by_rule.entry((*path_type, rule.clone()));
             of_rule.or_default().count(*times, true);
         }
-        for visit in &run.visits {
-            if let Some(node) = visit.node() {
-                self.by_node.entry(node).or_default().push(visit.1);
-            }
+        for NodeVisit(node, ms) in &run.visits {
+            self.by_node.entry(*node).or_default().push(*ms);
         }
         if let Some(ended) = &run.ended {
             self.end(ended, run.is_counted);

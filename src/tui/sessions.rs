@@ -36,7 +36,8 @@ pub fn export_shown(model: &mut Model) -> Vec<Effect> {
 pub fn arrived(model: &mut Model, update: SessionUpdate) {
     let list = model.overlay.as_mut().and_then(list_of);
     match (update, list) {
-        (SessionUpdate::Listed(sessions), Some(_)) => listed(model, sessions),
+        (SessionUpdate::Listed(Ok(sessions)), Some(_)) => listed(model, sessions),
+        (SessionUpdate::Listed(Err(why)), Some(_)) => model.warn(&why),
         // The list was closed before it came.
         (SessionUpdate::Listed(_), None) => {}
         (SessionUpdate::Resumed(recorded), list) => {

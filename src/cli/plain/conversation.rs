@@ -148,7 +148,9 @@ impl Plain {
                 0 => Err("no runs yet".to_owned()),
                 _ => Ok(in_lines(&history.total, None)),
             }),
-            Update::Session(SessionUpdate::Listed(listed)) => Ok(listing::sessions(&listed)),
+            Update::Session(SessionUpdate::Listed(listed)) => {
+                listed.map(|listed| listing::sessions(&listed))
+            }
             Update::Model(ModelUpdate::NotChosen(why)) => Err(why),
             Update::Model(ModelUpdate::Listed(listed)) => listed.map(|listed| {
                 let text = listing::models(&listed);

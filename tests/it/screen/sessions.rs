@@ -43,9 +43,9 @@ pub fn sessions() -> Vec<SessionSummary> {
 }
 
 fn listed(screen: &mut Screen, sessions: Vec<SessionSummary>) {
-    screen.handle(Msg::Update(Update::Session(SessionUpdate::Listed(
+    screen.handle(Msg::Update(Update::Session(SessionUpdate::Listed(Ok(
         sessions,
-    ))));
+    )))));
 }
 
 fn sent(command: SessionCommand) -> Vec<Effect> {

@@ -83,7 +83,7 @@ const STATES: [State; 19] = [
     ("sessions", |screen| {
         play(screen, runs::simple());
         press(screen, KeyCode::Char('s'), KeyModifiers::CONTROL);
-        let listed = SessionUpdate::Listed(sessions::sessions());
+        let listed = SessionUpdate::Listed(Ok(sessions::sessions()));
         screen.handle(Msg::Update(Update::Session(listed)));
     }),
     ("palette", |screen| {
