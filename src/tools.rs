@@ -1,7 +1,7 @@
 //! The retrieval tools, one a file.
 //!
 //! A tool is a function of the knowledge base, its arguments and what a question is limited to. A new one is a file
-//! here, a line in [`run_tool`], and its call and description in `domain::tool`, which plans, prompts, schemas and the
+//! here, a line in `run_tool`, and its call and description in `domain::tool`, which plans, prompts, schemas and the
 //! screen read. Evidence is always exactly the lines it names.
 
 mod graph_related;
