@@ -17,7 +17,8 @@ const MOST_SESSIONS: usize = 20;
 const LONGEST: usize = 400;
 
 /// Name, argument and purpose of the commands that the screen lacks or has otherwise.
-pub(super) const OWN_COMMANDS: [(&str, &str, &str); 3] = [
+pub(super) const OWN_COMMANDS: [(&str, &str, &str); 4] = [
+    ("/help", "", "list these commands"),
     (
         "/sources",
         "[NUMBER]",
