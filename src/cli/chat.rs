@@ -120,6 +120,8 @@ async fn converse(
         begun.abort();
     }
     let conversation = match begun.await {
+        // What was being opened notices that nobody waits for it any more.
+        Ok(Err(EngineError::Cancelled)) => None,
         Ok(begun) => Some(begun),
         Err(error) if error.is_panic() => return Err(CommandFailure::failed("the engine stopped")),
         Err(_) => None,

@@ -109,6 +109,10 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     let Some(window) = model.overlay.take() else {
         return Vec::new();
     };
+    if !window.shown.is_choice() {
+        model.overlay = model.beneath.take();
+        return Vec::new();
+    }
     let Some(at) = window.selected() else {
         return Vec::new();
     };

@@ -259,7 +259,7 @@ fn help_above_another_window_gives_it_back() {
     let event = screen.text(100, 30);
     assert!(event.contains("\"schema\": 1"), "{event}");
     for help in [KeyCode::Char('?'), KeyCode::F(1)] {
-        for close in [help, KeyCode::Esc, KeyCode::Char('q')] {
+        for close in [help, KeyCode::Esc, KeyCode::Char('q'), KeyCode::Enter] {
             tap(&mut screen, help);
             assert!(screen.text(100, 30).contains("─ Help ─"));
             tap(&mut screen, close);
