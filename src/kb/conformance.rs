@@ -1,5 +1,5 @@
 //! What every engine of the index must keep: the one in the data folder and one in memory that stands
-//! for an engine on another machine (`index::fake`) go through the same.
+//! for an engine on another machine (`index::tests`) go through the same.
 
 #[cfg(test)]
 mod tests {
@@ -13,7 +13,7 @@ mod tests {
     use super::super::chunk::chunk;
     use super::super::error::KbError;
     use super::super::extract::Extraction;
-    use super::super::index::fake::{FakeStore, Server};
+    use super::super::index::tests::{FakeStore, Server};
     use super::super::index::tokens;
     use super::super::index::{
         ChunkId, ChunkKey, Counts, EmbeddedStore, FetchOptions, Limits, LocalStamp, NameQuery,

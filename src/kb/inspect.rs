@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
 use super::index::for_each_document;
-use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
+use super::index::{EmbeddedStore, Limits, Reader, Right, Store, is_held};
 use super::source::{Roots, Sources};
 use super::source::{SourceFile, WalkResult, walk};
 use super::source::{TextCache, cache};

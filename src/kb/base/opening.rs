@@ -30,8 +30,7 @@ impl KnowledgeBase {
         if let (Some(choice), Some(made)) = (embedder.choice(), LanguageChoice::read(&home)) {
             choice.choose(made.languages);
         }
-        let address = index::address(index_home, &roots.corpus())?;
-        let store = index::open(&address, embedder.model_id())?;
+        let store = Box::new(EmbeddedStore::open(&home, embedder.model_id())?);
         Ok(Self::over(roots, store, home, None, embedder))
     }
 

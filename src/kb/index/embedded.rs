@@ -18,13 +18,10 @@
 //! over by the next commit. Rows of vectors without keys are written over likewise. What does not agree
 //! with itself is damaged, and the next writer makes it anew.
 
-mod commit;
 mod documents;
-mod holders;
 mod journal;
 mod lexical;
 mod lock;
-mod reader;
 mod store;
 mod vectors;
 mod view;

@@ -10,7 +10,7 @@ use globset::GlobSet;
 use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization;
 
-use super::document::{NameMatches, NameQuery};
+use super::port::{NameMatches, NameQuery};
 use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
 use crate::text::{is_cjk, spaced, stem, without_extension};

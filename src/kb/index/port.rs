@@ -1,20 +1,26 @@
-//! The interface of every index engine.
+//! The interface of every index engine, and the plain types that go over it.
 //!
 //! Updating and searching know these verbs and nothing of files, so that an engine on other machines
 //! can stand behind them: every verb that asks the engine may fail, ends at its [`Limits`] and gives
 //! no more than a page. What an engine must guarantee is said at each verb; the rest of the program
 //! relies on no more than that. `embedded` is the engine in the data folder.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::atomic::{self, AtomicBool};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::chunk_key::ChunkKey;
-use super::document::{Document, LocalStamp, NameMatches, NameQuery, NewDocument, PathContents};
-use super::limits::{Limits, Within};
-use super::matches::{ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage};
+use serde::{Deserialize, Serialize};
+
+use crate::agent::ports::{Caller, WaitSink};
+use crate::domain::{LineRange, Place};
+use crate::kb::budget::Reservation;
+use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::links::{Link, LinkTargets};
+use crate::kb::source::Stamp;
 
 /// An index: what can be asked of it, and what can be done to it.
 pub(crate) trait Store: Send + Sync {
@@ -58,12 +64,6 @@ pub(crate) trait Store: Send + Sync {
 pub trait Lease: Send {
     /// Begins the time anew. `false` when it was over and may be another's: then it is lost.
     fn renew(&self) -> Result<bool, KbError>;
-}
-
-/// Maintenance of the index as a whole.
-pub(crate) trait Administration {
-    /// Looks for damage; makes and repairs nothing.
-    fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError>;
 }
 
 /// The damage of an index, a line each; the next update makes the damaged part anew.
@@ -249,5 +249,428 @@ pub(crate) fn for_each_document(
             return Ok(());
         }
         last = page.into_iter().next_back();
+    }
+}
+
+/// One document of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Its first heading, or the file's name.
+    pub title: String,
+    /// BLAKE3 of what was read from it: the same on every machine.
+    pub hash: [u8; 32],
+    /// The size of its file in bytes, when it was read.
+    pub bytes: u64,
+    /// When its file was written, in nanoseconds since 1970.
+    pub(crate) modified: u64,
+    /// How many chunks it has.
+    pub chunks: usize,
+    /// The file on this machine when it was read here; `None` where only another machine has read it.
+    pub(crate) stamp: Option<LocalStamp>,
+}
+
+impl Document {
+    /// When its file was written.
+    pub fn modified(&self) -> SystemTime {
+        let since = Duration::from_nanos(self.modified);
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+}
+
+/// The stamp of a file on this machine; other machines see another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct LocalStamp {
+    /// The file before it was read.
+    pub stamp: Stamp,
+    /// Whether it was old enough then that a later change shows in the stamp.
+    pub mtime_is_reliable: bool,
+}
+
+/// A document to be indexed.
+pub(crate) struct NewDocument {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Its first heading, or the file's name.
+    pub title: String,
+    /// BLAKE3 of what was read from it.
+    pub hash: [u8; 32],
+    /// The file before it was read.
+    pub stamp: LocalStamp,
+    /// The references it makes.
+    pub links: Vec<Link>,
+    /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
+    pub chunks: Vec<(ChunkKey, Chunk)>,
+    /// Memory that is released when the store keeps no copies of the chunks any more.
+    pub reservation: Reservation,
+}
+
+/// The contents of an index at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PathContents {
+    /// The document of that name.
+    pub document: Option<Arc<Document>>,
+    /// Whether documents lie in a folder of that name.
+    pub is_folder: bool,
+}
+
+/// How documents are asked for by name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NameQuery<'a> {
+    /// A path, file name, title, folder or glob as a person remembers it, possibly misspelt.
+    Remembered(&'a str),
+    /// A folder's name, else a document's, spelt right. With a `/` at its end it means a folder and
+    /// nothing else.
+    Given(&'a str),
+    /// Documents whose file name occurs in this question.
+    MentionedIn(&'a str),
+    /// Documents whose file name consists of these words and no others. The words are in lower case.
+    NamedBy(&'a HashSet<String>),
+    /// The document of that name and all documents in the folder of that name; all documents where it is empty.
+    Under(&'a str),
+}
+
+/// The documents that a name means.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct NameMatches {
+    /// How far the name is from theirs: 0 for what it says in so many words. Only those with the
+    /// least distance match.
+    pub distance: usize,
+    /// Their names, in order.
+    pub sources: Vec<String>,
+}
+
+/// A chunk: its document's number and its place in the document. It stays the same for as long as
+/// the document says what it says; no other chunk ever gets it. Those of one document are in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ChunkId(u64);
+
+impl ChunkId {
+    /// Names the chunk at a place of the document with a number.
+    pub(super) fn new(document: u32, ordinal: u32) -> Self {
+        Self(u64::from(document) << 32 | u64::from(ordinal))
+    }
+
+    /// The id as a number in the same order; below 2⁶³ for documents below 2³¹.
+    pub(super) fn pack(self) -> u64 {
+        self.0
+    }
+
+    pub(super) fn unpack(packed: u64) -> Self {
+        Self(packed)
+    }
+
+    pub(super) fn document(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(super) fn ordinal(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// An indexed chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
+    /// The headings above it.
+    pub heading: String,
+    /// The text of these lines.
+    pub text: String,
+}
+
+/// Which parts of chunks are fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FetchOptions<'a> {
+    /// Whether the text is fetched.
+    pub passages: bool,
+    /// The vector to compute cosines with.
+    pub cosine_with: Option<&'a [f32]>,
+}
+
+impl FetchOptions<'_> {
+    /// The text, and nothing else.
+    pub const PASSAGES: Self = Self {
+        passages: true,
+        cosine_with: None,
+    };
+}
+
+/// The fetched parts of a chunk.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct FetchedChunk {
+    /// The text, where it was asked for.
+    pub passage: Option<Passage>,
+    /// The cosine, where it was asked for and the chunk has a vector.
+    pub cosine: Option<f64>,
+}
+
+/// A chunk and how well it matched, by the measure of the search that found it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Match {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// BM25 or cosine.
+    pub score: f64,
+}
+
+impl Match {
+    /// The order of a list of matches.
+    pub(crate) fn best_first(a: &Self, b: &Self) -> Ordering {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| (&a.source, a.chunk).cmp(&(&b.source, b.chunk)))
+    }
+
+    /// The `k` best of these, best first.
+    pub(super) fn best(found: impl Iterator<Item = Self>, k: usize) -> Vec<Self> {
+        let mut found: Vec<Self> = found.collect();
+        found.sort_by(Self::best_first);
+        found.truncate(k);
+        found
+    }
+}
+
+/// Chunks of one name that come along with a lexical search, at most.
+pub(crate) const MOST_NAMED: usize = 50;
+
+/// What a lexical search found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct LexicalMatches {
+    /// Chunks that hold words of the query, best first, with their BM25.
+    pub matches: Vec<Match>,
+    /// Chunks with the name that was asked for, at most [`MOST_NAMED`], with a score of 0.
+    pub named: Vec<Match>,
+    /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
+    /// different queries comparable. `None` of an engine that has no statistics of its terms.
+    pub full: Option<f64>,
+    /// Terms of the query that the index does not have, and what they were taken for; none of an
+    /// engine that does not know which terms are near.
+    pub corrections: Vec<Correction>,
+}
+
+impl LexicalMatches {
+    /// The score of a full match; the best score of the list where the engine does not know it.
+    pub(crate) fn full_score(&self) -> f64 {
+        let best = || self.matches.first().map_or(0.0, |best| best.score);
+        self.full.unwrap_or_else(best)
+    }
+}
+
+/// A term of a query that is not in the index, and the nearest that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Correction {
+    pub asked: String,
+    pub meant: String,
+    /// The word as the best passages spell it, in lower case: terms are stems. `None` where none of
+    /// them has it.
+    pub spelt: Option<String>,
+}
+
+/// The hash of a chunk's heading and text. Its vector is stored under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ChunkKey(pub(crate) [u8; Self::BYTES]);
+
+impl ChunkKey {
+    pub(crate) const BYTES: usize = 16;
+    /// The key of all chunks that are found by their words only: no vector is ever made for it.
+    pub(crate) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
+
+    /// Hashes a chunk's heading and text.
+    pub(crate) fn from_text(heading: &str, text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        if !heading.is_empty() {
+            hasher.update(heading.as_bytes());
+            hasher.update(b"\n");
+        }
+        hasher.update(text.as_bytes());
+        let mut key = [0; Self::BYTES];
+        key.copy_from_slice(&hasher.finalize().as_bytes()[..Self::BYTES]);
+        Self(key)
+    }
+}
+
+/// A key is a hash already, so its first bytes are taken for the map.
+impl Hash for ChunkKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let beginning = self.0.first_chunk().copied().unwrap_or_default();
+        state.write_u64(u64::from_le_bytes(beginning));
+    }
+}
+
+/// The hasher of maps by [`ChunkKey`].
+pub(crate) type KeyHash = BuildHasherDefault<IdentityHasher>;
+
+/// Returns the number that was written as the hash.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct IdentityHasher(u64);
+
+impl Hasher for IdentityHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+/// The longest wait for an answer of an index: an engine on another machine may never give one.
+const LONGEST_CALL: Duration = Duration::from_mins(2);
+
+/// The number of items in a piece, which take no noticeable time.
+const PIECE: usize = 4096;
+
+/// Ends a call to an index before its result: by a stop flag, and by a deadline.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    stop: &'a AtomicBool,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Limits<'a> {
+    /// Ends a call once `stop` is raised, and after two minutes at most.
+    pub fn of_a_call(stop: &'a AtomicBool) -> Self {
+        Self::until(stop, Instant::now().checked_add(LONGEST_CALL))
+    }
+
+    /// Ends a call once `stop` is raised or the deadline is reached.
+    pub fn until(stop: &'a AtomicBool, deadline: Option<Instant>) -> Self {
+        Self { stop, deadline }
+    }
+
+    /// The flag that ends the call at once.
+    pub(super) fn stop(self) -> &'a AtomicBool {
+        self.stop
+    }
+
+    /// [`KbError::Stopped`] once the stop is raised, [`KbError::TimedOut`] from the deadline on.
+    pub fn check(self) -> Result<(), KbError> {
+        if self.stop.load(atomic::Ordering::Relaxed) {
+            return Err(KbError::Stopped);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(KbError::TimedOut),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls `each` with the items a piece at a time, and checks the limits before each piece.
+    pub fn in_pieces<T>(
+        self,
+        mut all: impl Iterator<Item = T>,
+        mut each: impl FnMut(Vec<T>) -> Result<(), KbError>,
+    ) -> Result<(), KbError> {
+        loop {
+            self.check()?;
+            let piece: Vec<T> = all.by_ref().take(PIECE).collect();
+            if piece.is_empty() {
+                return Ok(());
+            }
+            each(piece)?;
+        }
+    }
+}
+
+/// The documents that a search is limited to, and its caller.
+#[derive(Debug, Clone, Copy)]
+pub struct Within<'a> {
+    /// These documents; `None` for all.
+    pub(crate) documents: Option<&'a HashSet<String>>,
+    /// The search ends as [`KbError::Stopped`] soon after this is raised.
+    pub(crate) stop: &'a AtomicBool,
+    waits: Option<&'a WaitSink>,
+}
+
+impl<'a> Within<'a> {
+    /// Searches all documents.
+    pub fn all(caller: impl Into<Caller<'a>>) -> Self {
+        let Caller { stop, waits } = caller.into();
+        Self {
+            documents: None,
+            stop,
+            waits,
+        }
+    }
+
+    /// Searches only these documents.
+    pub fn these(documents: &'a HashSet<String>, caller: impl Into<Caller<'a>>) -> Self {
+        Self {
+            documents: Some(documents),
+            ..Self::all(caller)
+        }
+    }
+
+    /// The caller that the search is for.
+    pub(crate) fn caller(self) -> Caller<'a> {
+        Caller {
+            stop: self.stop,
+            waits: self.waits,
+        }
+    }
+
+    /// The limits of a call that begins now.
+    pub(crate) fn limits(self) -> Limits<'a> {
+        Limits::of_a_call(self.stop)
+    }
+
+    /// Returns an error once the search is to end.
+    pub(crate) fn go_on(self) -> Result<(), KbError> {
+        self.limits().check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_through_many_rows_is_stopped_after_a_piece() {
+        let stop = AtomicBool::new(false);
+        let all = (0..100 * PIECE).inspect(|at| {
+            if *at == PIECE {
+                stop.store(true, atomic::Ordering::Relaxed);
+            }
+        });
+        let mut done = 0;
+        let ended = Limits::until(&stop, None).in_pieces(all, |piece| {
+            done += piece.len();
+            Ok(())
+        });
+        assert!(matches!(ended, Err(KbError::Stopped)));
+        assert_eq!(done, 2 * PIECE);
+        let free = AtomicBool::new(false);
+        let mut seen = Vec::new();
+        let all = 0..PIECE + 1;
+        let ended = Limits::until(&free, None).in_pieces(all.clone(), |piece| {
+            seen.extend(piece);
+            Ok(())
+        });
+        assert!(ended.is_ok());
+        assert!(seen.into_iter().eq(all));
+    }
+
+    #[test]
+    fn a_call_ends_at_its_deadline() {
+        let free = AtomicBool::new(false);
+        let over = Limits::until(&free, Some(Instant::now()));
+        assert!(matches!(over.check(), Err(KbError::TimedOut)));
+        assert!(Limits::of_a_call(&free).check().is_ok());
     }
 }

@@ -1,6 +1,10 @@
 //! Vectors in whole numbers, the same in every engine: rows of int8 with one scale each, and queries that
 //! are finer.
 
+use crate::agent::ports::EmbedError;
+use crate::kb::error::KbError;
+use crate::text::Trouble;
+
 /// A query in whole numbers too: the inner loop then has no conversions.
 pub(crate) struct Query {
     pub(crate) values: Vec<i16>,
@@ -53,4 +57,14 @@ fn largest(vector: &[f32]) -> f32 {
     vector
         .iter()
         .fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()))
+}
+
+/// The error for a vector of another length than those of the index.
+pub(crate) fn wrong_length(given: usize, held: usize, next_step: &str) -> KbError {
+    KbError::Embed(EmbedError(Trouble::new(
+        format!(
+            "the model gives vectors of {given} numbers where the index holds vectors of {held}"
+        ),
+        next_step,
+    )))
 }

@@ -2,12 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `address`, `server`, `wait`, `fault` | how a server is reached, waited for, and what its errors mean |
-//! | `schema`, `lexical.sql`, `gains`, `slips`, `binary`, `links` | what is kept there, and in which form |
-//! | `space`, `space_reader`, `rows`, `reader`, `search` | reading the last commit of a space |
-//! | `batch`, `copy`, `vectors`, `rights`, `lease` | changing it |
-//! | `commits` | commits of other processes |
-//! | `store`, `administration` | all of it behind the port; what a store is like as a whole |
+//! | `store_address`, `store_server` | how a server is reached and waited for, and what its errors mean |
+//! | `schema`, `keys`, `lexical.sql` | what is kept there, and in which form |
+//! | `space`, `reader` | reading the last commit of a space |
+//! | `batch`, `vectors` | changing it |
+//! | `remote_store`, `administration` | all of it behind the port; what a store is like as a whole |
 //!
 //! Nothing here knows files or the settings.
 
@@ -18,29 +17,19 @@
 
 mod administration;
 mod batch;
-mod binary;
-mod commits;
-mod copy;
-mod fault;
-mod gains;
-mod lease;
-mod links;
+mod keys;
 mod reader;
-mod remote_search;
 mod remote_store;
-mod rights;
-mod rows;
 mod schema;
-mod slips;
 mod space;
-mod space_reader;
 mod store_address;
 mod store_server;
 mod vectors;
-mod wait;
 
 pub use administration::{SpaceState, StoreState};
+#[cfg(test)]
 pub(crate) use remote_store::RemoteStore;
+pub(crate) use remote_store::open_shared;
 pub(crate) use schema::setup_script;
 pub use store_address::StoreAccess;
 pub(crate) use store_address::StoreAddress;

@@ -2,32 +2,29 @@
 //!
 //! Stock tokenizers lose what people look up in a knowledge base: `PROJ-123` falls into two
 //! common pieces, `max_items` and `MaxItems` are one opaque word each, Chinese is one word a
-//! sentence. Here a compound is kept whole *and* given in parts (`compound`), and scripts without
-//! spaces give single characters and pairs (measured better than a dictionary). Stop words and
+//! sentence. Here a compound is kept whole *and* given in parts, and scripts without spaces give single
+//! characters and pairs (`split`; measured better than a dictionary). Stop words and
 //! English stems follow. Case, width and accents are folded first (`folding`); a word with an umlaut
 //! is also given as it is spelt without one. A document in another language has the stems of that
 //! one too (`languages`).
 //!
 //! A text's terms lie one after the other in one buffer that is used again for the next text.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::slice;
 
-use tantivy::tokenizer::{
-    BoxTokenStream, Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
-};
-use unicode_normalization::char::is_combining_mark;
+use frostem::{Algorithm, Stemmer};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
 use crate::text::is_cjk;
-use query_terms::{Terms, char_at, is_picture, is_unspaced};
+use split::{Terms, split};
 
-mod compound;
 mod folding;
 mod languages;
-mod query_terms;
+mod split;
 
 pub(crate) use languages::{detect, mark, unmark};
-pub(crate) use query_terms::Role;
+pub(crate) use split::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
 pub(crate) const VERSION: u32 = 3;
@@ -41,16 +38,13 @@ const STOP_WORDS: &[&str] = &[
 
 /// The analyzer of the index and its marked texts.
 pub(crate) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(StemmingTokenizer::new(chain())).build()
+    TextAnalyzer::builder(IndexTokenizer::default()).build()
 }
 
-fn chain() -> TextAnalyzer {
-    TextAnalyzer::builder(Words::default())
-        .filter(StopWordFilter::remove(
-            STOP_WORDS.iter().map(|&word| word.to_owned()),
-        ))
-        .filter(Stemmer::new(Language::English))
-        .build()
+/// A term as the index has it, as an English stem; `None` for a stop word.
+fn indexed(term: &str) -> Option<Cow<'_, str>> {
+    let stem = || Stemmer::new(Algorithm::English).stem(term);
+    (!STOP_WORDS.contains(&term)).then(stem)
 }
 
 /// A term of a query.
@@ -66,132 +60,73 @@ pub(crate) struct QueryTerm {
 
 /// The distinct terms of a query, in order of appearance.
 pub(crate) fn terms(text: &str) -> Vec<QueryTerm> {
-    let mut analyzer = chain();
+    let mut words = Words::default();
     let mut terms: Vec<QueryTerm> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    let mut stream = analyzer.token_stream(text);
-    // The place of the last term among the distinct ones, and in the text.
+    // The place of the term before, which another spelling belongs to; a stop word has none.
     let mut last = None;
-    while stream.advance() {
-        let token = stream.token();
-        let role = Role::from_length(token.position_length);
+    for (word, role) in words.split(text).iter() {
+        let Some(term) = indexed(word) else {
+            last = None;
+            continue;
+        };
         if role != Role::Spelling {
-            let place = *known.entry(token.text.clone()).or_insert(terms.len());
-            last = Some((place, token.position));
+            let place = *known.entry(term.to_string()).or_insert(terms.len());
+            last = Some(place);
             if place == terms.len() {
                 terms.push(QueryTerm {
-                    text: token.text.clone(),
+                    text: term.into_owned(),
                     role,
                     others: Vec::new(),
                 });
             }
-        } else if let Some((place, position)) = last
-            && position + 1 == token.position
-            && !terms[place].others.contains(&token.text)
-        {
-            // A stop word, which is no term, has no other spelling either.
-            terms[place].others.push(token.text.clone());
+        } else if let Some(place) = last {
+            terms[place].add(term.into_owned());
         }
     }
-    drop(stream);
     for word in languages::words(text) {
-        let mut stream = analyzer.token_stream(word);
-        let mut own = Vec::new();
-        while stream.advance() {
-            own.push(stream.token().text.clone());
-        }
+        let own = words.split(word).iter();
+        let own: Vec<_> = own.filter_map(|(word, _)| indexed(word)).collect();
         // A word of several parts has no stem.
-        let place = own
-            .first()
-            .filter(|_| own.len() < 3)
-            .and_then(|term| known.get(term));
-        if let Some(term) = place.and_then(|place| terms.get_mut(*place))
-            && term.role == Role::Word
+        let place = own.first().filter(|_| own.len() < 3);
+        if let Some(place) = place.and_then(|term| known.get(&**term))
+            && terms[*place].role == Role::Word
         {
-            let stems = languages::stems(word);
-            let new = stems.into_iter().filter(|stem| !term.others.contains(stem));
-            let new: Vec<String> = new.collect();
-            term.others.extend(new);
+            for stem in languages::stems(word) {
+                terms[*place].add(stem);
+            }
         }
     }
     terms
 }
 
+impl QueryTerm {
+    fn add(&mut self, other: String) {
+        if !self.others.contains(&other) {
+            self.others.push(other);
+        }
+    }
+}
+
 /// Words of a question that do not describe its subject.
-const ASKING: &[&str] = &[
-    "what",
-    "what's",
-    "whats",
-    "who",
-    "which",
-    "where",
-    "when",
-    "why",
-    "how",
-    "do",
-    "does",
-    "did",
-    "can",
-    "could",
-    "should",
-    "would",
-    "i",
-    "you",
-    "we",
-    "me",
-    "my",
-    "your",
-    "our",
-    "about",
-    "mean",
-    "means",
-    "meant",
-    "meaning",
-    "definition",
-    "define",
-    "explain",
-    "describe",
-    "tell",
-    "give",
-    "show",
-    "please",
-    "work",
-    "works",
-    "using",
-    "use",
-    "some",
-    "any",
-    "have",
-    "has",
-    "were",
-];
+const ASKING: &str = "\
+    what what's whats who which where when why how do does did can could should would i you \
+    we me my your our about mean means meant meaning definition define explain describe tell \
+    give show please work works using use some any have has were";
 /// Asking words in Chinese, longer ones first.
-const ASKING_ZH: &[&str] = &[
-    "是什么意思",
-    "什么意思",
-    "是什么",
-    "什么是",
-    "有哪些",
-    "哪些",
-    "什么",
-    "怎么",
-    "如何",
-    "请问",
-    "介绍",
-    "？",
-];
+const ASKING_ZH: &str = "是什么意思 什么意思 是什么 什么是 有哪些 哪些 什么 怎么 如何 请问 介绍 ？";
 /// The most words of a name.
 const LONGEST_NAME: usize = 8;
 
 /// The key that a heading, a title and a question for just that share; `None` where no word is left.
 pub(crate) fn name_key(text: &str) -> Option<String> {
     let mut plain = text.to_lowercase();
-    for asking in ASKING_ZH {
+    for asking in ASKING_ZH.split(' ') {
         plain = plain.replace(asking, " ");
     }
     let is_telling = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        !ASKING.contains(&bare)
+        !ASKING.split(' ').any(|asking| asking == bare)
     };
     let telling: Vec<&str> = plain.split_whitespace().filter(is_telling).collect();
     if telling.len() > 2 * LONGEST_NAME {
@@ -227,19 +162,17 @@ pub(crate) fn name_keys(names: &[String]) -> Vec<String> {
     keys
 }
 
+/// Splits texts into terms, with buffers that are used again.
 #[derive(Clone, Default)]
 struct Words {
     terms: Terms,
     folded: String,
     word: Terms,
     spelt_out: Terms,
-    token: Token,
 }
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = Stream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+impl Words {
+    fn split(&mut self, text: &str) -> &Terms {
         self.terms.clear();
         // No term goes across a blank.
         for word in text.split_ascii_whitespace() {
@@ -249,16 +182,9 @@ impl Tokenizer for Words {
                 self.split_folded(word);
             }
         }
-        Stream {
-            terms: &self.terms,
-            token: &mut self.token,
-            next: 0,
-            start: 0,
-        }
+        &self.terms
     }
-}
 
-impl Words {
     /// Adds the terms of a word that is not ASCII, and behind each its spelling without umlauts, where it
     /// has one.
     fn split_folded(&mut self, word: &str) {
@@ -288,6 +214,35 @@ impl Words {
     }
 }
 
+/// The terms of a marked text, then the stems of its language.
+#[derive(Clone, Default)]
+struct IndexTokenizer {
+    words: Words,
+    terms: Terms,
+    token: Token,
+}
+
+impl Tokenizer for IndexTokenizer {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, marked: &'a str) -> Stream<'a> {
+        self.terms.clear();
+        for (word, role) in self.words.split(unmark(marked)).iter() {
+            if let Some(term) = indexed(word) {
+                self.terms.text.push_str(&term);
+                self.terms.end(role);
+            }
+        }
+        languages::stem_marked(marked, &mut self.terms);
+        Stream {
+            terms: &self.terms,
+            token: &mut self.token,
+            next: 0,
+            start: 0,
+        }
+    }
+}
+
 struct Stream<'a> {
     terms: &'a Terms,
     token: &'a mut Token,
@@ -297,11 +252,10 @@ struct Stream<'a> {
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(&(end, role)) = self.terms.ends.get(self.next) else {
+        let Some(&(end, _)) = self.terms.ends.get(self.next) else {
             return false;
         };
         self.token.position = self.next;
-        self.token.position_length = role.as_length();
         self.token.text.clear();
         self.token.text.push_str(&self.terms.text[self.start..end]);
         self.start = end;
@@ -316,141 +270,6 @@ impl TokenStream for Stream<'_> {
     fn token_mut(&mut self) -> &mut Token {
         self.token
     }
-}
-
-/// The terms of a marked text, then its stems.
-#[derive(Clone)]
-struct StemmingTokenizer {
-    terms: TextAnalyzer,
-    stems: String,
-    ends: Vec<usize>,
-    token: Token,
-}
-
-impl StemmingTokenizer {
-    fn new(terms: TextAnalyzer) -> Self {
-        Self {
-            terms,
-            stems: String::new(),
-            ends: Vec::new(),
-            token: Token::default(),
-        }
-    }
-}
-
-impl Tokenizer for StemmingTokenizer {
-    type TokenStream<'a> = StemmingStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, marked: &'a str) -> StemmingStream<'a> {
-        self.stems.clear();
-        self.ends.clear();
-        languages::stem_marked(marked, &mut self.stems, &mut self.ends);
-        StemmingStream {
-            terms: self.terms.token_stream(unmark(marked)),
-            has_terms: true,
-            stems: &self.stems,
-            ends: self.ends.iter(),
-            start: 0,
-            token: &mut self.token,
-        }
-    }
-}
-
-struct StemmingStream<'a> {
-    terms: BoxTokenStream<'a>,
-    has_terms: bool,
-    stems: &'a str,
-    ends: slice::Iter<'a, usize>,
-    start: usize,
-    token: &'a mut Token,
-}
-
-impl TokenStream for StemmingStream<'_> {
-    fn advance(&mut self) -> bool {
-        self.has_terms = self.has_terms && self.terms.advance();
-        if self.has_terms {
-            return true;
-        }
-        let Some(&end) = self.ends.next() else {
-            return false;
-        };
-        self.token.text.clear();
-        self.token.text.push_str(&self.stems[self.start..end]);
-        self.token.position = self.terms.token().position.saturating_add(1);
-        self.start = end;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        if self.has_terms {
-            self.terms.token()
-        } else {
-            self.token
-        }
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        if self.has_terms {
-            self.terms.token_mut()
-        } else {
-            self.token
-        }
-    }
-}
-
-/// Splits a folded text into terms.
-fn split(text: &str, terms: &mut Terms) {
-    let mut at = 0;
-    while let Some(&byte) = text.as_bytes().get(at) {
-        at = if byte.is_ascii_alphanumeric() {
-            compound::take(text, at, terms)
-        } else if byte.is_ascii() {
-            if byte == b'.' {
-                compound::take_dotted(text, at, terms);
-            }
-            at + 1
-        } else {
-            match char_at(text, at) {
-                Some(c) if is_unspaced(c) => pairs(text, at, terms),
-                Some(c) if c.is_alphanumeric() => compound::take(text, at, terms),
-                Some(c) if is_picture(c) => picture(text, at, terms),
-                Some(c) => at + c.len_utf8(),
-                None => text.len(),
-            }
-        };
-    }
-}
-
-/// Characters and pairs of characters of a script without spaces; returns where the run ends. A
-/// vowel or tone mark stays with the character that it belongs to.
-fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
-    let mut before: Option<&str> = None;
-    let mut at = from;
-    while char_at(text, at).is_some_and(is_unspaced) {
-        let mut end = at;
-        while let Some(c) = char_at(text, end).filter(|&c| end == at || is_combining_mark(c)) {
-            end += c.len_utf8();
-        }
-        let one = &text[at..end];
-        if let Some(before) = before {
-            terms.push(&[before, one], Role::Exact);
-        }
-        terms.push(&[one], Role::Exact);
-        before = Some(one);
-        at = end;
-    }
-    at
-}
-
-/// A picture, or the two letters that make a flag; returns where it ends.
-fn picture(text: &str, from: usize, terms: &mut Terms) -> usize {
-    let is_flag_letter = |c: &char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
-    let mut chars = text[from..].chars();
-    let first = chars.next().map_or(0, char::len_utf8);
-    let is_flag = text[from..].chars().take(2).filter(is_flag_letter).count() == 2;
-    let end = from + if is_flag { 2 * first } else { first };
-    terms.push(&[&text[from..end]], Role::Exact);
-    end
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
-//! The documents of one commit, by name.
+//! The documents of one commit, and which of their chunks say the same.
 //!
 //! A commit shares what it did not change with the one before, so that one saved file among a
 //! hundred thousand costs a handful of steps and searches go on over what they began with.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
-use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use imbl::OrdSet;
+use imbl::shared_ptr::DefaultSharedPtr;
+use imbl::{GenericHashMap, OrdMap};
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::LineRange;
-use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::Document;
+use crate::kb::index::port::{ChunkId, ChunkKey, Document, KeyHash};
 use crate::kb::links::Link;
 
 /// One document as this engine keeps it.
@@ -36,10 +34,16 @@ impl StoredDocument {
         serde_json::from_str(&self.links).unwrap_or_default()
     }
 
+    /// Its chunks with their keys.
+    pub fn keys(&self) -> impl Iterator<Item = (ChunkId, ChunkKey)> {
+        let chunks = (0_u32..).zip(&self.chunks);
+        chunks.map(|(at, entry)| (ChunkId::new(self.number, at), entry.key))
+    }
+
     /// How many of its chunks are found by their words only.
     fn words_only(&self) -> usize {
-        let keys = self.chunks.iter().map(|entry| entry.key);
-        keys.filter(|key| *key == ChunkKey::WORDS_ONLY).count()
+        let keys = self.keys().filter(|(_, key)| *key == ChunkKey::WORDS_ONLY);
+        keys.count()
     }
 }
 
@@ -52,14 +56,19 @@ pub(crate) struct ChunkEntry {
     pub lines: LineRange,
 }
 
+type ByNumber = GenericHashMap<u32, Arc<StoredDocument>, FxBuildHasher, DefaultSharedPtr>;
+
 /// All documents of one commit, ordered by name; cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Documents {
-    by_name: OrdSet<DocumentByName>,
+    by_name: OrdMap<String, Arc<StoredDocument>>,
+    by_number: ByNumber,
     /// The number that the next document gets.
     pub next_number: u32,
-    chunks: usize,
-    words_only: usize,
+    /// The number of chunks of all documents.
+    pub chunks: usize,
+    /// The number of chunks that are found by their words only.
+    pub words_only: usize,
 }
 
 impl Documents {
@@ -70,64 +79,56 @@ impl Documents {
 
     /// Iterates over the documents in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
-        self.by_name.iter().map(|named| &named.0)
+        self.by_name.values()
     }
 
     /// The document of that name.
     pub fn get(&self, source: &str) -> Option<&Arc<StoredDocument>> {
-        self.by_name.get(source).map(|named| &named.0)
+        self.by_name.get(source)
     }
 
-    /// The number of chunks of all documents.
-    pub(crate) fn chunks(&self) -> usize {
-        self.chunks
-    }
-
-    /// The number of chunks that are found by their words only.
-    pub(crate) fn words_only(&self) -> usize {
-        self.words_only
+    /// A chunk's document and its place there.
+    pub fn place_of(&self, chunk: ChunkId) -> Option<(&StoredDocument, usize)> {
+        let document = self.by_number.get(&chunk.document())?;
+        let at = chunk.ordinal() as usize;
+        (at < document.chunks.len()).then_some((document, at))
     }
 
     /// The documents whose name comes after `source`, in order; all where that is `None`.
-    pub(crate) fn after_name(
-        &self,
-        source: Option<&str>,
-    ) -> impl Iterator<Item = &Arc<StoredDocument>> {
+    pub fn after_name(&self, source: Option<&str>) -> impl Iterator<Item = &Arc<StoredDocument>> {
         let from = source.map_or(Bound::Unbounded, Bound::Excluded);
         let rest = self.by_name.range::<_, str>((from, Bound::Unbounded));
-        rest.map(|named| &named.0)
+        rest.map(|(_, document)| document)
     }
 
     /// Whether documents lie in a folder of that name.
-    pub(crate) fn lie_in(&self, folder: &str) -> bool {
+    pub fn lie_in(&self, folder: &str) -> bool {
         let within = format!("{folder}/");
         let from = (Bound::Included(within.as_str()), Bound::Unbounded);
-        let first = self.by_name.range::<_, str>(from).next();
-        first.is_some_and(|named| named.0.document.source.starts_with(&within))
+        let mut rest = self.by_name.range::<_, str>(from);
+        rest.next()
+            .is_some_and(|(name, _)| name.starts_with(&within))
     }
 
     /// Inserts a document; returns the one of the same name that it replaces.
-    pub(crate) fn insert(&mut self, document: Arc<StoredDocument>) -> Option<Arc<StoredDocument>> {
+    pub fn insert(&mut self, document: Arc<StoredDocument>) -> Option<Arc<StoredDocument>> {
+        let before = self.remove(&document.document.source);
         self.chunks += document.chunks.len();
         self.words_only += document.words_only();
-        let before = self.by_name.insert(DocumentByName(document))?.0;
-        self.chunks -= before.chunks.len();
-        self.words_only -= before.words_only();
-        Some(before)
+        self.by_number
+            .insert(document.number, Arc::clone(&document));
+        self.by_name
+            .insert(document.document.source.clone(), document);
+        before
     }
 
     /// Removes the document of that name and returns it.
-    pub(crate) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
-        let gone = self.by_name.remove(source)?.0;
+    pub fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
+        let gone = self.by_name.remove(source)?;
+        self.by_number.remove(&gone.number);
         self.chunks -= gone.chunks.len();
         self.words_only -= gone.words_only();
         Some(gone)
-    }
-}
-
-impl fmt::Debug for Documents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -138,32 +139,62 @@ pub(crate) struct Change {
     pub after: Option<Arc<StoredDocument>>,
 }
 
-/// A document that is compared and ordered by its name.
-#[derive(Clone)]
-struct DocumentByName(Arc<StoredDocument>);
+/// The chunks of each text, by the key of the text. Documents that repeat each other share a vector; chunks
+/// that are found by their words only are not here. Made when first needed, and from then on follows each
+/// commit by what it changes.
+#[derive(Clone, Default)]
+pub(crate) struct ChunksByKey(GenericHashMap<ChunkKey, Vec<ChunkId>, KeyHash, DefaultSharedPtr>);
 
-impl Borrow<str> for DocumentByName {
-    fn borrow(&self) -> &str {
-        &self.0.document.source
+impl ChunksByKey {
+    /// Collects the chunks of all documents.
+    pub fn new(documents: &Documents) -> Self {
+        let mut all = Self::default();
+        documents.iter().for_each(|document| all.add(document));
+        all
     }
-}
 
-impl PartialEq for DocumentByName {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.document.source == other.0.document.source
+    /// Returns a copy with these changes applied.
+    pub fn with_changes(&self, changes: &[Change]) -> Self {
+        let mut all = self.clone();
+        for change in changes {
+            change.before.iter().for_each(|before| all.drop(before));
+            change.after.iter().for_each(|after| all.add(after));
+        }
+        all
     }
-}
 
-impl Eq for DocumentByName {}
-
-impl PartialOrd for DocumentByName {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    /// The chunks with this key.
+    pub fn chunks(&self, key: &ChunkKey) -> &[ChunkId] {
+        self.0.get(key).map_or(&[], Vec::as_slice)
     }
-}
 
-impl Ord for DocumentByName {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.document.source.cmp(&other.0.document.source)
+    /// Each text with its chunks, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&ChunkKey, &Vec<ChunkId>)> {
+        self.0.iter()
+    }
+
+    /// How many texts there are, each counted once.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn add(&mut self, document: &StoredDocument) {
+        for (chunk, key) in document.keys() {
+            if key != ChunkKey::WORDS_ONLY {
+                self.0.entry(key).or_default().push(chunk);
+            }
+        }
+    }
+
+    fn drop(&mut self, document: &StoredDocument) {
+        for (chunk, key) in document.keys() {
+            let Some(held) = self.0.get_mut(&key) else {
+                continue;
+            };
+            held.retain(|held| *held != chunk);
+            if held.is_empty() {
+                self.0.remove(&key);
+            }
+        }
     }
 }

@@ -219,8 +219,7 @@ mod tests {
     use super::super::documents::ChunkEntry;
     use super::*;
     use crate::domain::LineRange;
-    use crate::kb::index::chunk_key::ChunkKey;
-    use crate::kb::index::document::{Document, LocalStamp};
+    use crate::kb::index::port::{ChunkKey, Document, LocalStamp};
     use crate::kb::links;
     use crate::kb::source::Stamp;
 
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(other.read(dir.path(), 0).unwrap(), None);
         let mut documents = Documents::default();
         entries.clone().apply(&mut documents);
-        assert_eq!((documents.len(), documents.chunks()), (4, 1 + 3 + 4));
+        assert_eq!((documents.len(), documents.chunks), (4, 1 + 3 + 4));
         assert_eq!(documents.get("folder/ü1.md").unwrap().links().len(), 2);
         assert!(documents.lie_in("folder") && !documents.lie_in("fold"));
         let record = encode(&entries).unwrap();

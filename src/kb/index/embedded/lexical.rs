@@ -2,55 +2,53 @@
 //!
 //! The index also stores what the chunks say, so that what is shown is what was indexed even when
 //! the file has changed since; where they are is the journal's to know. A row is named by its
-//! document's number and its place in the document, which a search reads without touching what is
-//! stored. A commit is atomic, and its payload names the journal that belongs to it.
-//!
-//! The same documents give the same scores, whatever the index went through: statistics count
-//! only what is alive, and the scores that a search returns are summed up term by term, not in
-//! the order in which the rows happen to lie.
+//! chunk, which a search reads without touching what is stored. A commit is atomic, and its payload names
+//! the journal that belongs to it.
 
-mod checked;
-mod clear;
 mod directory;
-mod near_terms;
-mod statistics;
+mod search;
 mod writer;
 
-use std::panic;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::{fs, io, panic};
 
 use serde::{Deserialize, Serialize};
-use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermSetQuery};
+use tantivy::directory::error::OpenReadError;
+use tantivy::directory::{Directory, META_LOCK, ManagedDirectory};
+use tantivy::index::SegmentComponent;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TantivyDocument, TextFieldIndexing,
-    TextOptions, Value,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{
-    DocAddress, DocSet, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TERMINATED, Term,
-};
+use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
-use super::journal::Journal;
-use crate::domain::Place;
-use crate::files::create_private_dir;
+use super::journal::{Journal, is_journal};
+use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
-use crate::kb::index::matches::Correction;
 use crate::kb::index::tokens;
 use directory::Files;
-use near_terms::SearchTerm;
-use statistics::Statistics;
 
-pub(crate) use clear::discard;
+pub(crate) use search::LexicalView;
 pub(crate) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
-/// So many more rows than asked for are fetched, so that equal scores are cut in an order of our own.
-const MARGIN: usize = 16;
-/// Scores that differ by less than this share may be equal but for rounding.
-const ROUNDING: f32 = 1e-5;
-/// The most rows that are fetched; more with one score are cut in tantivy's order.
-const MOST: usize = 4096;
+/// The files of a segment.
+const COMPONENTS: [SegmentComponent; 7] = [
+    SegmentComponent::Postings,
+    SegmentComponent::Positions,
+    SegmentComponent::FastFields,
+    SegmentComponent::FieldNorms,
+    SegmentComponent::Terms,
+    SegmentComponent::Store,
+    SegmentComponent::Delete,
+];
+
+/// Tantivy's files that are not of a segment.
+const SINGLE: [&str; 4] = [
+    "meta.json",
+    ".managed.json",
+    ".tantivy-writer.lock",
+    ".tantivy-meta.lock",
+];
 
 /// The index on disk and a reader of it.
 pub(crate) struct LexicalIndex {
@@ -67,36 +65,6 @@ pub(crate) struct Payload {
     pub generation: u64,
     /// The journal of the documents of this commit.
     pub journal: Journal,
-}
-
-/// A chunk as the lexical index knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Row {
-    /// Its document's number.
-    pub document: u32,
-    /// Its place in the document.
-    pub chunk: u32,
-}
-
-impl Row {
-    fn pack(self) -> u64 {
-        u64::from(self.document) << 32 | u64::from(self.chunk)
-    }
-
-    fn unpack(packed: u64) -> Self {
-        Self {
-            document: (packed >> 32) as u32,
-            chunk: packed as u32,
-        }
-    }
-}
-
-/// The text of a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Wording {
-    pub heading: String,
-    pub text: String,
-    pub place: Option<Place>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +106,7 @@ impl LexicalIndex {
 
     /// Makes an empty index in place of the one that `dir` holds. Only under the lock.
     pub fn create(dir: &Path) -> Result<Self, KbError> {
-        clear::clear(dir)?;
+        clear(dir)?;
         create_private_dir(dir).map_err(KbError::io(dir))?;
         let create = || -> Result<Self, KbError> {
             let settings = IndexSettings::default();
@@ -173,186 +141,54 @@ impl LexicalIndex {
     /// A view of the last commit.
     pub fn searcher(&self) -> Result<LexicalView, KbError> {
         self.reader.reload()?;
-        Ok(LexicalView {
-            searcher: self.reader.searcher(),
-            fields: self.fields,
-            tokens: Arc::default(),
-        })
+        Ok(LexicalView::new(self.reader.searcher(), self.fields))
     }
 
     /// Starts changing the index; `large` for a change of many documents. One at a time.
     pub fn writer(&self, large: bool) -> Result<LexicalWriter, KbError> {
         LexicalWriter::new(&self.index, self.fields, large)
     }
-}
 
-/// One commit, unmoved by later ones.
-#[derive(Clone)]
-pub(crate) struct LexicalView {
-    searcher: Searcher,
-    fields: Fields,
-    /// How many tokens all chunks together have; counted when first needed.
-    tokens: Arc<OnceLock<u64>>,
-}
+    /// Whether every file that the last commit names is there and ends as it should. Tantivy does
+    /// without some until a search needs them.
+    pub fn has_its_files(&self) -> Result<(), KbError> {
+        self.each_file(|files, path| files.open_read(path).map(|_| true))
+    }
 
-/// The result of a search.
-#[derive(Debug, Default)]
-pub(crate) struct RowMatches {
-    /// The rows with their scores: at least as many as asked for, where there are as many.
-    pub rows: Vec<(Row, f64)>,
-    /// The score of a full match.
-    pub full: f64,
-    /// Terms of the query that the index does not have, and what they were taken for.
-    pub corrections: Vec<Correction>,
-}
+    /// Does [`Self::has_its_files`] and verifies the checksums, which reads all files.
+    pub fn is_as_written(&self) -> Result<(), KbError> {
+        self.each_file(ManagedDirectory::validate_checksum)
+    }
 
-impl LexicalView {
-    /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
-    /// them; in no order. `within` are numbers of documents.
-    pub fn search(
+    fn each_file(
         &self,
-        query: &str,
-        k: usize,
-        within: Option<&[u32]>,
-    ) -> Result<RowMatches, KbError> {
-        let terms =
-            near_terms::search_terms(&self.searcher, self.fields.words, tokens::terms(query))?;
-        if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
-            return Ok(RowMatches::default());
-        }
-        let statistics = Statistics::new(&self.searcher, self.fields.words, &self.tokens, &terms)?;
-        let query = self.query(&terms, within);
-        let mut limit = k + MARGIN;
-        let found = loop {
-            let best = TopDocs::with_limit(limit).order_by_score();
-            let found =
-                self.searcher
-                    .search_with_statistics_provider(&query, &best, &statistics)?;
-            let cut_score = found.get(k - 1).map_or(0.0, |(score, _)| *score);
-            let goes_on = found.len() == limit
-                && found
-                    .last()
-                    .is_some_and(|(score, _)| *score >= cut_score * (1.0 - ROUNDING));
-            if !goes_on || limit >= MOST {
-                break found;
-            }
-            limit = (4 * limit).min(MOST);
+        is_whole: impl Fn(&ManagedDirectory, &Path) -> Result<bool, OpenReadError>,
+    ) -> Result<(), KbError> {
+        let damaged = |path: &Path, how: &str| {
+            let name = path.display();
+            Err(KbError::Damaged(format!("its file {name} {how}")))
         };
-        let mut addresses: Vec<DocAddress> = found.into_iter().map(|(_, at)| at).collect();
-        addresses.sort_unstable();
-        let scores = statistics.exact_scores(&terms, &addresses)?;
-        let mut rows = Vec::with_capacity(addresses.len());
-        for of_segment in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
-            let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
-            let column = segment.fast_fields().u64("row")?;
-            rows.extend(
-                of_segment
-                    .iter()
-                    .map(|address| column.first(address.doc_id)),
-            );
-        }
-        Ok(RowMatches {
-            rows: rows
-                .into_iter()
-                .zip(scores)
-                .filter_map(|(row, score)| Some((Row::unpack(row?), score)))
-                .collect(),
-            full: statistics.full_match(&terms),
-            corrections: terms.iter().filter_map(SearchTerm::correction).collect(),
-        })
-    }
-
-    /// The chunks that have a name of that key, in the order of their rows.
-    pub fn rows_with_name(&self, key: &str) -> Result<Vec<Row>, KbError> {
-        let term = Term::from_field_text(self.fields.names, key);
-        let mut rows = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let index = segment.inverted_index(self.fields.names)?;
-            let postings = index
-                .read_postings(&term, IndexRecordOption::Basic)
-                .map_err(tantivy::TantivyError::from)?;
-            let Some(mut postings) = postings else {
-                continue;
-            };
-            let column = segment.fast_fields().u64("row")?;
-            while postings.doc() != TERMINATED {
-                let doc = postings.doc();
-                if !segment.is_deleted(doc) {
-                    rows.extend(column.first(doc).map(Row::unpack));
+        // Opened again: what is open here is there whatever became of its name.
+        let index = Index::open(Files::open(&self.dir)?)?;
+        // Or another process could commit and tidy up between the list and the look.
+        let _kept = index.directory().acquire_lock(&META_LOCK);
+        for segment in index.load_metas()?.segments {
+            for component in COMPONENTS {
+                if matches!(component, SegmentComponent::Delete) && !segment.has_deletes() {
+                    continue;
                 }
-                postings.advance();
-            }
-        }
-        rows.sort_unstable();
-        Ok(rows)
-    }
-
-    /// Reads the text of a chunk.
-    pub fn wording(&self, row: Row) -> Result<Option<Wording>, KbError> {
-        let Some(address) = self.find(row)? else {
-            return Ok(None);
-        };
-        let stored: TantivyDocument = self.searcher.doc(address)?;
-        let mut words = stored.get_all(self.fields.words);
-        let mut next = || {
-            words
-                .next()
-                .and_then(|value| value.as_str())
-                .map_or("", tokens::unmark)
-                .to_owned()
-        };
-        Ok(Some(Wording {
-            heading: next(),
-            text: next(),
-            place: stored
-                .get_first(self.fields.place)
-                .and_then(|value| serde_json::from_str(value.as_str()?).ok()),
-        }))
-    }
-
-    fn query(&self, terms: &[SearchTerm], within: Option<&[u32]>) -> Box<dyn Query> {
-        let any = terms.iter().map(SearchTerm::query).collect();
-        let query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
-        let Some(documents) = within else {
-            return query;
-        };
-        let numbers = documents
-            .iter()
-            .map(|number| Term::from_field_u64(self.fields.document, u64::from(*number)));
-        let only = ConstScoreQuery::new(Box::new(TermSetQuery::new(numbers)), 0.0);
-        Box::new(BooleanQuery::new(vec![
-            (Occur::Must, query),
-            (Occur::Must, Box::new(only)),
-        ]))
-    }
-
-    /// A document's rows lie together and in order, because they are added in one go and removed
-    /// in one go; should that ever be otherwise, they are looked through.
-    fn find(&self, row: Row) -> Result<Option<DocAddress>, KbError> {
-        let term = Term::from_field_u64(self.fields.document, u64::from(row.document));
-        for (ord, segment) in (0_u32..).zip(self.searcher.segment_readers()) {
-            let index = segment.inverted_index(self.fields.document)?;
-            let postings = index
-                .read_postings(&term, IndexRecordOption::Basic)
-                .map_err(tantivy::TantivyError::from)?;
-            let Some(mut postings) = postings else {
-                continue;
-            };
-            let column = segment.fast_fields().u64("row")?;
-            let is_it = |doc| column.first(doc) == Some(row.pack());
-            let guess = postings.doc().saturating_add(row.chunk);
-            if guess < segment.max_doc() && is_it(guess) && !segment.is_deleted(guess) {
-                return Ok(Some(DocAddress::new(ord, guess)));
-            }
-            while postings.doc() != TERMINATED {
-                let doc = postings.doc();
-                if is_it(doc) && !segment.is_deleted(doc) {
-                    return Ok(Some(DocAddress::new(ord, doc)));
+                let path = segment.relative_path(component);
+                match is_whole(index.directory(), &path) {
+                    Ok(true) => {}
+                    Ok(false) => return damaged(&path, "is not as it was written"),
+                    Err(OpenReadError::FileDoesNotExist(_)) => {
+                        return damaged(&path, "is missing");
+                    }
+                    Err(error) => return Err(tantivy::TantivyError::from(error).into()),
                 }
-                postings.advance();
             }
         }
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -378,4 +214,59 @@ fn schema() -> (Schema, Fields) {
         place: builder.add_text_field("place", STORED),
     };
     (builder.build(), fields)
+}
+
+/// Removes the words and the journal that a folder of the index holds.
+pub(crate) fn discard(dir: &Path) -> Result<(), KbError> {
+    let lexical = dir.join("lexical");
+    clear(&lexical)?;
+    remove_files(dir, is_journal).map_err(KbError::io(dir))?;
+    for folder in [lexical.as_path(), dir] {
+        // Where something else is left, it stays with its folder.
+        let _ = fs::remove_dir(folder);
+    }
+    Ok(())
+}
+
+/// Removes the files of tantivy in this folder, without a look at what is in them. A person may have put
+/// something beside them: only what is named as tantivy names its files goes.
+fn clear(lexical: &Path) -> Result<(), KbError> {
+    remove_files(lexical, is_of_tantivy).map_err(KbError::io(lexical))
+}
+
+fn remove_files(folder: &Path, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
+    refuse_link(folder)?;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(&is_ours) {
+            continue;
+        }
+        let removed = if entry.file_type()?.is_dir() {
+            fs::remove_dir(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A segment's files are called by its id, a temporary one by six letters.
+fn is_of_tantivy(name: &str) -> bool {
+    let all = |text: &str, length: usize, is: fn(&u8) -> bool| {
+        text.len() == length && text.bytes().all(|byte| is(&byte))
+    };
+    let is_segment = name
+        .split_once('.')
+        .is_some_and(|(id, _)| all(id, 32, u8::is_ascii_hexdigit));
+    let random = name.strip_prefix(".tmp");
+    let is_temporary = random.is_some_and(|text| all(text, 6, u8::is_ascii_alphanumeric));
+    is_segment || is_temporary || SINGLE.contains(&name)
 }

@@ -4,18 +4,23 @@
 //! version of the program finds another folder, or none, and makes it. The folder of another version is
 //! not removed, because it may still be in use.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
-use super::lexical;
-use super::lexical::LexicalIndex;
+use super::documents::{ChunkEntry, Documents, StoredDocument};
+use super::journal::{Entries, Entry, Journal};
+use super::lexical::{self, LexicalIndex, LexicalWriter, Payload};
 use super::lock::{LockGuard, Right, lock, try_lock};
 use super::vectors::Vectors;
 use super::view::{View, load};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
-use crate::kb::index::limits::Limits;
-use crate::kb::index::port::{Administration, Damage};
+use crate::kb::index::port::{
+    Batch, ChunkKey, Damage, Document, Lease, Limits, LocalStamp, NewDocument, Reader, Store,
+    VectorBatch,
+};
 use crate::kb::index::tokens;
 use crate::kb::source::Roots;
 use crate::kb::source::cache;
@@ -23,13 +28,17 @@ use crate::kb::source::cache;
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
 const FORMAT: u32 = 9;
+/// A change of more documents than this is worth several threads.
+const LARGE: usize = 200;
+/// Vectors of vanished chunks that are tolerated before the files are written anew.
+const STALE_ROWS: usize = 1000;
 
 /// The store in the data folder.
 pub(crate) struct EmbeddedStore {
-    pub(crate) home: PathBuf,
-    pub(crate) dir: PathBuf,
-    pub(crate) lexical: LexicalIndex,
-    pub(crate) vectors: Arc<RwLock<Vectors>>,
+    home: PathBuf,
+    dir: PathBuf,
+    lexical: LexicalIndex,
+    vectors: Arc<RwLock<Vectors>>,
     view: RwLock<Arc<View>>,
     /// Locked while a view is loaded, or an older one could replace a newer one.
     loading: Mutex<()>,
@@ -126,13 +135,13 @@ impl EmbeddedStore {
     }
 
     /// The commit that is searched now.
-    pub(crate) fn view(&self) -> Arc<View> {
+    fn view(&self) -> Arc<View> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&view)
     }
 
     /// Moves on to the last commit, of whatever process.
-    pub(crate) fn reload(&self) -> Result<Arc<View>, KbError> {
+    fn reload(&self) -> Result<Arc<View>, KbError> {
         let loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
         if known.commit == self.lexical.payload()? {
@@ -143,7 +152,7 @@ impl EmbeddedStore {
     }
 
     /// Moves on to the last commit and its segments as they are now, also where the commit is the same.
-    pub(crate) fn look_again(&self) -> Result<Arc<View>, KbError> {
+    fn look_again(&self) -> Result<Arc<View>, KbError> {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
         let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
@@ -153,14 +162,20 @@ impl EmbeddedStore {
         Ok(fresh)
     }
 
-    pub(crate) fn acquire(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
+    fn acquire(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
-}
 
-impl Administration for EmbeddedStore {
-    /// Reads each file of the last commit.
-    fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError> {
+    fn rows(&self) -> RwLockReadGuard<'_, Vectors> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows_to_change(&self) -> RwLockWriteGuard<'_, Vectors> {
+        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for damage; makes and repairs nothing. Reads each file of the last commit.
+    pub fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError> {
         limits.check()?;
         let documents = match self.lexical.is_as_written() {
             Err(KbError::Damaged(why)) => Some(why),
@@ -175,4 +190,287 @@ impl Administration for EmbeddedStore {
 
 fn dir_in(home: &Path) -> PathBuf {
     home.join(EmbeddedStore::format())
+}
+
+impl Store for EmbeddedStore {
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.view()
+    }
+
+    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        if let Err(error) = self.reload() {
+            // What another process is about to replace need not be readable.
+            let being_remade = matches!(error, KbError::Damaged(_))
+                && try_lock(&self.home, Right::Documents)?.is_none();
+            if !being_remade {
+                return Err(error);
+            }
+        }
+        self.rows_to_change().refresh_of(&self.home, model_id)
+    }
+
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
+        limits.check()?;
+        let held = self.acquire(Right::Documents)?;
+        let whole = self.lexical.has_its_files();
+        let (view, whole) = match (self.reload(), whole) {
+            (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
+            (view, whole) => (view?, whole),
+        };
+        let damaged = match whole {
+            Err(KbError::Damaged(why)) => {
+                tracing::warn!(%why, "the index is damaged and is made anew");
+                true
+            }
+            whole => whole.map(|()| false)?,
+        };
+        let afresh = afresh || damaged;
+        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
+    }
+
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+        limits.check()?;
+        let held = self.acquire(Right::Vectors)?;
+        let view = self.reload()?;
+        let mut vectors = self.rows_to_change();
+        vectors.refresh()?;
+        if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
+            vectors.compact(|key| view.contains_key(key))?;
+        }
+        drop(vectors);
+        Ok(Box::new(EmbeddingBatch {
+            store: self,
+            _held: held,
+        }))
+    }
+
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+        limits.check()?;
+        Ok(self.rows().dimensions())
+    }
+
+    /// A lock that its process holds for as long as it lives.
+    fn lease(
+        &self,
+        name: &str,
+        _: Duration,
+        limits: Limits<'_>,
+    ) -> Result<Option<Box<dyn Lease>>, KbError> {
+        limits.check()?;
+        let held = try_lock(&self.home, Right::Upkeep(name))?;
+        Ok(held.map(|held| Box::new(held) as Box<dyn Lease>))
+    }
+}
+
+/// Changes to the documents, under the lock.
+struct DocumentBatch<'a> {
+    store: &'a EmbeddedStore,
+    _held: LockGuard,
+    /// The last commit.
+    view: Arc<View>,
+    /// The commit that the batch began with.
+    found: Arc<View>,
+    documents: Documents,
+    /// Names of documents that were put or removed since the last commit.
+    touched: BTreeSet<String>,
+    /// The writer, made when there is something to write.
+    writer: Option<LexicalWriter>,
+    large: bool,
+    /// Whether all documents are removed first.
+    afresh: bool,
+    /// Whether the next commit begins another journal.
+    anew: bool,
+}
+
+impl<'a> DocumentBatch<'a> {
+    /// Begins with what `view` holds, or with nothing.
+    fn new(store: &'a EmbeddedStore, held: LockGuard, view: Arc<View>, afresh: bool) -> Self {
+        let afresh = afresh || view.documents.next_number > u32::MAX / 2;
+        let documents = if afresh {
+            Documents::default()
+        } else {
+            view.documents.clone()
+        };
+        Self {
+            store,
+            _held: held,
+            documents,
+            found: Arc::clone(&view),
+            touched: BTreeSet::new(),
+            writer: None,
+            large: false,
+            afresh,
+            anew: afresh || view.commit.journal.number == 0,
+            view,
+        }
+    }
+
+    fn store_document(&mut self, document: StoredDocument) {
+        self.touched.insert(document.document.source.clone());
+        self.documents.insert(Arc::new(document));
+    }
+
+    fn writer(&mut self) -> Result<&mut LexicalWriter, KbError> {
+        if let Some(writer) = self.writer.take() {
+            return Ok(self.writer.insert(writer));
+        }
+        let writer = self.store.lexical.writer(self.large)?;
+        if self.afresh {
+            writer.clear()?;
+        }
+        Ok(self.writer.insert(writer))
+    }
+
+    fn entries(&self, list: impl Iterator<Item = Entry>) -> Entries {
+        Entries {
+            list: list.collect(),
+            next_number: self.documents.next_number,
+        }
+    }
+}
+
+impl Batch for DocumentBatch<'_> {
+    fn previous_reader(&self) -> Option<Arc<dyn Reader>> {
+        (!self.afresh).then(|| Arc::clone(&self.found) as Arc<dyn Reader>)
+    }
+
+    fn expect(&mut self, documents: usize) {
+        self.large = documents > LARGE;
+    }
+
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
+        self.remove(&document.source, limits)?;
+        let number = self.documents.next_number;
+        self.documents.next_number += 1;
+        let chunks = document.chunks.iter().map(|(_, chunk)| chunk);
+        self.writer()?.add(number, chunks, document.reservation)?;
+        let chunks = document.chunks.iter().map(|(key, chunk)| ChunkEntry {
+            key: *key,
+            lines: chunk.lines,
+        });
+        let chunks: Vec<ChunkEntry> = chunks.collect();
+        let links = serde_json::to_string(&document.links).unwrap_or_default();
+        let LocalStamp { stamp, .. } = document.stamp;
+        self.store_document(StoredDocument {
+            document: Arc::new(Document {
+                source: document.source,
+                title: document.title,
+                hash: document.hash,
+                bytes: stamp.size,
+                modified: stamp.modified,
+                chunks: chunks.len(),
+                stamp: Some(document.stamp),
+            }),
+            number,
+            chunks,
+            links: links.into(),
+        });
+        Ok(())
+    }
+
+    fn keep(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        if let Some(known) = self.documents.get(source) {
+            let document = Document {
+                bytes: local.stamp.size,
+                modified: local.stamp.modified,
+                stamp: Some(local),
+                ..(*known.document).clone()
+            };
+            self.store_document(StoredDocument {
+                document: Arc::new(document),
+                ..(**known).clone()
+            });
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        if let Some(gone) = self.documents.remove(source) {
+            self.touched.insert(gone.document.source.clone());
+            self.writer()?.remove(gone.number);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, _: Limits<'_>) -> Result<(), KbError> {
+        if self.touched.is_empty() && !(self.afresh && self.anew) {
+            return Ok(());
+        }
+        let dir = &self.store.dir;
+        let generation = Journal::next_number(self.view.commit.generation);
+        let journal = self.view.commit.journal;
+        let journal = if self.anew || journal.is_mostly_overtaken(self.documents.len()) {
+            let all = self.documents.iter().map(Arc::clone).map(Entry::Put);
+            Journal::write_anew(dir, generation, &self.entries(all))?
+        } else {
+            let changed = self.touched.iter();
+            let changed = changed.map(|source| match self.documents.get(source) {
+                Some(document) => Entry::Put(Arc::clone(document)),
+                None => Entry::Gone(source.clone()),
+            });
+            journal.append(dir, &self.entries(changed))?
+        };
+        let commit = Payload {
+            generation,
+            journal,
+        };
+        self.writer()?.commit(commit)?;
+        journal.tidy(dir);
+        self.touched.clear();
+        self.anew = false;
+        self.view = self.store.reload()?;
+        // What is the same is kept once.
+        self.documents = self.view.documents.clone();
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+        self.commit(limits)?;
+        if let Some(writer) = self.writer.take() {
+            writer.finish()?;
+            // The segments that were merged need not be kept open.
+            self.store.look_again()?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds vectors, under their lock.
+struct EmbeddingBatch<'a> {
+    store: &'a EmbeddedStore,
+    _held: LockGuard,
+}
+
+impl VectorBatch for EmbeddingBatch<'_> {
+    fn put_vectors(
+        &mut self,
+        vectors: &[(ChunkKey, Vec<f32>)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        limits.check()?;
+        let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
+            return Ok(());
+        };
+        self.store.rows().fits(first)?;
+        self.store.rows_to_change().make_room(first.len())?;
+        // The disk is waited for with nothing held that a search needs.
+        if self.store.rows().append(vectors)? {
+            self.store.rows_to_change().refresh()?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        self.store.rows().remove_other_models();
+        Ok(())
+    }
+
+    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        self.store.rows_to_change().compact(|_| false)
+    }
 }

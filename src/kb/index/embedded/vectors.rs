@@ -22,12 +22,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::agent::ports::EmbedError;
 use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
-use crate::kb::index::quantised::{Query, quantise};
-use crate::text::Trouble;
-use files::{Addition, Files};
+use crate::kb::index::port::{ChunkKey, KeyHash};
+use crate::kb::index::quantised::{Query, quantise, wrong_length};
+use files::Files;
 use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
@@ -107,14 +105,8 @@ impl Vectors {
         if self.keys.is_empty() || vector.len() == self.dims {
             return Ok(());
         }
-        Err(KbError::Embed(EmbedError(Trouble::new(
-            format!(
-                "the model gives vectors of {} numbers where the index holds vectors of {}",
-                vector.len(),
-                self.dims
-            ),
-            "`kb-agent index` embeds everything again",
-        ))))
+        let next = "`kb-agent index` embeds everything again";
+        Err(wrong_length(vector.len(), self.dims, next))
     }
 
     /// The number of dimensions; `None` while there are no vectors.
@@ -132,11 +124,6 @@ impl Vectors {
         self.keys.get(row)
     }
 
-    /// The keys of that row and all after it.
-    pub fn keys_from(&self, row: usize) -> &[ChunkKey] {
-        self.keys.get(row..).unwrap_or_default()
-    }
-
     /// How many rows there are, those of vanished chunks included.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -151,11 +138,6 @@ impl Vectors {
         places.get(key).map(|at| *at as usize)
     }
 
-    /// Whether vectors of this length can be added to the files as they are.
-    pub fn has_room(&self, dims: usize) -> bool {
-        self.files.exist() && self.dims == dims && self.whole
-    }
-
     /// Writes the files anew if vectors of this length cannot be added. Only under the lock.
     pub fn make_room(&mut self, dims: usize) -> Result<(), KbError> {
         if !self.files.exist() || self.dims != dims {
@@ -167,10 +149,9 @@ impl Vectors {
         }
     }
 
-    /// Selects the vectors that are new; `None` when none is. Writing them needs no access to
-    /// `self`, so that searches do not wait for the disk; [`Vectors::refresh`] then takes them over.
-    /// Only under the lock.
-    pub fn addition(&self, found: &[(ChunkKey, Vec<f32>)]) -> Option<Addition> {
+    /// Writes the vectors that are new; whether any was. [`Vectors::refresh`] then takes them over, so that
+    /// searches do not wait for the disk. Only under the lock.
+    pub fn append(&self, found: &[(ChunkKey, Vec<f32>)]) -> Result<bool, KbError> {
         let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
         let mut keys = Vec::with_capacity(found.len());
         let mut rows = Vec::with_capacity(found.len() * self.dims);
@@ -180,13 +161,12 @@ impl Vectors {
                 keys.push((*key, quantise(vector, &mut rows)));
             }
         }
-        (!keys.is_empty()).then(|| Addition {
-            files: self.files.clone(),
-            at: self.keys.len(),
-            dims: self.dims,
-            rows,
-            keys,
-        })
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        self.files
+            .append(self.keys.len(), self.dims, &rows, &keys)?;
+        Ok(true)
     }
 
     /// Keeps only these rows. Only under the lock.
@@ -405,9 +385,7 @@ mod tests {
     /// As an embedding does it.
     fn append(vectors: &mut Vectors, found: &[(ChunkKey, Vec<f32>)]) {
         vectors.make_room(found[0].1.len()).unwrap();
-        if let Some(addition) = vectors.addition(found) {
-            addition.write().unwrap();
-        }
+        vectors.append(found).unwrap();
         vectors.refresh().unwrap();
     }
 

@@ -1,45 +1,44 @@
 //! One commit of the embedded store, as it is searched.
 //!
 //! A chunk is named by its document's number and its place there, which is how the lexical index
-//! knows it; the vectors know it by its key, and `holders` puts the two together. The view of the
+//! knows it; the vectors know it by its key, and [`ChunksByKey`] puts the two together. The view of the
 //! next commit takes over what this one has worked out, but for what changed.
 
+use std::cmp::Reverse;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use imbl::GenericHashMap;
-use imbl::shared_ptr::DefaultSharedPtr;
-use rustc_hash::FxBuildHasher;
-
-use super::documents::{Change, Documents, StoredDocument};
-use super::holders::{ChunksByKey, PendingKeys};
+use super::documents::{Change, ChunksByKey, Documents};
 use super::journal::Journal;
-use super::lexical::{LexicalIndex, LexicalView, Payload, Row};
+use super::lexical::{LexicalIndex, LexicalView, Payload};
 use super::vectors::Vectors;
 use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::limits::Within;
-use crate::kb::index::matches::{ChunkId, Match};
-
-type ByNumber = GenericHashMap<u32, Arc<StoredDocument>, FxBuildHasher, DefaultSharedPtr>;
+use crate::kb::index::names::{self, DocumentName};
+use crate::kb::index::port::{
+    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
+    MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor, PendingPage,
+    Reader, Within,
+};
+use crate::kb::index::search_terms::corrections;
+use crate::kb::links::{Link, LinkTargets};
+use crate::kb::source::is_prose;
 
 /// One commit.
 pub(crate) struct View {
     /// What is stored with it.
     pub commit: Payload,
     pub documents: Documents,
-    by_number: OnceLock<ByNumber>,
     holders: OnceLock<ChunksByKey>,
-    pending: Mutex<Option<PendingKeys>>,
+    /// How many texts have no vector, with the lineage and the number of the vectors that were looked at.
+    pending: Mutex<Option<(u64, usize, usize)>>,
     /// The pending chunks as the first page of them found them; the other pages are of the same.
-    pub(super) pending_list: Mutex<Arc<[(ChunkId, ChunkKey)]>>,
-    pub(super) lexical: LexicalView,
-    pub(super) vectors: Arc<RwLock<Vectors>>,
+    pending_list: Mutex<Arc<[(ChunkId, ChunkKey)]>>,
+    lexical: LexicalView,
+    vectors: Arc<RwLock<Vectors>>,
 }
 
 impl View {
-    pub(crate) fn new(
+    fn new(
         commit: Payload,
         documents: Documents,
         lexical: LexicalView,
@@ -48,97 +47,68 @@ impl View {
         Self {
             commit,
             documents,
-            by_number: OnceLock::new(),
             holders: OnceLock::new(),
-            pending: Mutex::new(None),
-            pending_list: Mutex::new(Arc::default()),
+            pending: Mutex::default(),
+            pending_list: Mutex::default(),
             lexical,
             vectors,
         }
     }
 
     /// Makes the view of the next commit from this one and the changes between them.
-    pub(crate) fn with_changes(
+    fn with_changes(
         &self,
         commit: Payload,
         documents: Documents,
         changes: &[Change],
         lexical: LexicalView,
     ) -> Self {
-        let vectors = Arc::clone(&self.vectors);
-        let mut next = Self::new(commit, documents, lexical, vectors);
-        if let Some(known) = self.by_number.get() {
-            let mut by_number = known.clone();
-            for change in changes {
-                if let Some(before) = &change.before {
-                    by_number.remove(&before.number);
-                }
-                if let Some(after) = &change.after {
-                    by_number.insert(after.number, Arc::clone(after));
-                }
-            }
-            next.by_number = OnceLock::from(by_number);
-        }
+        let mut next = Self::new(commit, documents, lexical, Arc::clone(&self.vectors));
         if let Some(known) = self.holders.get() {
-            let holders = known.with_changes(changes);
-            let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            let pending = pending.as_ref();
-            next.pending = Mutex::new(pending.map(|known| known.with_changes(changes, &holders)));
-            next.holders = OnceLock::from(holders);
+            next.holders = OnceLock::from(known.with_changes(changes));
         }
         next
     }
 
     /// Counts the rows of vectors that no chunk needs.
     pub(crate) fn stale_rows(&self, vectors: &Vectors) -> usize {
-        let needed = self.holders().len() - self.pending_in(vectors).len();
+        let needed = self.holders().len() - self.pending_in(vectors);
         vectors.len().saturating_sub(needed)
     }
 
     /// Whether any chunk has this key.
     pub(crate) fn contains_key(&self, key: &ChunkKey) -> bool {
-        self.holders().contains(key)
+        !self.holders().chunks(key).is_empty()
     }
 
-    pub(super) fn holders(&self) -> &ChunksByKey {
+    fn holders(&self) -> &ChunksByKey {
         self.holders
             .get_or_init(|| ChunksByKey::new(&self.documents))
     }
 
-    pub(super) fn pending_in(&self, vectors: &Vectors) -> PendingKeys {
-        let holders = self.holders();
+    fn rows(&self) -> RwLockReadGuard<'_, Vectors> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first chunk of each text without a vector, in no order.
+    fn lacking(&self, vectors: &Vectors) -> impl Iterator<Item = (ChunkId, ChunkKey)> {
+        let texts = self.holders().iter();
+        let texts = texts.filter(|(key, _)| vectors.row_of(key).is_none());
+        texts.filter_map(|(key, chunks)| Some((*chunks.iter().min()?, *key)))
+    }
+
+    /// Counts the texts without a vector, once for as long as the vectors are the same.
+    fn pending_in(&self, vectors: &Vectors) -> usize {
+        let (lineage, rows) = (vectors.lineage(), vectors.len());
         let mut known = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut pending = known
-            .take()
-            .filter(|known| known.knows(vectors))
-            .unwrap_or_else(|| PendingKeys::new(&self.documents, vectors));
-        pending.catch_up(holders, vectors);
-        known.insert(pending).clone()
+        let same = known.filter(|(of, at, _)| (*of, *at) == (lineage, rows));
+        let count = same.map_or_else(|| self.lacking(vectors).count(), |(.., count)| count);
+        *known = Some((lineage, rows, count));
+        count
     }
 
-    pub(super) fn document(&self, number: u32) -> Option<&StoredDocument> {
-        let by_number = self.by_number.get_or_init(|| {
-            let documents = self.documents.iter();
-            documents.map(|one| (one.number, Arc::clone(one))).collect()
-        });
-        by_number.get(&number).map(|document| &**document)
-    }
-
-    pub(super) fn chunk_of(&self, row: Row) -> Option<ChunkId> {
-        let document = self.document(row.document)?;
-        let is_there = (row.chunk as usize) < document.chunks.len();
-        is_there.then(|| ChunkId::new(row.document, row.chunk))
-    }
-
-    /// A chunk's document and its place there.
-    pub(super) fn place_of(&self, chunk: ChunkId) -> Option<(&StoredDocument, usize)> {
-        let document = self.document(chunk.document())?;
-        let at = chunk.ordinal() as usize;
-        (at < document.chunks.len()).then_some((document, at))
-    }
-
-    pub(super) fn match_for(&self, chunk: ChunkId, score: f64) -> Option<Match> {
-        let (document, at) = self.place_of(chunk)?;
+    fn match_for(&self, chunk: ChunkId, score: f64) -> Option<Match> {
+        let (document, at) = self.documents.place_of(chunk)?;
         Some(Match {
             chunk,
             source: document.document.source.clone(),
@@ -147,24 +117,18 @@ impl View {
         })
     }
 
-    /// The row of a chunk's vector.
-    pub(super) fn row(&self, chunk: ChunkId, vectors: &Vectors) -> Option<usize> {
-        let (document, at) = self.place_of(chunk)?;
-        vectors.row_of(&document.chunks[at].key)
-    }
-
     /// The nearest chunks of all.
-    pub(super) fn nearest(
+    fn nearest(
         &self,
         vector: &[f32],
         k: usize,
         vectors: &Vectors,
-        stop: &AtomicBool,
+        within: Within<'_>,
     ) -> Result<Vec<(ChunkId, f64)>, KbError> {
         let holders = self.holders();
-        let is_live = |row| vectors.key(row).is_some_and(|key| holders.contains(key));
+        let is_live = |row| vectors.key(row).is_some_and(|key| self.contains_key(key));
         let mut found = Vec::new();
-        for (row, score) in vectors.nearest(vector, k, &is_live, stop)? {
+        for (row, score) in vectors.nearest(vector, k, &is_live, within.stop)? {
             let chunks = vectors.key(row).map(|key| holders.chunks(key));
             found.extend(chunks.into_iter().flatten().map(|chunk| (*chunk, score)));
         }
@@ -172,7 +136,7 @@ impl View {
     }
 
     /// The nearest chunks of these documents, each looked at; all that are as near as the last.
-    pub(super) fn nearest_within<'a>(
+    fn nearest_within<'a>(
         &self,
         vector: &[f32],
         k: usize,
@@ -181,10 +145,7 @@ impl View {
     ) -> Result<Vec<(ChunkId, f64)>, KbError> {
         let documents = sources.filter_map(|source| self.documents.get(source));
         let all = documents
-            .flat_map(|document| {
-                let chunks = (0_u32..).zip(&document.chunks);
-                chunks.map(|(at, entry)| (ChunkId::new(document.number, at), entry.key))
-            })
+            .flat_map(|document| document.keys())
             .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)));
         let mut found: Vec<(ChunkId, f64)> = Vec::new();
         within.limits().in_pieces(all, |piece| {
@@ -199,6 +160,272 @@ impl View {
             found.retain(|(_, cosine)| *cosine >= last);
         }
         Ok(found)
+    }
+
+    fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>, KbError> {
+        let Some((document, at)) = self.documents.place_of(chunk) else {
+            return Ok(None);
+        };
+        let (source, lines) = (&document.document.source, document.chunks[at].lines);
+        let passage = self.lexical.passage(chunk, source, lines)?;
+        let missing = || KbError::Damaged("a passage is missing".to_owned());
+        Ok(Some(passage.ok_or_else(missing)?))
+    }
+
+    /// The cosine of each chunk with the vector, where it has one.
+    fn cosines(
+        &self,
+        chunks: &[ChunkId],
+        vector: &[f32],
+        vectors: &Vectors,
+    ) -> Result<Vec<Option<f64>>, KbError> {
+        let row = |chunk: &ChunkId| {
+            let (document, at) = self.documents.place_of(*chunk)?;
+            vectors.row_of(&document.chunks[at].key)
+        };
+        let rows: Vec<Option<usize>> = chunks.iter().map(row).collect();
+        let known: Vec<usize> = rows.iter().copied().flatten().collect();
+        if known.is_empty() {
+            return Ok(vec![None; chunks.len()]);
+        }
+        let cosines = vectors.cosines(vector, &known)?.unwrap_or_default();
+        let mut cosines = cosines.into_iter();
+        let each = rows.into_iter();
+        Ok(each.map(|row| row.and_then(|_| cosines.next())).collect())
+    }
+
+    /// The chunks with a name of that key, at most [`MOST_NAMED`].
+    fn matches_by_name(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        let chunks = self.lexical.chunks_with_name(key)?.into_iter();
+        let matches = chunks.filter_map(|chunk| self.match_for(chunk, 0.0));
+        let is_within = |found: &Match| {
+            let these = within.documents;
+            these.is_none_or(|these| these.contains(&found.source))
+        };
+        Ok(Match::best(matches.filter(is_within), MOST_NAMED))
+    }
+
+    /// All chunks without a vector: prose first, and what was written last before what is older.
+    fn pending_chunks(&self) -> Arc<[(ChunkId, ChunkKey)]> {
+        let mut chunks: Vec<(ChunkId, ChunkKey)> = self.lacking(&self.rows()).collect();
+        chunks.sort_unstable();
+        let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
+        let mut lacking: Vec<_> = lacking
+            .filter_map(|lacks| {
+                let (document, _) = self.documents.place_of(lacks.first()?.0)?;
+                Some((lacks, &*document.document))
+            })
+            .collect();
+        lacking.sort_by_cached_key(|(_, document)| {
+            let source = document.source.as_str();
+            (!is_prose(source), Reverse(document.modified), source)
+        });
+        let sorted = lacking.into_iter().flat_map(|(lacks, _)| lacks);
+        sorted.copied().collect()
+    }
+}
+
+impl Reader for View {
+    fn generation(&self) -> u64 {
+        self.commit.generation
+    }
+
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+        limits.check()?;
+        Ok(Counts {
+            documents: self.documents.len(),
+            chunks: self.documents.chunks,
+            words_only: self.documents.words_only,
+        })
+    }
+
+    fn page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Arc<Document>>, KbError> {
+        limits.check()?;
+        let some = self.documents.after_name(after).take(limit);
+        Ok(some.map(|stored| Arc::clone(&stored.document)).collect())
+    }
+
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
+        limits.check()?;
+        let contents = paths.iter().map(|path| {
+            let stored = self.documents.get(path);
+            PathContents {
+                document: stored.map(|stored| Arc::clone(&stored.document)),
+                is_folder: self.documents.lie_in(path),
+            }
+        });
+        Ok(contents.collect())
+    }
+
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+        limits.check()?;
+        let names = self.documents.iter().map(|stored| DocumentName {
+            source: &stored.document.source,
+            title: &stored.document.title,
+        });
+        names::matches(&names.collect::<Vec<_>>(), query)
+    }
+
+    fn links_of(
+        &self,
+        sources: &[&str],
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        limits.check()?;
+        let known = sources
+            .iter()
+            .filter_map(|source| self.documents.get(source));
+        let mut links: Vec<(String, Vec<Link>)> = known
+            .map(|stored| (stored.document.source.clone(), stored.links()))
+            .collect();
+        links.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(links)
+    }
+
+    fn links_to(
+        &self,
+        targets: &LinkTargets,
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        let mut found = Vec::new();
+        for stored in self.documents.iter() {
+            limits.check()?;
+            let mut links = stored.links();
+            links.retain(|link| targets.are_meant_by(link));
+            if !links.is_empty() {
+                found.push((stored.document.source.clone(), links));
+            }
+        }
+        Ok(found)
+    }
+
+    fn openings(
+        &self,
+        sources: &[&str],
+        passages: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Passage>, KbError> {
+        let known = sources.iter();
+        let mut found = Vec::new();
+        for stored in known.filter_map(|source| self.documents.get(source)) {
+            limits.check()?;
+            for (chunk, _) in stored.keys().take(passages) {
+                found.extend(self.passage(chunk)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn lexical(
+        &self,
+        query: &str,
+        name: Option<&str>,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<LexicalMatches, KbError> {
+        within.go_on()?;
+        let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
+            let documents = sources.iter();
+            let documents = documents.filter_map(|source| self.documents.get(source));
+            documents.map(|document| document.number).collect()
+        });
+        let found = self.lexical.search(query, k, numbers.as_deref())?;
+        let matches = found.chunks.into_iter();
+        let matches = matches.filter_map(|(chunk, score)| self.match_for(chunk, score));
+        let matches = Match::best(matches, k);
+        Ok(LexicalMatches {
+            corrections: corrections(&found.terms, &matches, self, within.limits())?,
+            named: name.map_or(Ok(Vec::new()), |key| self.matches_by_name(key, within))?,
+            full: Some(found.full),
+            matches,
+        })
+    }
+
+    fn semantic(
+        &self,
+        vector: &[f32],
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Match>, KbError> {
+        let vectors = self.rows();
+        vectors.fits(vector)?;
+        let nearest = match within.documents {
+            Some(sources) => self.nearest_within(vector, k, sources.iter(), (&vectors, within))?,
+            None => self.nearest(vector, k, &vectors, within)?,
+        };
+        drop(vectors);
+        within.go_on()?;
+        let matches = nearest.into_iter();
+        let matches = matches.filter_map(|(chunk, score)| self.match_for(chunk, score));
+        Ok(Match::best(matches, k))
+    }
+
+    fn fetch(
+        &self,
+        chunks: &[ChunkId],
+        wanted: FetchOptions<'_>,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
+        let vectors = self.rows();
+        limits.check()?;
+        let cosines = match wanted.cosine_with {
+            Some(vector) => self.cosines(chunks, vector, &vectors)?,
+            None => vec![None; chunks.len()],
+        };
+        let fetch = |(chunk, cosine): (&ChunkId, Option<f64>)| {
+            if self.documents.place_of(*chunk).is_none() {
+                return Ok(None);
+            }
+            limits.check()?;
+            let passage = wanted.passages.then(|| self.passage(*chunk));
+            let passage = passage.transpose()?.flatten();
+            Ok(Some(FetchedChunk { passage, cosine }))
+        };
+        chunks.iter().zip(cosines).map(fetch).collect()
+    }
+
+    fn vectors(
+        &self,
+        keys: &[ChunkKey],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+        limits.check()?;
+        let vectors = self.rows();
+        keys.iter().map(|key| vectors.vector(key)).collect()
+    }
+
+    /// The cursor is a place in the list that the first page found.
+    fn pending(
+        &self,
+        after: Option<PendingCursor>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<PendingPage, KbError> {
+        limits.check()?;
+        let list = self.pending_list.lock();
+        let mut known = list.unwrap_or_else(PoisonError::into_inner);
+        let from = match after {
+            None => {
+                *known = self.pending_chunks();
+                0
+            }
+            Some(PendingCursor(from)) => from as usize,
+        };
+        let rest = known.get(from..).unwrap_or_default();
+        let chunks = rest[..rest.len().min(limit)].to_vec();
+        let end = from + chunks.len();
+        let next = (end < known.len()).then_some(PendingCursor(end as u64));
+        Ok(PendingPage { chunks, next })
+    }
+
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+        limits.check()?;
+        Ok(self.pending_in(&self.rows()))
     }
 }
 

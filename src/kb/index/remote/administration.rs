@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::types::Type;
-
-use super::rights::WriteRight;
 use super::schema;
-use super::store_server::{Purpose, StoreServer, TypedValue};
+use super::space::WriteRight;
+use super::store_server::sql::TEXT;
+use super::store_server::{Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::limits::Limits;
+use crate::kb::index::port::Limits;
 use crate::text::Trouble;
 
 /// The state of a store, as the user that its address names sees it.
@@ -56,9 +55,8 @@ pub struct SpaceState {
 impl StoreServer {
     /// Looks at the store; makes nothing.
     pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState, KbError> {
-        let mut connection = self.bare_connection(limits)?;
+        let mut connection = self.bare_connection(Purpose::Reading, limits)?;
         let schema = schema::name();
-        let of_schema: [TypedValue<'_>; 1] = [(&schema, Type::TEXT)];
         let asked = "SELECT current_setting('server_version'),
             (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
             CASE WHEN pg_is_in_recovery() THEN coalesce((extract(epoch FROM
@@ -68,13 +66,16 @@ impl StoreServer {
             has_schema_privilege(n.oid, 'CREATE') AND has_table_privilege(c.oid, 'INSERT')
             FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = $1
             LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'spaces'";
-        let rows = connection.rows(limits, asked, &of_schema)?;
+        let rows = connection.rows(asked, &[(&schema, TEXT)], limits)?;
         let gone = || KbError::Outdated("it gave no answer".to_owned());
         let row = rows.first().ok_or_else(gone)?;
+        // Some say behind it where it comes from.
+        let version: &str = row.get(0);
+        let version = version.split(' ').next().unwrap_or_default();
         let mut state = StoreState {
             address: self.display_address().to_owned(),
             space: self.space_name().map(str::to_owned),
-            server: row.get::<_, String>(0),
+            server: version.to_owned(),
             vector: row.get(1),
             is_encrypted: self.is_encrypted(),
             lag_ms: row.get(2),
@@ -82,8 +83,6 @@ impl StoreServer {
             may_write: false,
             spaces: Vec::new(),
         };
-        let version = state.server.find(' ').unwrap_or(state.server.len());
-        state.server.truncate(version);
         if !state.is_prepared {
             return Ok(state);
         }
@@ -102,7 +101,7 @@ impl StoreServer {
             FROM {schema}.spaces s LEFT JOIN {schema}.models m ON m.model = s.model
             WHERE s.name IS NOT NULL ORDER BY s.name"
         );
-        for row in connection.rows(limits, &asked, &[])? {
+        for row in connection.rows(&asked, &[], limits)? {
             let name: String = row.get(0);
             state.spaces.push(SpaceState {
                 is_written: WriteRight::Documents.is_held(&mut connection, &name, limits)?,
@@ -122,12 +121,12 @@ impl StoreServer {
         let mut connection = self.connection(Purpose::Writing, limits)?;
         WriteRight::Documents.take(&mut connection, name, limits)?;
         let asked = "SELECT space FROM spaces WHERE name = $1";
-        let rows = connection.rows(limits, asked, &[(&name, Type::TEXT)])?;
+        let rows = connection.rows(asked, &[(&name, TEXT)], limits)?;
         let number: Option<i32> = rows.first().map(|row| row.get(0));
         if let Some(number) = number {
             let tables = schema::drop_space(number);
             let all = format!("BEGIN; {tables} DELETE FROM spaces WHERE space = {number}; COMMIT;");
-            connection.call(limits, async |client| client.batch_execute(&all).await)?;
+            connection.execute(&all, limits)?;
         }
         connection.give_back_rights();
         Ok(number.is_some())

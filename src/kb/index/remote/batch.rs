@@ -3,30 +3,44 @@
 //! Documents are gathered and sent some thousand chunks at a time. How many chunks hold a term is
 //! kept by differences, which go in with the commit; of documents that go the terms are read again
 //! from their texts. What begins afresh forgets what this process keeps up to date and nothing of others'.
+//!
+//! A row of words holds of each term its number, how often it stands there, and its gain: the part of BM25
+//! that does not depend on other chunks, with the average length of the space's first commit in it. The
+//! server finds candidates by gains; what a search returns is reckoned again from frequencies and
+//! the statistics of the moment, in double precision, as the embedded engine does it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio_postgres::types::Type;
+use bytes::{BufMut, BytesMut};
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::tokenizer::{TextAnalyzer, TokenStream};
+use tokio_postgres::Client;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use super::copy::{copy_chunks, copy_documents, copy_terms, note_stamps};
-use super::gains::TermReader;
-use super::rights::WriteRight;
-use super::schema;
-use super::space::{Commit, Space};
-use super::space_reader::RemoteReader;
-use super::store_server::{Connection, TypedValue};
+use super::keys::{keys_of_links, slips_of_term, term_id};
+use super::reader::RemoteReader;
+use super::schema::{self, TERM_IDS};
+use super::space::{Commit, Space, WriteRight};
+use super::store_server::sql::{
+    BOOL_ARRAY, BYTEA, FLOAT4, INT2_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
+};
+use super::store_server::{Connection, NEVER, TypedValue};
+use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
-use crate::kb::index::document::{LocalStamp, NewDocument};
-use crate::kb::index::limits::Limits;
-use crate::kb::index::port::{Batch, Reader};
+use crate::kb::index::port::{Batch, ChunkId, ChunkKey, Limits, LocalStamp, NewDocument, Reader};
+use crate::kb::index::search_terms::gain;
+use crate::kb::index::tokens;
 use crate::text::{Trouble, one_line};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
 /// How long a commit that has begun is waited for.
 const COMMITTING: Duration = Duration::from_mins(10);
+/// Making the indexes of a large space takes a while.
+const INDEXING: Duration = Duration::from_hours(6);
 /// An index of the server takes values of 2,704 bytes at most.
 const LONGEST_SOURCE: usize = 2600;
 /// The number of chunks that are sent together.
@@ -69,7 +83,6 @@ pub(super) struct RemoteBatch {
     terms: TermReader,
     average: Option<f64>,
     next_number: i64,
-    indexes: Indexes,
     /// The number of chunks that were put.
     put: usize,
 }
@@ -77,7 +90,7 @@ pub(super) struct RemoteBatch {
 impl RemoteBatch {
     /// Takes the right to write; [`KbError::Locked`] while another has it.
     pub fn begin(space: &Arc<Space>, afresh: bool, limits: Limits<'_>) -> Result<Self, KbError> {
-        let connection = WriteRight::Documents.connection(&space.server, &space.name, limits)?;
+        let connection = WriteRight::Documents.connection(space, limits)?;
         let mut batch = Self {
             space: Arc::clone(space),
             found: Commit::default(),
@@ -90,25 +103,16 @@ impl RemoteBatch {
             terms: TermReader::new(),
             average: None,
             next_number: 0,
-            indexes: Indexes::Missing,
             put: 0,
             connection,
         };
         batch.found = space.refresh_by(&mut batch.connection, limits)?;
         batch.number = batch.found.space;
         if let Some(number) = batch.number {
-            let has_indexes = schema::has_space_indexes(number);
-            let asked = format!(
-                "SELECT average::float8, next_number, {has_indexes} FROM spaces WHERE space = $1"
-            );
-            let rows = batch
-                .connection
-                .rows(limits, &asked, &[(&number, Type::INT4)])?;
+            let asked = "SELECT average::float8, next_number FROM spaces WHERE space = $1";
+            let rows = batch.connection.rows(asked, &[(&number, INT4)], limits)?;
             if let Some(row) = rows.first() {
                 (batch.average, batch.next_number) = (row.get(0), row.get(1));
-                if row.get(2) {
-                    batch.indexes = Indexes::Made;
-                }
             }
         }
         Ok(batch)
@@ -124,11 +128,11 @@ impl RemoteBatch {
             return Ok(number);
         }
         let made = "INSERT INTO spaces (name) VALUES ($1) RETURNING space";
-        let named: [TypedValue<'_>; 1] = [(&self.space.name, Type::TEXT)];
-        let rows = self.connection.rows(limits, made, &named)?;
+        let named = [(&self.space.name as _, TEXT)];
+        let rows = self.connection.rows(made, &named, limits)?;
         let number: i32 = rows.first().map_or(0, |row| row.get(0));
-        self.connection
-            .execute(&schema::make_space(number), limits)?;
+        let tables = schema::make_space(number);
+        self.connection.execute(&tables, limits)?;
         self.is_touched = true;
         self.number = Some(number);
         Ok(number)
@@ -169,7 +173,7 @@ impl RemoteBatch {
         let space = self.tables(limits)?;
         self.delete(space, &pending, limits)?;
         self.insert(space, pending.put, limits)?;
-        self.stamp(space, &pending.kept, limits)
+        self.note_stamps(space, &pending.kept, limits)
     }
 
     fn delete(
@@ -184,21 +188,20 @@ impl RemoteBatch {
             return Ok(());
         }
         let asked = format!("SELECT number FROM documents_{space} WHERE source = ANY ($1)");
-        let rows = self
-            .connection
-            .rows(limits, &asked, &[(&sources, Type::TEXT_ARRAY)])?;
+        let sources = [(&sources as _, TEXT_ARRAY)];
+        let rows = self.connection.rows(&asked, &sources, limits)?;
         let numbers: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         if numbers.is_empty() {
             return Ok(());
         }
         self.is_touched = true;
-        let numbers: [TypedValue<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
+        let numbers = [(&numbers as _, INT8_ARRAY)];
         let asked = format!(
             "SELECT c.heading, c.body, w.len, c.chunk >> 32 FROM unnest($1) AS n(number)
             JOIN chunks_{space} c ON c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32
             JOIN words_{space} w USING (chunk) ORDER BY chunk"
         );
-        let rows = self.connection.rows(limits, &asked, &numbers)?;
+        let rows = self.connection.rows(&asked, &numbers, limits)?;
         for document in rows.chunk_by(|a, b| a.get::<_, i64>(3) == b.get::<_, i64>(3)) {
             let chunks: Vec<(&str, &str)> = document.iter().map(|c| (c.get(0), c.get(1))).collect();
             for terms in self.terms.read(&chunks) {
@@ -220,7 +223,7 @@ impl RemoteBatch {
             c AS (DELETE FROM stamps_{space} s USING n WHERE s.number = n.number)
             DELETE FROM documents_{space} d USING n WHERE d.number = n.number RETURNING d.number"
         );
-        let rows = self.connection.rows(limits, &gone, &numbers)?;
+        let rows = self.connection.rows(&gone, &numbers, limits)?;
         self.difference.documents -= rows.len() as i64;
         Ok(())
     }
@@ -258,23 +261,162 @@ impl RemoteBatch {
         self.difference.documents += documents.len() as i64;
         self.difference.chunks += terms.len() as i64;
         self.difference.tokens += tokens.cast_signed();
-        copy_documents(&mut self.connection, space, first, &documents, limits)?;
-        copy_chunks(
-            &mut self.connection,
-            space,
-            (first, &documents),
-            (&terms, average),
-            limits,
-        )?;
-        let stamps: Vec<(String, LocalStamp)> = documents
-            .into_iter()
-            .map(|document| (document.source, document.stamp))
-            .collect();
-        self.stamp(space, &stamps, limits)
+        self.copy_documents(space, first, &documents, limits)?;
+        let numbered = (first..).zip(&documents).flat_map(|(number, document)| {
+            let ids = (0_u32..).map(move |at| ChunkId::new(number as u32, at));
+            ids.map(|id| id.pack().cast_signed()).zip(&document.chunks)
+        });
+        self.copy_chunks(space, numbered.clone(), limits)?;
+        let words = numbered.map(|(id, _)| id).zip(&terms);
+        self.copy_words(space, words, average, limits)?;
+        let stamps = documents.into_iter();
+        let stamps = stamps.map(|document| (document.source, document.stamp));
+        self.note_stamps(space, &stamps.collect::<Vec<_>>(), limits)
     }
 
-    /// Notes how files look on this machine.
-    fn stamp(
+    /// Documents with numbers from `first` on.
+    fn copy_documents(
+        &mut self,
+        space: i32,
+        first: i64,
+        documents: &[NewDocument],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let table = format!(
+            "documents_{space} (number, source, title, hash, bytes, modified, chunks, links, link_keys)"
+        );
+        let types = [INT8, TEXT, TEXT, BYTEA, INT8, INT8, INT4, TEXT, TEXT_ARRAY];
+        let rows = (first..).zip(documents).map(|(number, document)| {
+            let stamp = document.stamp.stamp;
+            let links = serde_json::to_string(&document.links).unwrap_or_default();
+            let row: [Value<'_>; 9] = [
+                Box::new(number),
+                Box::new(storable(&document.source)),
+                Box::new(storable(&document.title)),
+                Box::new(document.hash.as_slice()),
+                Box::new(stamp.size.cast_signed()),
+                Box::new(stamp.modified.cast_signed()),
+                Box::new(document.chunks.len() as i32),
+                Box::new(storable(&links)),
+                Box::new(keys_of_links(&document.links)),
+            ];
+            row
+        });
+        self.copy(&table, &types, rows, limits)
+    }
+
+    fn copy_chunks<'a>(
+        &mut self,
+        space: i32,
+        chunks: impl Iterator<Item = (i64, &'a (ChunkKey, Chunk))>,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let table =
+            format!("chunks_{space} (chunk, first, last, place, heading, body, key, names)");
+        let types = [INT8, INT4, INT4, TEXT, TEXT, TEXT, BYTEA, TEXT_ARRAY];
+        let rows = chunks.map(|(id, (key, chunk))| {
+            let place = chunk.place.as_ref();
+            let place = place.and_then(|place| serde_json::to_string(place).ok());
+            let row: [Value<'_>; 8] = [
+                Box::new(id),
+                Box::new(chunk.lines.start as i32),
+                Box::new(chunk.lines.end as i32),
+                Box::new(place.as_deref().map(storable)),
+                Box::new(storable(&chunk.heading)),
+                Box::new(storable(&chunk.text)),
+                Box::new(key.0.as_slice()),
+                Box::new(tokens::name_keys(&chunk.names)),
+            ];
+            row
+        });
+        self.copy(&table, &types, rows, limits)
+    }
+
+    fn copy_words<'a>(
+        &mut self,
+        space: i32,
+        words: impl Iterator<Item = (i64, &'a ChunkTerms)>,
+        average: f64,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let table = format!("words_{space} (chunk, len, terms, freqs, gains)");
+        let types = [INT8, INT4, INT4_ARRAY, INT2_ARRAY, BYTEA];
+        let rows = words.map(|(id, terms)| {
+            let row = TermRow::new(terms, average);
+            let gains = SparseGains {
+                ids: row.ids.clone(),
+                gains: row.gains,
+            };
+            let row: [Value<'_>; 5] = [
+                Box::new(id),
+                Box::new(terms.length.cast_signed()),
+                Box::new(row.ids),
+                Box::new(row.frequencies),
+                Box::new(gains),
+            ];
+            row
+        });
+        self.copy(&table, &types, rows, limits)
+    }
+
+    /// Adds to how many chunks hold each term.
+    fn copy_terms(
+        &mut self,
+        space: i32,
+        held: &HashMap<String, i64>,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let changed = held.iter().filter(|(_, more)| **more != 0);
+        let mut changed: Vec<(&String, &i64)> = changed.collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        // In one order, so that two never wait for each other.
+        changed.sort_unstable();
+        let made = "CREATE TEMP TABLE IF NOT EXISTS changed_terms
+            (term text COLLATE \"C\", held bigint, slips int4[]) ON COMMIT DELETE ROWS";
+        self.connection.execute(made, limits)?;
+        let rows = changed.into_iter().map(|(term, more)| {
+            let row: [Value<'_>; 3] = [
+                Box::new(term),
+                Box::new(more),
+                Box::new(slips_of_term(term)),
+            ];
+            row
+        });
+        let types = [TEXT, INT8, INT4_ARRAY];
+        self.copy("changed_terms (term, held, slips)", &types, rows, limits)?;
+        let taken_over = format!(
+            "INSERT INTO terms_{space} AS t (term, held, slips)
+            SELECT term, held, slips FROM changed_terms ORDER BY term
+            ON CONFLICT (term) DO UPDATE SET held = t.held + excluded.held;
+            DELETE FROM terms_{space} t USING changed_terms c
+            WHERE c.held < 0 AND t.term = c.term AND t.held <= 0"
+        );
+        self.connection.execute(&taken_over, limits)
+    }
+
+    /// Adds rows in bulk to a table, which is named with its columns.
+    fn copy<'a, const N: usize>(
+        &mut self,
+        table: &str,
+        types: &[Type; N],
+        rows: impl Iterator<Item = [Value<'a>; N]>,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let statement = format!("COPY {table} FROM STDIN (FORMAT binary)");
+        self.connection.call(limits, async |client: &Client| {
+            let sink = client.copy_in(&statement).await?;
+            let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+            for row in rows {
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await.map(drop)
+        })
+    }
+
+    /// Notes how these documents' files look on this machine.
+    fn note_stamps(
         &mut self,
         space: i32,
         stamps: &[(String, LocalStamp)],
@@ -284,38 +426,66 @@ impl RemoteBatch {
             return Ok(());
         }
         self.is_touched = true;
-        let machine = &self.space.machine;
-        note_stamps(&mut self.connection, (space, machine), stamps, limits)
+        let sources: Vec<&String> = stamps.iter().map(|(source, _)| source).collect();
+        let column = |of: fn(&LocalStamp) -> u64| -> Vec<i64> {
+            let numbers = stamps.iter().map(|(_, local)| of(local).cast_signed());
+            numbers.collect()
+        };
+        let sizes = column(|local| local.stamp.size);
+        let modified = column(|local| local.stamp.modified);
+        let changed = column(|local| local.stamp.changed);
+        let inodes = column(|local| local.stamp.inode);
+        let reliable = stamps.iter().map(|(_, local)| local.mtime_is_reliable);
+        let reliable: Vec<bool> = reliable.collect();
+        let noted = format!(
+            "WITH n AS (SELECT d.number, a.* FROM unnest($2, $3, $4, $5, $6, $7)
+                AS a(source, size, modified, changed, inode, reliable)
+                JOIN documents_{space} d USING (source)),
+            seen AS (UPDATE documents_{space} d SET bytes = n.size, modified = n.modified FROM n
+                WHERE d.number = n.number AND (d.bytes, d.modified) <> (n.size, n.modified))
+            INSERT INTO stamps_{space} (number, machine, size, modified, changed, inode, reliable)
+            SELECT n.number, $1, n.size, n.modified, n.changed, n.inode, n.reliable FROM n
+            ON CONFLICT (number, machine) DO UPDATE SET size = excluded.size,
+                modified = excluded.modified, changed = excluded.changed, inode = excluded.inode,
+                reliable = excluded.reliable"
+        );
+        let values: [TypedValue<'_>; 7] = [
+            (&self.space.machine, TEXT),
+            (&sources, TEXT_ARRAY),
+            (&sizes, INT8_ARRAY),
+            (&modified, INT8_ARRAY),
+            (&changed, INT8_ARRAY),
+            (&inodes, INT8_ARRAY),
+            (&reliable, BOOL_ARRAY),
+        ];
+        self.connection.rows(&noted, &values, limits).map(drop)
     }
 
     /// Writes down what differs and makes it visible.
     fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<(), KbError> {
         let difference = std::mem::take(&mut self.difference);
-        copy_terms(&mut self.connection, number, &difference.held, limits)?;
+        self.copy_terms(number, &difference.held, limits)?;
         let average = self.average.map(|average| average as f32);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis() as i64);
         let last = self.found.generation.cast_signed();
         let values: [TypedValue<'_>; 8] = [
-            (&number, Type::INT4),
-            (&difference.documents, Type::INT8),
-            (&difference.chunks, Type::INT8),
-            (&difference.tokens, Type::INT8),
-            (&average, Type::FLOAT4),
-            (&self.next_number, Type::INT8),
-            (&now, Type::INT8),
-            (&last, Type::INT8),
+            (&number, INT4),
+            (&difference.documents, INT8),
+            (&difference.chunks, INT8),
+            (&difference.tokens, INT8),
+            (&average, FLOAT4),
+            (&self.next_number, INT8),
+            (&now, INT8),
+            (&last, INT8),
         ];
         let changed = "UPDATE spaces SET documents = documents + $2, chunks = chunks + $3,
                 tokens = tokens + $4, average = coalesce(average, $5), next_number = $6,
                 generation = greatest($7, generation + 1, $8 + 1)
             WHERE space = $1 RETURNING generation";
-        let rows = self.connection.rows(limits, changed, &values)?;
+        let rows = self.connection.rows(changed, &values, limits)?;
         let generation: i64 = rows.first().map_or(0, |row| row.get(0));
-        let notified = "SELECT pg_notify($1, $2)";
-        let channel = schema::channel();
-        let values: [TypedValue<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
-        self.connection.rows(limits, notified, &values)?;
+        self.space.announce(&mut self.connection, limits)?;
         self.connection.execute("COMMIT", limits)?;
         self.is_open = false;
         self.is_touched = false;
@@ -326,6 +496,29 @@ impl RemoteBatch {
         };
         self.space.move_on_to(self.found);
         Ok(())
+    }
+    /// Makes the indexes of a space that are missing, and lets the server plan anew after a large change.
+    /// Only the owner of the tables may; for others all is there and found, if more slowly.
+    fn put_in_order(&mut self, space: i32, limits: Limits<'_>) -> Result<(), KbError> {
+        let mut missing = String::new();
+        let has_indexes = schema::has_space_indexes(space);
+        if !self.connection.is_true(&has_indexes, &[], limits)? {
+            missing += &schema::make_space_indexes(space);
+        }
+        if self.put > MANY {
+            missing += &schema::analyze_space(space);
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
+        match self.connection.execute(&missing, patience) {
+            Err(error) if !matches!(error, KbError::Stopped | KbError::TimedOut) => {
+                tracing::info!(%error, "the tables of a space are not put in order");
+                Ok(())
+            }
+            done => done,
+        }
     }
 }
 
@@ -391,8 +584,7 @@ impl Batch for RemoteBatch {
         let Some(number) = self.number.filter(|_| self.found.space.is_some()) else {
             return Ok(());
         };
-        let state = (self.indexes, self.put > MANY);
-        put_in_order(&mut self.connection, number, state, limits)
+        self.put_in_order(number, limits)
     }
 }
 
@@ -402,41 +594,128 @@ impl Drop for RemoteBatch {
     }
 }
 
-/// Making the indexes of a large space takes a while.
-const INDEXING: Duration = Duration::from_hours(6);
-
-/// Whether the indexes of [`schema::make_space_indexes`] exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Indexes {
-    Made,
-    Missing,
+/// The terms of a chunk.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct ChunkTerms {
+    /// How often each term occurs.
+    frequencies: HashMap<String, u32>,
+    /// How many there are in all, rounded as the embedded engine rounds it.
+    length: u32,
 }
 
-/// Makes the indexes of a space that are missing, and lets the server plan anew after a large change.
-/// Only the owner of the tables may; for others all is there and found, if more slowly.
-fn put_in_order(
-    connection: &mut Connection,
-    space: i32,
-    (indexes, is_large): (Indexes, bool),
-    limits: Limits<'_>,
-) -> Result<(), KbError> {
-    let mut missing = String::new();
-    if indexes == Indexes::Missing {
-        missing += &schema::make_space_indexes(space);
+/// Splits chunks into terms.
+struct TermReader(TextAnalyzer);
+
+impl TermReader {
+    fn new() -> Self {
+        Self(tokens::analyzer())
     }
-    if is_large {
-        missing += &schema::analyze_space(space);
+
+    /// Counts the terms of each chunk of a document; a chunk is a heading and a text.
+    fn read(&mut self, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
+        let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
+        let marked = chunks
+            .iter()
+            .map(|(heading, text)| [heading, text].map(|part| tokens::mark(language, part)));
+        marked.map(|parts| self.read_chunk(&parts)).collect()
     }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
-    match connection.execute(&missing, patience) {
-        Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
-        Err(error) => {
-            tracing::info!(%error, "the tables of a space are not put in order");
-            Ok(())
+
+    fn read_chunk(&mut self, parts: &[String]) -> ChunkTerms {
+        let mut terms = ChunkTerms::default();
+        let mut count = 0;
+        for part in parts {
+            let mut stream = self.0.token_stream(part);
+            while stream.advance() {
+                count += 1;
+                let term = &stream.token().text;
+                if let Some(frequency) = terms.frequencies.get_mut(term) {
+                    *frequency += 1;
+                } else {
+                    terms.frequencies.insert(term.clone(), 1);
+                }
+            }
         }
-        Ok(()) => Ok(()),
+        terms.length = FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(count));
+        terms
+    }
+}
+
+/// A chunk's row: numbers of terms in order, each once, with what goes with it.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct TermRow {
+    ids: Vec<i32>,
+    frequencies: Vec<i16>,
+    gains: Vec<f32>,
+}
+
+impl TermRow {
+    /// Makes the row of a chunk in a space whose chunks have `average` terms.
+    fn new(terms: &ChunkTerms, average: f64) -> Self {
+        let mut by_id: BTreeMap<i32, u32> = BTreeMap::new();
+        for (term, frequency) in &terms.frequencies {
+            *by_id.entry(term_id(term)).or_default() += frequency;
+        }
+        let mut row = Self::default();
+        for (id, frequency) in by_id {
+            row.ids.push(id);
+            let kept = i16::try_from(frequency).unwrap_or(i16::MAX);
+            row.frequencies.push(kept);
+            let gain = gain(f64::from(kept), f64::from(terms.length), average);
+            row.gains.push(gain as f32);
+        }
+        row
+    }
+}
+
+/// A value of a row.
+type Value<'a> = Box<dyn ToSql + Sync + 'a>;
+
+/// Gains as a `sparsevec`: dimensions, how many follow, nothing, indices from 0 in order, values.
+#[derive(Debug)]
+struct SparseGains {
+    ids: Vec<i32>,
+    gains: Vec<f32>,
+}
+
+impl ToSql for SparseGains {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.put_i32(i32::try_from(TERM_IDS)?);
+        out.put_i32(i32::try_from(self.ids.len())?);
+        out.put_i32(0);
+        self.ids.iter().for_each(|id| out.put_i32(id - 1));
+        self.gains.iter().for_each(|gain| out.put_f32(*gain));
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// The server's texts hold every character but this one.
+fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_holds_each_term_once_in_the_order_of_its_number() {
+        let chunk = ("Kiln", "The kiln fires; PROJ-7 waits for the kiln.");
+        let terms = &TermReader::new().read(&[chunk])[0];
+        assert_eq!(terms.frequencies["kiln"], 3);
+        assert_eq!(terms.frequencies["proj-7"], 1);
+        assert!(!terms.frequencies.contains_key("the"));
+        let row = TermRow::new(terms, 5.0);
+        assert!(row.ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(row.ids.len(), terms.frequencies.len());
+        let at = row.ids.binary_search(&term_id("kiln")).unwrap();
+        assert_eq!(row.frequencies[at], 3);
+        // Of the best a term can gain.
+        assert!(row.gains.iter().all(|gain| *gain > 0.0 && *gain < 2.2));
     }
 }

@@ -1,32 +1,165 @@
-//! Reading a space: each verb one statement, which sees one commit.
+//! Reading a space: each verb one statement, which sees one commit. A query with words that the space does
+//! not have takes another.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
 
-use super::binary::vector_text;
-use super::links::{keys_of_targets, read_links};
-use super::remote_search;
-use super::rows::{DOCUMENT, check_dimensions, chunk_id, document, missing_space, passage};
-use super::space::Model;
-use super::space_reader::RemoteReader;
+use super::keys::{keys_of_targets, slips_of_word, term_id};
+use super::space::{Commit, Model, Names, Space, vector_text};
 use super::store_server::TypedValue;
-use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
-use crate::kb::index::limits::{Limits, Within};
-use crate::kb::index::matches::{
-    ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage,
+use super::store_server::sql::{
+    BOOL, BYTEA_ARRAY, FLOAT8_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
 };
+use crate::domain::LineRange;
+use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
-use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
+use crate::kb::index::port::{
+    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
+    LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor,
+    PendingPage, Reader, Within,
+};
 use crate::kb::index::quantised::Query;
+use crate::kb::index::search_terms::{
+    self, Bm25, MOST_LOOKED_UP, SearchTerm, beginnings, corrections, edits, gain,
+};
+use crate::kb::index::tokens::{self, QueryTerm, Role};
 use crate::kb::links::{Link, LinkTargets};
+use crate::kb::source::Stamp;
 
 /// [`ChunkKey::WORDS_ONLY`] as the server writes it.
 const WORDS_ONLY: &str = "decode(repeat('00', 16), 'hex')";
+/// The columns that [`document`] reads, of the tables `d` and `s`.
+const DOCUMENT: &str = "d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
+    s.size, s.modified, s.changed, s.inode, s.reliable";
+/// The sum of products of the first value with the vector of `v`, times the scale of `v`.
+const PRODUCTS: &str = "-(v.v::vector <#> $1::text::vector) * v.scale";
+/// Words of a query that may be looked up: which of them are unknown, the server tells.
+const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
+
+/// Each vector of some documents compared.
+const NEAREST_OF_DOCUMENTS: &str = "
+SELECT c.chunk, d.source, c.first, c.last, {products} AS score FROM documents_{space} d
+JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number + 1) << 32
+JOIN vectors_{model} v ON v.key = c.key WHERE d.source = ANY ($3)
+ORDER BY score DESC, d.source, c.chunk LIMIT $2";
+
+/// Twice as many as asked for by the index, as whose distances are of half precision, then exactly.
+///
+/// Vector by vector as they come nearer: those of other spaces are passed over at once (`OFFSET 0`
+/// keeps the server from joining before it looks for near ones). Where all that it looks at are
+/// others', each vector of the space is compared.
+const NEAREST_OF_ALL: &str = "
+WITH near AS MATERIALIZED (
+    SELECT c.chunk, c.first, c.last, v.v, v.scale FROM vectors_{model} v
+    CROSS JOIN LATERAL (
+        SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) c
+    ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)
+SELECT v.chunk, (SELECT source FROM documents_{space} WHERE number = v.chunk >> 32),
+    v.first, v.last, {products} FROM (
+    SELECT * FROM near WHERE NOT (SELECT count(*) FROM near) < $2
+    UNION ALL (
+        SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks_{space} c
+        JOIN vectors_{model} v ON v.key = c.key WHERE (SELECT count(*) FROM near) < $2
+        ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)) v";
+
+/// Calls the function of `lexical.sql`, and adds the chunks with a name as rows of kind 4.
+const LEXICAL: &str = "
+SELECT * FROM kb_lexical({space}, $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $10 IS NOT NULL
+    THEN ARRAY(SELECT number FROM documents_{space} WHERE source = ANY ($10)) END)
+UNION ALL (SELECT 4, c.chunk, d.source, c.first, c.last, '{}'::int4[], '{}'::int2[], 0,
+    NULL::int, NULL::text, NULL::bigint FROM chunks_{space} c
+    JOIN documents_{space} d ON d.number = c.chunk >> 32
+    WHERE c.names @> ARRAY[$9::text] AND ($10 IS NULL OR d.source = ANY ($10))
+    ORDER BY d.source, c.chunk LIMIT $11)";
+
+/// The space as it is at the moment of each call.
+pub(super) struct RemoteReader {
+    space: Arc<Space>,
+    /// What it was made for. A space that was made anew meanwhile has other tables.
+    commit: Mutex<Commit>,
+    generation: u64,
+    /// Whether it lists only what this process keeps up to date.
+    own_only: bool,
+}
+
+impl RemoteReader {
+    /// Makes a reader for a commit.
+    pub fn new(space: Arc<Space>, commit: Commit, own_only: bool) -> Self {
+        Self {
+            generation: commit.generation,
+            commit: Mutex::new(commit),
+            own_only: own_only && space.labels.iter().all(|label| !label.is_empty()),
+            space,
+        }
+    }
+
+    /// The commit that it was made for, or the one that it found since.
+    fn commit(&self) -> Commit {
+        *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the tables of the space, which a statement calls `…_{space}`, and those of its model,
+    /// `…_{model}`; no rows where there are none. Where these were replaced, it asks the new ones, and
+    /// where the connection broke before, a new one.
+    fn rows(
+        &self,
+        statement: &str,
+        values: &[TypedValue<'_>],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Row>, KbError> {
+        limits.check()?;
+        let Some(filled) = fill(statement, self.commit()) else {
+            return Ok(Vec::new());
+        };
+        let space = &self.space;
+        let mut connection = space.server.connection(space.reading(), limits)?;
+        match connection.rows(&filled, values, limits) {
+            Err(KbError::Outdated(_)) => {
+                let now = space.refresh_by(&mut connection, limits)?;
+                *self.commit.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                match fill(statement, now) {
+                    Some(filled) => connection.rows(&filled, values, limits),
+                    None => Ok(Vec::new()),
+                }
+            }
+            Err(KbError::Store(_)) if connection.is_broken() => {
+                let mut connection = space.server.connection(space.reading(), limits)?;
+                connection.rows(&filled, values, limits)
+            }
+            other => other,
+        }
+    }
+
+    /// Source and title of all documents.
+    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>, KbError> {
+        self.space.names(self.commit(), || {
+            let asked = "SELECT source, title FROM documents_{space} ORDER BY source";
+            let rows = self.rows(asked, &[], limits)?;
+            Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        })
+    }
+
+    /// The condition that a chunk `c` still needs a vector.
+    fn needs_vector(&self) -> String {
+        let has_one = match self.commit().model {
+            Some(_) => " AND NOT EXISTS (SELECT FROM vectors_{model} v WHERE v.key = c.key)",
+            None => "",
+        };
+        format!("c.key <> {WORDS_ONLY}{has_one}")
+    }
+}
+
+/// A statement with the names of the tables; `None` where there are none.
+fn fill(statement: &str, commit: Commit) -> Option<String> {
+    let mut filled = statement.replace("{space}", &commit.space?.to_string());
+    if statement.contains("{model}") {
+        filled = filled.replace("{model}", &commit.model?.number.to_string());
+    }
+    let filled = filled.replace("{document}", DOCUMENT);
+    Some(filled.replace("{products}", PRODUCTS))
+}
 
 impl Reader for RemoteReader {
     fn generation(&self) -> u64 {
@@ -34,20 +167,17 @@ impl Reader for RemoteReader {
     }
 
     fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
-        self.ask(limits, Counts::default(), |connection, space, _| {
-            let asked = format!(
-                "SELECT documents, chunks,
-                    (SELECT count(*) FROM chunks_{space} WHERE key = {WORDS_ONLY})
-                FROM spaces WHERE space = $1"
-            );
-            let rows = connection.rows(limits, &asked, &[(&space, Type::INT4)])?;
-            let row = rows.first().ok_or_else(missing_space)?;
-            Ok(Counts {
-                documents: row.get::<_, i64>(0) as usize,
-                chunks: row.get::<_, i64>(1) as usize,
-                words_only: row.get::<_, i64>(2) as usize,
-            })
-        })
+        let asked = format!(
+            "SELECT documents, chunks, (SELECT count(*) FROM chunks_{{space}} WHERE key = {WORDS_ONLY})
+            FROM spaces WHERE space = {{space}}"
+        );
+        let rows = self.rows(&asked, &[], limits)?;
+        let counts = rows.first().map(|row| Counts {
+            documents: row.get::<_, i64>(0) as usize,
+            chunks: row.get::<_, i64>(1) as usize,
+            words_only: row.get::<_, i64>(2) as usize,
+        });
+        Ok(counts.unwrap_or_default())
     }
 
     fn page(
@@ -60,71 +190,54 @@ impl Reader for RemoteReader {
         let begins: Vec<String> = labels.iter().map(|label| format!("{label}/")).collect();
         // `0` comes right behind `/`.
         let ends: Vec<String> = labels.iter().map(|label| format!("{label}0")).collect();
-        let own = if self.own_only {
-            "AND (d.source = ANY ($4) OR EXISTS (SELECT FROM unnest($5, $6) AS own(begins, ends)
-                WHERE d.source >= own.begins AND d.source < own.ends))"
-        } else {
-            ""
-        };
-        self.ask(limits, Vec::new(), |connection, space, _| {
-            let asked = format!(
-                "SELECT {DOCUMENT} FROM documents_{space} d
-                LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $3
-                WHERE d.source > $1 {own} ORDER BY d.source LIMIT $2"
-            );
-            let (after, limit) = (after.unwrap_or_default(), limit as i64);
-            let mut values: Vec<TypedValue<'_>> = vec![
-                (&after, Type::TEXT),
-                (&limit, Type::INT8),
-                (&self.space.machine, Type::TEXT),
-            ];
-            if self.own_only {
-                let own = [labels, &begins, &ends];
-                values.extend(own.map(|texts| (texts as _, Type::TEXT_ARRAY)));
-            }
-            let rows = connection.rows(limits, &asked, &values)?;
-            Ok(rows.iter().map(document).collect())
-        })
+        let asked = "SELECT {document} FROM documents_{space} d
+            LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $3
+            WHERE d.source > $1 AND (NOT $4 OR d.source = ANY ($5)
+                OR EXISTS (SELECT FROM unnest($6, $7) AS own(begins, ends)
+                    WHERE d.source >= own.begins AND d.source < own.ends))
+            ORDER BY d.source LIMIT $2";
+        let values: [TypedValue<'_>; 7] = [
+            (&after.unwrap_or_default(), TEXT),
+            (&(limit as i64), INT8),
+            (&self.space.machine, TEXT),
+            (&self.own_only, BOOL),
+            (labels, TEXT_ARRAY),
+            (&begins, TEXT_ARRAY),
+            (&ends, TEXT_ARRAY),
+        ];
+        let rows = self.rows(asked, &values, limits)?;
+        Ok(rows.iter().map(document).collect())
     }
 
     fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
-        let nothing = vec![PathContents::default(); paths.len()];
-        self.ask(limits, nothing, |connection, space, _| {
-            let asked = format!(
-                "SELECT {DOCUMENT}, d.number IS NOT NULL, EXISTS (SELECT FROM documents_{space} f
+        let asked = "SELECT {document}, d.number IS NOT NULL,
+                EXISTS (SELECT FROM documents_{space} f
                     WHERE f.source >= p.path || '/' AND f.source < p.path || '0')
-                FROM unnest($1) WITH ORDINALITY AS p(path, at)
-                LEFT JOIN documents_{space} d ON d.source = p.path
-                LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $2
-                ORDER BY p.at"
-            );
-            let values: [TypedValue<'_>; 2] = [
-                (&paths, Type::TEXT_ARRAY),
-                (&self.space.machine, Type::TEXT),
-            ];
-            let rows = connection.rows(limits, &asked, &values)?;
-            let contents = rows.iter().map(|row| PathContents {
-                document: row.get::<_, bool>(11).then(|| document(row)),
-                is_folder: row.get(12),
-            });
-            Ok(contents.collect())
-        })
+            FROM unnest($1) WITH ORDINALITY AS p(path, at)
+            LEFT JOIN documents_{space} d ON d.source = p.path
+            LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $2
+            ORDER BY p.at";
+        let values = [(&paths as _, TEXT_ARRAY), (&self.space.machine as _, TEXT)];
+        let rows = self.rows(asked, &values, limits)?;
+        let found = rows.iter().map(|row| PathContents {
+            document: row.get::<_, bool>(11).then(|| document(row)),
+            is_folder: row.get(12),
+        });
+        let mut contents: Vec<PathContents> = found.collect();
+        contents.resize(paths.len(), PathContents::default());
+        Ok(contents)
     }
 
     fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
         if let NameQuery::Under(folder) = query
             && !folder.is_empty()
         {
-            return self.ask(limits, NameMatches::default(), |connection, space, _| {
-                let asked = format!(
-                    "SELECT source FROM documents_{space} WHERE source = $1
-                    OR (source >= $1 || '/' AND source < $1 || '0') ORDER BY source"
-                );
-                let rows = connection.rows(limits, &asked, &[(folder, Type::TEXT)])?;
-                Ok(NameMatches {
-                    distance: 0,
-                    sources: rows.iter().map(|row| row.get(0)).collect(),
-                })
+            let asked = "SELECT source FROM documents_{space} WHERE source = $1
+                OR (source >= $1 || '/' AND source < $1 || '0') ORDER BY source";
+            let rows = self.rows(asked, &[(folder, TEXT)], limits)?;
+            return Ok(NameMatches {
+                distance: 0,
+                sources: rows.iter().map(|row| row.get(0)).collect(),
             });
         }
         limits.check()?;
@@ -140,14 +253,10 @@ impl Reader for RemoteReader {
         sources: &[&str],
         limits: Limits<'_>,
     ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
-        self.ask(limits, Vec::new(), |connection, space, _| {
-            let asked = format!(
-                "SELECT source, links FROM documents_{space} WHERE source = ANY ($1) ORDER BY source"
-            );
-            let rows = connection.rows(limits, &asked, &[(&sources, Type::TEXT_ARRAY)])?;
-            let links = rows.iter().map(|row| (row.get(0), read_links(row.get(1))));
-            Ok(links.collect())
-        })
+        let asked =
+            "SELECT source, links FROM documents_{space} WHERE source = ANY ($1) ORDER BY source";
+        let rows = self.rows(asked, &[(&sources, TEXT_ARRAY)], limits)?;
+        Ok(rows.iter().map(links).collect())
     }
 
     fn links_to(
@@ -156,18 +265,15 @@ impl Reader for RemoteReader {
         limits: Limits<'_>,
     ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
         let keys = keys_of_targets(targets);
-        self.ask(limits, Vec::new(), |connection, space, _| {
-            let asked = format!(
-                "SELECT source, links FROM documents_{space} WHERE link_keys && $1 ORDER BY source"
-            );
-            let rows = connection.rows(limits, &asked, &[(&keys, Type::TEXT_ARRAY)])?;
-            let links = rows.iter().map(|row| {
-                let mut links = read_links(row.get(1));
-                links.retain(|link| targets.are_meant_by(link));
-                (row.get::<_, String>(0), links)
-            });
-            Ok(links.filter(|(_, links)| !links.is_empty()).collect())
-        })
+        let asked =
+            "SELECT source, links FROM documents_{space} WHERE link_keys && $1 ORDER BY source";
+        let rows = self.rows(asked, &[(&keys, TEXT_ARRAY)], limits)?;
+        let mut found: Vec<(String, Vec<Link>)> = rows.iter().map(links).collect();
+        for (_, links) in &mut found {
+            links.retain(|link| targets.are_meant_by(link));
+        }
+        found.retain(|(_, links)| !links.is_empty());
+        Ok(found)
     }
 
     fn openings(
@@ -176,19 +282,15 @@ impl Reader for RemoteReader {
         passages: usize,
         limits: Limits<'_>,
     ) -> Result<Vec<Passage>, KbError> {
-        self.ask(limits, Vec::new(), |connection, space, _| {
-            let asked = format!(
-                "SELECT d.source, c.first, c.last, c.place, c.heading, c.body
-                FROM unnest($1) WITH ORDINALITY AS a(source, at)
-                JOIN documents_{space} d ON d.source = a.source
-                JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number << 32) + $2
-                ORDER BY a.at, c.chunk"
-            );
-            let amount = passages as i64;
-            let values: [TypedValue<'_>; 2] = [(&sources, Type::TEXT_ARRAY), (&amount, Type::INT8)];
-            let rows = connection.rows(limits, &asked, &values)?;
-            Ok(rows.iter().map(|row| passage(row, 0)).collect())
-        })
+        let asked = "SELECT c.chunk, d.source, c.first, c.last, c.place, c.heading, c.body
+            FROM unnest($1) WITH ORDINALITY AS a(source, at)
+            JOIN documents_{space} d ON d.source = a.source
+            JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number << 32) + $2
+            ORDER BY a.at, c.chunk";
+        let amount = passages as i64;
+        let values = [(&sources as _, TEXT_ARRAY), (&amount as _, INT8)];
+        let rows = self.rows(asked, &values, limits)?;
+        Ok(rows.iter().map(passage).collect())
     }
 
     fn lexical(
@@ -198,7 +300,30 @@ impl Reader for RemoteReader {
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
-        remote_search::lexical(self, (query, name), k, within)
+        let asked = tokens::terms(query);
+        if k == 0 || asked.is_empty() {
+            within.go_on()?;
+            return Ok(LexicalMatches::default());
+        }
+        let first = LexicalArguments::from_query(&asked);
+        let mut found = self.call_lexical(&first, name, k, within)?;
+        let doc_freq = |term: &str| Ok(found.doc_freq.get(term).copied().unwrap_or(0));
+        let terms = search_terms::search_terms(asked, doc_freq, |_| Ok(found.near.clone()))?;
+        if terms.iter().any(|word| word.is_corrected) {
+            let again = LexicalArguments::from_search_terms(&terms);
+            found = self.call_lexical(&again, name, k, within)?;
+        }
+        let scored = found.rows.iter().map(|row| Match {
+            score: score(found.bm25, &terms, row),
+            ..named(row)
+        });
+        let matches = Match::best(scored.filter(|found| found.score > 0.0), k);
+        Ok(LexicalMatches {
+            corrections: corrections(&terms, &matches, self, within.limits())?,
+            named: found.named.iter().map(named).collect(),
+            full: Some(found.bm25.full_match(&terms)),
+            matches,
+        })
     }
 
     fn semantic(
@@ -207,7 +332,28 @@ impl Reader for RemoteReader {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Match>, KbError> {
-        remote_search::semantic(self, vector, k, within)
+        let limits = within.limits();
+        let Some(query) = Query::new(vector, vector.len()) else {
+            return Ok(Vec::new());
+        };
+        limits.check()?;
+        self.check_length(vector)?;
+        let text = vector_text(query.values().iter().copied());
+        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+        let statement = match sources {
+            Some(_) => NEAREST_OF_DOCUMENTS,
+            None => NEAREST_OF_ALL,
+        };
+        let values: [TypedValue<'_>; 3] =
+            [(&text, TEXT), (&(k as i64), INT8), (&sources, TEXT_ARRAY)];
+        let rows = self.rows(statement, &values, limits)?;
+        let matches = rows.iter().map(|row| Match {
+            chunk: chunk_id(row, 0),
+            source: row.get(1),
+            lines: lines(row, 2),
+            score: query.cosine_of(row.get(4)).into(),
+        });
+        Ok(Match::best(matches, k))
     }
 
     fn fetch(
@@ -217,53 +363,35 @@ impl Reader for RemoteReader {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
         let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
-        self.ask(
-            limits,
-            vec![None; chunks.len()],
-            |connection, space, model| {
-                let asked = wanted.cosine_with.zip(model);
-                if let Some((vector, model)) = asked {
-                    check_dimensions(model, vector)?;
-                }
-                let query = asked.and_then(|(vector, _)| Query::new(vector, vector.len()));
-                let text = query
-                    .as_ref()
-                    .map(|query| vector_text(query.values().iter().copied()));
-                let passages = if wanted.passages {
-                    "c.place, c.heading, c.body"
-                } else {
-                    "NULL::text, ''::text, ''::text"
-                };
-                let (products, vectors) = match asked.filter(|_| text.is_some()) {
-                    Some((_, model)) => (
-                        remote_search::products("$2"),
-                        format!("LEFT JOIN vectors_{} v ON v.key = c.key", model.number),
-                    ),
-                    None => ("NULL::float8".to_owned(), String::new()),
-                };
-                let statement = format!(
-                    "SELECT c.chunk, d.source, c.first, c.last, {passages}, {products}
-                FROM unnest($1) AS a(chunk) JOIN chunks_{space} c USING (chunk)
-                JOIN documents_{space} d ON d.number = c.chunk >> 32 {vectors}"
-                );
-                let mut values: Vec<TypedValue<'_>> = vec![(&ids, Type::INT8_ARRAY)];
-                values.extend(text.as_ref().map(|text| (text as _, Type::TEXT)));
-                let rows = connection.rows(limits, &statement, &values)?;
-                let known: HashMap<ChunkId, &Row> =
-                    rows.iter().map(|row| (chunk_id(row, 0), row)).collect();
-                let fetched = chunks.iter().map(|id| {
-                    let row = known.get(id)?;
-                    Some(FetchedChunk {
-                        passage: wanted.passages.then(|| passage(row, 1)),
-                        cosine: query
-                            .as_ref()
-                            .zip(row.get(7))
-                            .map(|(query, products)| query.cosine_of(products).into()),
-                    })
-                });
-                Ok(fetched.collect())
-            },
-        )
+        let asked = wanted.cosine_with.filter(|_| self.commit().model.is_some());
+        asked.map_or(Ok(()), |vector| self.check_length(vector))?;
+        let query = asked.and_then(|vector| Query::new(vector, vector.len()));
+        let text = query.as_ref();
+        let text = text.map(|query| vector_text(query.values().iter().copied()));
+        let (products, vectors) = match text {
+            Some(_) => ("{products}", "LEFT JOIN vectors_{model} v ON v.key = c.key"),
+            None => ("NULL::float8", ""),
+        };
+        let statement = format!(
+            "SELECT c.chunk, d.source, c.first, c.last, CASE WHEN $3 THEN c.place END,
+                CASE WHEN $3 THEN c.heading END, CASE WHEN $3 THEN c.body END, {products}
+            FROM unnest($2) AS a(chunk) JOIN chunks_{{space}} c USING (chunk)
+            JOIN documents_{{space}} d ON d.number = c.chunk >> 32 {vectors}"
+        );
+        let values: [TypedValue<'_>; 3] =
+            [(&text, TEXT), (&ids, INT8_ARRAY), (&wanted.passages, BOOL)];
+        let rows = self.rows(&statement, &values, limits)?;
+        let known = rows.iter().map(|row| (chunk_id(row, 0), row));
+        let known: HashMap<ChunkId, &Row> = known.collect();
+        let fetched = chunks.iter().map(|id| {
+            let row = known.get(id)?;
+            let cosine = query.as_ref().zip(row.get(7));
+            Some(FetchedChunk {
+                passage: wanted.passages.then(|| passage(row)),
+                cosine: cosine.map(|(query, products)| query.cosine_of(products).into()),
+            })
+        });
+        Ok(fetched.collect())
     }
 
     fn vectors(
@@ -272,25 +400,17 @@ impl Reader for RemoteReader {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
         let asked: Vec<&[u8]> = keys.iter().map(|key| key.0.as_slice()).collect();
-        self.ask(limits, vec![None; keys.len()], |connection, _, model| {
-            let Some(model) = model else {
-                return Ok(vec![None; keys.len()]);
-            };
-            let statement = format!(
-                "SELECT v.v::real[], v.scale FROM unnest($1) WITH ORDINALITY AS a(key, at)
-                LEFT JOIN vectors_{} v ON v.key = a.key ORDER BY a.at",
-                model.number
-            );
-            let rows = connection.rows(limits, &statement, &[(&asked, Type::BYTEA_ARRAY)])?;
-            let vectors = rows.iter().map(|row| {
-                let (numbers, scale): (Option<Vec<f32>>, Option<f32>) = (row.get(0), row.get(1));
-                let scaled = |(numbers, scale): (Vec<f32>, f32)| {
-                    numbers.iter().map(|number| number * scale).collect()
-                };
-                numbers.zip(scale).map(scaled)
-            });
-            Ok(vectors.collect())
-        })
+        let statement = "SELECT v.v::real[], v.scale FROM unnest($1) WITH ORDINALITY AS a(key, at)
+            LEFT JOIN vectors_{model} v ON v.key = a.key ORDER BY a.at";
+        let rows = self.rows(statement, &[(&asked, BYTEA_ARRAY)], limits)?;
+        let found = rows.iter().map(|row| {
+            let (numbers, scale): (Option<Vec<f32>>, Option<f32>) = (row.get(0), row.get(1));
+            let (numbers, scale) = numbers.zip(scale)?;
+            Some(numbers.iter().map(|number| number * scale).collect())
+        });
+        let mut vectors: Vec<Option<Vec<f32>>> = found.collect();
+        vectors.resize(keys.len(), None);
+        Ok(vectors)
     }
 
     /// The cursor is the last chunk of the page before. Of chunks that say the same the first counts.
@@ -300,26 +420,27 @@ impl Reader for RemoteReader {
         limit: usize,
         limits: Limits<'_>,
     ) -> Result<PendingPage, KbError> {
-        self.ask(limits, PendingPage::default(), |connection, space, model| {
-            let statement = format!(
-                "SELECT c.chunk, c.key FROM chunks_{space} c WHERE c.chunk > $1 AND {}
-                AND NOT EXISTS (SELECT FROM chunks_{space} e WHERE e.key = c.key AND e.chunk < c.chunk)
-                ORDER BY c.chunk LIMIT $2",
-                without_vector(model)
-            );
-            let after = after.map_or(-1, |PendingCursor(last)| last.cast_signed());
-            let asked = limit as i64 + 1;
-            let values: [TypedValue<'_>; 2] = [(&after, Type::INT8), (&asked, Type::INT8)];
-            let rows = connection.rows(limits, &statement, &values)?;
-            let chunks = rows.iter().take(limit).map(|row| {
-                let key: &[u8] = row.get(1);
-                (chunk_id(row, 0), ChunkKey(key.try_into().unwrap_or_default()))
-            });
-            let chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
-            let last = chunks.last().filter(|_| rows.len() > limit);
-            let next = last.map(|(id, _)| PendingCursor(id.pack()));
-            Ok(PendingPage { chunks, next })
-        })
+        let statement = format!(
+            "SELECT c.chunk, c.key FROM chunks_{{space}} c WHERE c.chunk > $1 AND {}
+            AND NOT EXISTS (SELECT FROM chunks_{{space}} e WHERE e.key = c.key AND e.chunk < c.chunk)
+            ORDER BY c.chunk LIMIT $2",
+            self.needs_vector()
+        );
+        let after = after.map_or(-1, |PendingCursor(last)| last.cast_signed());
+        let asked = limit as i64 + 1;
+        let values = [(&after as _, INT8), (&asked as _, INT8)];
+        let rows = self.rows(&statement, &values, limits)?;
+        let chunks = rows.iter().take(limit).map(|row| {
+            let key: &[u8] = row.get(1);
+            (
+                chunk_id(row, 0),
+                ChunkKey(key.try_into().unwrap_or_default()),
+            )
+        });
+        let chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
+        let last = chunks.last().filter(|_| rows.len() > limit);
+        let next = last.map(|(id, _)| PendingCursor(id.pack()));
+        Ok(PendingPage { chunks, next })
     }
 
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
@@ -327,14 +448,12 @@ impl Reader for RemoteReader {
         if self.space.is_complete(commit) {
             return limits.check().map(|()| 0);
         }
-        let count = self.ask(limits, 0, |connection, space, model| {
-            let statement = format!(
-                "SELECT count(DISTINCT c.key) FROM chunks_{space} c WHERE {}",
-                without_vector(model)
-            );
-            let rows = connection.rows(limits, &statement, &[])?;
-            Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize)
-        })?;
+        let statement = format!(
+            "SELECT count(DISTINCT c.key) FROM chunks_{{space}} c WHERE {}",
+            self.needs_vector()
+        );
+        let rows = self.rows(&statement, &[], limits)?;
+        let count = rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize;
         // A commit that came meanwhile brought more; it is not this one.
         if count == 0 && commit.space.is_some() && self.space.last_commit() == commit {
             self.space.note_complete(Some(commit));
@@ -343,11 +462,204 @@ impl Reader for RemoteReader {
     }
 }
 
-/// Whether a chunk still needs a vector.
-fn without_vector(model: Option<Model>) -> String {
-    let has_one = model.map_or_else(String::new, |model| {
-        let vectors = model.number;
-        format!(" AND NOT EXISTS (SELECT FROM vectors_{vectors} v WHERE v.key = c.key)")
-    });
-    format!("c.key <> {WORDS_ONLY}{has_one}")
+impl RemoteReader {
+    fn check_length(&self, vector: &[f32]) -> Result<(), KbError> {
+        let model = self.commit().model;
+        model.map_or(Ok(()), |model: Model| model.check(vector))
+    }
+
+    fn call_lexical(
+        &self,
+        asked: &LexicalArguments,
+        name: Option<&str>,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<LexicalAnswer, KbError> {
+        let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
+        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+        let values: [TypedValue<'_>; 11] = [
+            (&asked.terms, TEXT_ARRAY),
+            (&ids, INT4_ARRAY),
+            (&asked.weights, FLOAT8_ARRAY),
+            (&asked.slip_of, INT4_ARRAY),
+            (&asked.slips, INT4_ARRAY),
+            (&asked.begin_of, INT4_ARRAY),
+            (&asked.begins, TEXT_ARRAY),
+            (&(k as i32), INT4),
+            (&name, TEXT),
+            (&sources, TEXT_ARRAY),
+            (&(MOST_NAMED as i64), INT8),
+        ];
+        let mut found = LexicalAnswer::default();
+        for row in self.rows(LEXICAL, &values, within.limits())? {
+            found.take(row, &asked.terms);
+        }
+        Ok(found)
+    }
+}
+
+/// The arguments of the server's function.
+#[derive(Debug, Default)]
+struct LexicalArguments {
+    terms: Vec<String>,
+    weights: Vec<f64>,
+    slip_of: Vec<i32>,
+    slips: Vec<i32>,
+    begin_of: Vec<i32>,
+    begins: Vec<String>,
+}
+
+impl LexicalArguments {
+    /// Takes the terms of a query, with the keys that find terms that may replace them.
+    fn from_query(terms: &[QueryTerm]) -> Self {
+        let mut asked = Self::default();
+        let mut with_slips = 0;
+        for term in terms {
+            asked.terms.push(term.text.clone());
+            let at = asked.terms.len() as i32;
+            asked.terms.extend(term.others.iter().cloned());
+            asked.weights.resize(asked.terms.len(), 1.0);
+            let may_be_looked_up = term.role == Role::Word && with_slips < MOST_WITH_SLIPS;
+            let Some(edits) = edits(&term.text).filter(|_| may_be_looked_up) else {
+                continue;
+            };
+            with_slips += 1;
+            asked.slips.extend(slips_of_word(&term.text, edits));
+            asked.slip_of.resize(asked.slips.len(), at);
+            asked.begins.extend(beginnings(&term.text));
+            asked.begin_of.resize(asked.begins.len(), at);
+        }
+        asked
+    }
+
+    /// Takes the terms that were chosen for the words of the query.
+    fn from_search_terms(terms: &[SearchTerm]) -> Self {
+        let terms = terms.iter().flat_map(|word| &word.terms);
+        let (terms, weights) = terms.map(|term| (term.text.clone(), term.weight)).unzip();
+        Self {
+            terms,
+            weights,
+            ..Self::default()
+        }
+    }
+}
+
+/// The answer of the server's function.
+#[derive(Debug, Default)]
+struct LexicalAnswer {
+    bm25: Bm25,
+    /// How many chunks hold each term that was asked for, or that may stand for one.
+    doc_freq: HashMap<String, u64>,
+    /// Terms that may stand for one that is not there.
+    near: Vec<(String, u64)>,
+    /// Chunks that have some of the terms.
+    rows: Vec<Row>,
+    /// Chunks with the name that was asked for.
+    named: Vec<Row>,
+}
+
+impl LexicalAnswer {
+    fn take(&mut self, row: Row, asked: &[String]) {
+        let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
+        match row.get::<_, i32>(0) {
+            0 => {
+                self.bm25 = Bm25 {
+                    chunks: row.get::<_, i64>(1).cast_unsigned(),
+                    tokens: held(),
+                };
+            }
+            1 => {
+                let word: i32 = row.get(8);
+                if let Some(term) = asked.get(word as usize - 1) {
+                    self.doc_freq.insert(term.clone(), held());
+                }
+            }
+            2 => {
+                let term: String = row.get(9);
+                self.doc_freq.insert(term.clone(), held());
+                self.near.push((term, held()));
+            }
+            4 => self.named.push(row),
+            _ => self.rows.push(row),
+        }
+    }
+}
+
+/// The score of a chunk that has some of the terms, as the embedded engine reckons it.
+fn score(bm25: Bm25, terms: &[SearchTerm], row: &Row) -> f64 {
+    let (ids, frequencies): (Vec<i32>, Vec<i16>) = (row.get(5), row.get(6));
+    let (length, average) = (f64::from(row.get::<_, i32>(7)), bm25.average());
+    let of_word = |word: &SearchTerm| {
+        let scores = word.terms.iter().filter_map(|term| {
+            let at = ids.binary_search(&term_id(&term.text)).ok()?;
+            let gain = gain(f64::from(*frequencies.get(at)?), length, average);
+            Some(term.weight * bm25.idf(term.doc_freq) * gain)
+        });
+        scores.fold(0.0, f64::max)
+    };
+    terms.iter().map(of_word).sum()
+}
+
+/// A chunk of the answer of the server's function, without a score.
+fn named(row: &Row) -> Match {
+    Match {
+        chunk: chunk_id(row, 1),
+        source: row.get(2),
+        lines: lines(row, 3),
+        score: 0.0,
+    }
+}
+
+fn document(row: &Row) -> Arc<Document> {
+    let hash: &[u8] = row.get(2);
+    let number = |at: usize| row.get::<_, i64>(at).cast_unsigned();
+    let is_stamped = row.get::<_, Option<i64>>(6).is_some();
+    Arc::new(Document {
+        source: row.get(0),
+        title: row.get(1),
+        hash: hash.try_into().unwrap_or_default(),
+        bytes: number(3),
+        modified: number(4),
+        chunks: row.get::<_, i32>(5) as usize,
+        stamp: is_stamped.then(|| LocalStamp {
+            stamp: Stamp {
+                size: number(6),
+                modified: number(7),
+                changed: number(8),
+                inode: number(9),
+            },
+            mtime_is_reliable: row.get(10),
+        }),
+    })
+}
+
+/// A document's source and references.
+fn links(row: &Row) -> (String, Vec<Link>) {
+    let links = serde_json::from_str(row.get(1));
+    (row.get(0), links.unwrap_or_default())
+}
+
+/// Reads a passage from the columns chunk, source, first, last, place, heading, body.
+fn passage(row: &Row) -> Passage {
+    let place: Option<&str> = row.get(4);
+    Passage {
+        source: row.get(1),
+        lines: lines(row, 2),
+        place: place.and_then(|place| serde_json::from_str(place).ok()),
+        heading: row.get(5),
+        text: row.get(6),
+    }
+}
+
+/// The range from the first line to the last, in two columns.
+fn lines(row: &Row, at: usize) -> LineRange {
+    let (first, last): (i32, i32) = (row.get(at), row.get(at + 1));
+    LineRange {
+        start: first.max(1) as usize,
+        end: last.max(first).max(1) as usize,
+    }
+}
+
+fn chunk_id(row: &Row, at: usize) -> ChunkId {
+    ChunkId::unpack(row.get::<_, i64>(at).cast_unsigned())
 }

@@ -1,19 +1,68 @@
-//! The store of the engine on other machines.
+//! The store of the engine on other machines, behind the port: opening it, leading, and commits of other
+//! processes, known as soon as the server tells of them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, stream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio_postgres::{AsyncMessage, Client};
 
 use super::batch::RemoteBatch;
-use super::commits;
-use super::lease::RemoteLease;
-use super::space::Space;
-use super::space_reader::RemoteReader;
-use super::store_server::StoreServer;
+use super::reader::RemoteReader;
+use super::schema;
+use super::space::{COMMIT, Commit, Space};
+use super::store_address::{StoreAccess, StoreAddress};
+use super::store_server::sql::{FLOAT8, TEXT};
+use super::store_server::{NEVER, Purpose, StoreServer};
 use super::vectors::RemoteVectorBatch;
 use crate::kb::error::KbError;
-use crate::kb::index::limits::Limits;
-use crate::kb::index::port::{Batch, Lease, Reader, Store, VectorBatch};
+use crate::kb::index::port::{Batch, Lease, Limits, Reader, Store, VectorBatch};
+use crate::text::Trouble;
+
+/// Giving a lease back is waited for so long; it ends by itself all the same.
+const GIVING_BACK: Duration = Duration::from_secs(2);
+/// Notifications that wait.
+const QUEUE: usize = 16;
+/// A connection that broke is made anew after this long, and twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// A shared index, opened.
+pub(crate) struct OpenedStore {
+    pub store: Box<dyn Store>,
+    /// The address without the password.
+    pub address: String,
+    /// The name of the space there.
+    pub space: String,
+}
+
+/// Opens the index at an address that others share; asks nothing there yet. Where the address names
+/// no space, it is called `name`. `writer` are the machine and what the names of the documents begin
+/// with that this process keeps up to date.
+pub(crate) fn open_shared(
+    access: &StoreAccess,
+    name: &str,
+    writer: (String, Vec<String>),
+    model_id: &str,
+) -> Result<OpenedStore, KbError> {
+    let address = StoreAddress::parse(access)?;
+    let space = address.space.clone().unwrap_or_else(|| name.to_owned());
+    if space.is_empty() {
+        return Err(KbError::Setting(Trouble::new(
+            "KB_AGENT_STORE_URL names no space, and no folder is named",
+            "add ?space=NAME to it",
+        )));
+    }
+    let server = StoreServer::new(address)?;
+    Ok(OpenedStore {
+        address: server.display_address().to_owned(),
+        store: Box::new(RemoteStore::new(server, space.clone(), writer, model_id)),
+        space,
+    })
+}
 
 /// A space of a server, as this process searches and writes it.
 pub(crate) struct RemoteStore {
@@ -81,7 +130,7 @@ impl Store for RemoteStore {
     ) -> Result<Option<Box<dyn Lease>>, KbError> {
         limits.check()?;
         if !self.listens.swap(true, Ordering::Relaxed) {
-            commits::follow(&self.space);
+            follow(&self.space);
         }
         let space = &self.space;
         if space.labels.is_empty() {
@@ -89,9 +138,156 @@ impl Store for RemoteStore {
         }
         let name = format!("{}\n{}\n{name}", space.name, space.labels.join("\n"));
         match RemoteLease::take(&space.server, name, time, limits) {
-            Ok(lease) => Ok(lease.map(|lease| Box::new(lease) as Box<dyn Lease>)),
             Err(KbError::ReadOnly) => Ok(None),
-            Err(error) => Err(error),
+            taken => Ok(taken?.map(|lease| Box::new(lease) as Box<dyn Lease>)),
         }
     }
+}
+
+struct RemoteLease {
+    server: Arc<StoreServer>,
+    name: String,
+    holder: String,
+    seconds: f64,
+}
+
+impl RemoteLease {
+    /// `None` while another holds it.
+    fn take(
+        server: &Arc<StoreServer>,
+        name: String,
+        time: Duration,
+        limits: Limits<'_>,
+    ) -> Result<Option<Self>, KbError> {
+        let lease = Self {
+            server: Arc::clone(server),
+            name,
+            holder: uuid::Uuid::now_v7().to_string(),
+            seconds: time.as_secs_f64(),
+        };
+        let may = "SELECT has_table_privilege('leases', 'INSERT')";
+        let mut connection = server.connection(Purpose::Writing, limits)?;
+        if !connection.is_true(may, &[], limits)? {
+            return Err(KbError::ReadOnly);
+        }
+        drop(connection);
+        let taken = lease.ask(
+            "INSERT INTO leases AS l VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
+            ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+            WHERE l.until <= clock_timestamp() RETURNING name",
+            limits,
+        )?;
+        Ok(taken.then_some(lease))
+    }
+
+    fn ask(&self, statement: &str, limits: Limits<'_>) -> Result<bool, KbError> {
+        let mut connection = self.server.connection(Purpose::Writing, limits)?;
+        let values = [
+            (&self.name as _, TEXT),
+            (&self.holder as _, TEXT),
+            (&self.seconds as _, FLOAT8),
+        ];
+        Ok(!connection.rows(statement, &values, limits)?.is_empty())
+    }
+}
+
+impl Lease for RemoteLease {
+    fn renew(&self) -> Result<bool, KbError> {
+        self.ask(
+            "UPDATE leases SET until = clock_timestamp() + make_interval(secs => $3)
+            WHERE name = $1 AND holder = $2 AND until > clock_timestamp() RETURNING name",
+            Limits::of_a_call(&NEVER),
+        )
+    }
+}
+
+impl Drop for RemoteLease {
+    fn drop(&mut self) {
+        let limits = Limits::until(&NEVER, Instant::now().checked_add(GIVING_BACK));
+        let given = self.ask(
+            "DELETE FROM leases WHERE name = $1 AND holder = $2 AND $3 > 0 RETURNING name",
+            limits,
+        );
+        if let Err(error) = given {
+            tracing::debug!(%error, "the leadership ends by itself");
+        }
+    }
+}
+
+/// Moves the space on with each commit, for as long as it is used.
+fn follow(space: &Arc<Space>) {
+    let known = Arc::downgrade(space);
+    space.server.listen(|config, tls| async move {
+        let mut pause = FIRST_PAUSE;
+        while known.strong_count() > 0 {
+            match config.connect(tls.clone()).await {
+                Ok((client, connection)) => {
+                    if listen(&known, &client, connection).await {
+                        pause = FIRST_PAUSE;
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "commits are not listened for"),
+            }
+            tokio::time::sleep(pause).await;
+            pause = LONGEST_PAUSE.min(2 * pause);
+        }
+    });
+}
+
+/// Follows commits until the connection ends; whether it could listen at all, which a replica cannot.
+async fn listen<S, T>(
+    known: &Weak<Space>,
+    client: &Client,
+    mut connection: tokio_postgres::Connection<S, T>,
+) -> bool
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, mut notified) = mpsc::channel(QUEUE);
+    // A query is answered only while the connection is driven.
+    let driver = tokio::spawn(async move {
+        let messages = stream::poll_fn(move |context| connection.poll_message(context));
+        let mut messages = std::pin::pin!(messages);
+        while let Some(Ok(message)) = messages.next().await {
+            if let AsyncMessage::Notification(notification) = message {
+                // A full queue tells of commits already.
+                let _ = sender.try_send(notification.payload().to_owned());
+            }
+        }
+    });
+    let listening = format!("LISTEN {}", schema::channel());
+    if client.batch_execute(&listening).await.is_err() {
+        driver.abort();
+        return false;
+    }
+    // What came while none listened.
+    let mut is_due = true;
+    loop {
+        let Some(space) = known.upgrade() else { break };
+        if is_due {
+            let Some(commit) = last_commit(client, &space).await else {
+                break;
+            };
+            space.move_on_to(commit);
+        }
+        let name = space.name.clone();
+        drop(space);
+        match notified.recv().await {
+            Some(payload) => is_due = payload == name,
+            None => break,
+        }
+    }
+    driver.abort();
+    true
+}
+
+async fn last_commit(client: &Client, space: &Space) -> Option<Commit> {
+    let path = "SELECT set_config('search_path', quote_ident($1), false)";
+    let path = client.query_typed(path, &[(&schema::name(), TEXT)]).await;
+    path.ok()?;
+    let model_id = space.model_id();
+    let values = [(&space.name as _, TEXT), (&model_id as _, TEXT)];
+    let rows = client.query_typed(COMMIT, &values).await.ok()?;
+    rows.first().map(Commit::from_row)
 }

@@ -45,49 +45,33 @@ LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
 const OLDEST_SERVER: i32 = 150_000;
 const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
-/// The versions of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Versions {
-    /// The version of PostgreSQL, such as 180001.
-    pub server: i32,
-    /// The version of pgvector; `None` where it is missing.
-    pub vector: Option<String>,
-}
-
-/// Reads what [`SETUP`] found.
-pub(super) fn versions(rows: &[Row]) -> Option<Versions> {
-    let row = rows.first()?;
-    Some(Versions {
-        vector: row.try_get(8).ok()?,
-        server: row.try_get(9).ok()?,
-    })
-}
-
-/// Checks that the versions are new enough.
-pub(super) fn check(versions: Option<&Versions>, store: &str) -> Result<(), KbError> {
+/// Checks that the versions that [`SETUP`] has found are new enough.
+pub(super) fn check(rows: &[Row], store: &str) -> Result<(), KbError> {
     let trouble = |what: String, next: &str| Err(KbError::Store(Trouble::new(what, next)));
-    let Some(versions) = versions else {
+    let versions = rows.first().and_then(|row| {
+        let vector: Option<String> = row.try_get(8).ok()?;
+        Some((row.try_get::<_, i32>(9).ok()?, vector))
+    });
+    let Some((server, vector)) = versions else {
         return trouble(
             format!("{store} is no PostgreSQL"),
             "see to KB_AGENT_STORE_URL",
         );
     };
-    if versions.server < OLDEST_SERVER {
-        let major = versions.server / 10_000;
+    if server < OLDEST_SERVER {
         return trouble(
-            format!("the store {store} is PostgreSQL {major}"),
+            format!("the store {store} is PostgreSQL {}", server / 10_000),
             "use PostgreSQL 15 or newer",
         );
     }
-    let Some(vector) = &versions.vector else {
+    let Some(vector) = vector else {
         return trouble(
             format!("the store {store} lacks the extension pgvector"),
             "run CREATE EXTENSION vector there as its owner, or `kb-agent store init`",
         );
     };
-    let mut parts = vector.split('.').map_while(|part| part.parse::<u32>().ok());
-    let known = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    if known < OLDEST_VECTOR {
+    let mut parts = vector.split('.').map_while(|part| part.parse().ok());
+    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR {
         return trouble(
             format!("the store {store} has pgvector {vector}"),
             "use pgvector 0.7 or newer",
@@ -98,22 +82,9 @@ pub(super) fn check(versions: Option<&Versions>, store: &str) -> Result<(), KbEr
 
 /// Makes what is not there yet; needs the right to create in the database.
 pub(super) fn make() -> String {
-    let schema = name();
-    format!(
-        "CREATE EXTENSION IF NOT EXISTS vector;
-CREATE SCHEMA IF NOT EXISTS {schema};
-CREATE TABLE IF NOT EXISTS {schema}.spaces (
-    space int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, name text UNIQUE,
-    generation bigint NOT NULL DEFAULT 0, documents bigint NOT NULL DEFAULT 0,
-    chunks bigint NOT NULL DEFAULT 0, tokens bigint NOT NULL DEFAULT 0, average real,
-    next_number bigint NOT NULL DEFAULT 0, model int);
-CREATE TABLE IF NOT EXISTS {schema}.models (
-    model int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE, dimensions int NOT NULL);
-CREATE TABLE IF NOT EXISTS {schema}.leases (
-    name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
-{}",
-        include_str!("lexical.sql").replace("kb_lexical", &format!("{schema}.kb_lexical"))
-    )
+    let tables = include_str!("../../../../assets/store/tables.sql");
+    let search = include_str!("lexical.sql").replace("kb_lexical", "{schema}.kb_lexical");
+    format!("{tables}{search}").replace("{schema}", &name())
 }
 
 /// The script that makes what this version keeps, and lets these roles read it, or read and write it.
@@ -160,41 +131,15 @@ fn quote_literal(text: &str) -> String {
 
 /// The tables of a space, without the indexes of [`make_space_indexes`].
 pub(super) fn make_space(space: i32) -> String {
-    format!(
-        "CREATE TABLE documents_{space} (
-    number bigint PRIMARY KEY, source text COLLATE \"C\" NOT NULL UNIQUE, title text NOT NULL,
-    hash bytea NOT NULL, bytes bigint NOT NULL, modified bigint NOT NULL, chunks int NOT NULL,
-    links text NOT NULL, link_keys text[] NOT NULL);
-CREATE TABLE stamps_{space} (
-    number bigint, machine text, size bigint NOT NULL, modified bigint NOT NULL,
-    changed bigint NOT NULL, inode bigint NOT NULL, reliable boolean NOT NULL,
-    PRIMARY KEY (number, machine));
-CREATE TABLE chunks_{space} (
-    chunk bigint PRIMARY KEY, first int NOT NULL, last int NOT NULL, place text,
-    heading text NOT NULL, body text NOT NULL, key bytea NOT NULL, names text[] NOT NULL);
-CREATE INDEX chunks_{space}_key ON chunks_{space} (key);
-CREATE TABLE words_{space} (
-    chunk bigint PRIMARY KEY, len int NOT NULL, terms int4[] NOT NULL, freqs int2[] NOT NULL,
-    gains sparsevec({TERM_IDS}) NOT NULL);
-ALTER TABLE words_{space} ALTER gains SET STORAGE MAIN;
-CREATE TABLE terms_{space} (
-    term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
-{}",
-        grant_like_spaces(&TABLES.map(|table| format!("{table}_{space}")))
-    )
+    let tables = include_str!("../../../../assets/store/space.sql")
+        .replace("{space}", &space.to_string())
+        .replace("{term_ids}", &TERM_IDS.to_string());
+    tables + &grant_like_spaces(&tables_of(space).join(", "))
 }
 
-/// What finds terms, words that are misspelt and references. Made when all of a first load is there:
-/// that is quicker than to grow them with it, and until then they are looked through.
+/// What finds terms, words that are misspelt and references.
 pub(super) fn make_space_indexes(space: i32) -> String {
-    format!(
-        "CREATE INDEX IF NOT EXISTS terms_{space}_slips ON terms_{space} USING gin (slips)
-    WITH (fastupdate = off);
-CREATE INDEX IF NOT EXISTS chunks_{space}_names ON chunks_{space} USING gin (names);
-CREATE INDEX IF NOT EXISTS documents_{space}_links ON documents_{space} USING gin (link_keys);
-CREATE INDEX IF NOT EXISTS words_{space}_terms ON words_{space} USING gin (terms)
-    WITH (fastupdate = off);"
-    )
+    include_str!("../../../../assets/store/indexes.sql").replace("{space}", &space.to_string())
 }
 
 /// Whether the last of them is there.
@@ -207,46 +152,33 @@ pub(super) fn has_space_indexes(space: i32) -> String {
 /// In the order in which a search takes them, so that removing them never waits crosswise.
 const TABLES: [&str; 5] = ["terms", "words", "chunks", "documents", "stamps"];
 
-/// Grants all roles that may use `spaces` the same rights on new tables, which only their maker may use
-/// at first. The owner of `spaces` may grant them to others later.
-fn grant_like_spaces(tables: &[String]) -> String {
-    let tables = tables.join(", ");
-    format!(
-        "DO $shared$ DECLARE one record; BEGIN
-FOR one IN SELECT pg_get_userbyid(a.grantee) AS role, bool_or(a.privilege_type = 'INSERT') AS writes,
-        a.grantee = c.relowner AS passes_on
-    FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
-    WHERE c.oid = 'spaces'::regclass AND a.grantee <> 0 GROUP BY 1, 3
-LOOP
-    EXECUTE format('GRANT %s ON {tables} TO %I %s', CASE WHEN one.writes
-        THEN 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' ELSE 'SELECT' END, one.role,
-        CASE WHEN one.passes_on THEN 'WITH GRANT OPTION' END);
-END LOOP; END $shared$;"
-    )
+fn tables_of(space: i32) -> [String; TABLES.len()] {
+    TABLES.map(|table| format!("{table}_{space}"))
+}
+
+fn grant_like_spaces(tables: &str) -> String {
+    include_str!("../../../../assets/store/grant.sql").replace("{tables}", tables)
 }
 
 /// Updates the server's statistics after many rows were added.
 pub(super) fn analyze_space(space: i32) -> String {
-    let tables = TABLES.map(|table| format!("{table}_{space}"));
-    format!("ANALYZE {};", tables.join(", "))
+    format!("ANALYZE {};", tables_of(space).join(", "))
 }
 
 /// Removes what [`make_space`] made.
 pub(super) fn drop_space(space: i32) -> String {
-    TABLES
-        .map(|table| format!("DROP TABLE IF EXISTS {table}_{space};"))
-        .concat()
+    let drop = |table| format!("DROP TABLE IF EXISTS {table};");
+    tables_of(space).map(drop).concat()
 }
 
 /// The vectors of a model: the whole numbers that the embedded engine has too, which half precision
 /// holds exactly, and what they are multiplied by.
 pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
-    format!(
+    let table = format!(
         "CREATE TABLE IF NOT EXISTS vectors_{model} (
-    key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL, scale real NOT NULL);
-{}",
-        grant_like_spaces(&[format!("vectors_{model}")])
-    )
+    key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL, scale real NOT NULL);"
+    );
+    table + &grant_like_spaces(&format!("vectors_{model}"))
 }
 
 /// Makes the index that finds near vectors without comparing each.

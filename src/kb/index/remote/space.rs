@@ -1,13 +1,15 @@
-//! What a process knows of the space that it searches or writes.
+//! What a process knows of the space that it searches or writes, and the rights to change it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
 
+use super::schema;
+use super::store_server::sql::{INT8, TEXT};
 use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::limits::Limits;
+use crate::kb::index::port::Limits;
+use crate::kb::index::quantised::wrong_length;
 
 /// A commit of a space, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +29,23 @@ pub(super) struct Model {
     pub number: i32,
     /// How many numbers a vector has.
     pub dimensions: usize,
+}
+
+impl Model {
+    /// An error where a vector is of another length.
+    pub fn check(self, vector: &[f32]) -> Result<(), KbError> {
+        if self.dimensions == vector.len() {
+            return Ok(());
+        }
+        let next = "`kb-agent index --rebuild` embeds everything again";
+        Err(wrong_length(vector.len(), self.dimensions, next))
+    }
+}
+
+/// A vector of whole numbers as the server reads it.
+pub(super) fn vector_text(numbers: impl IntoIterator<Item = i16>) -> String {
+    let numbers: Vec<String> = numbers.into_iter().map(|n| n.to_string()).collect();
+    format!("[{}]", numbers.join(","))
 }
 
 impl Commit {
@@ -101,22 +120,17 @@ impl Space {
 
     /// The last commit that this process knows.
     pub fn last_commit(&self) -> Commit {
-        *self
-            .last_commit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.last_commit)
     }
 
     /// The id of the model whose vectors are used.
     pub fn model_id(&self) -> String {
-        let model_id = self.model_id.lock();
-        model_id.unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.model_id).clone()
     }
 
     /// Uses the vectors of that model from now on.
     pub fn use_model(&self, model_id: &str) {
-        let mut known = self.model_id.lock().unwrap_or_else(PoisonError::into_inner);
-        model_id.clone_into(&mut known);
+        model_id.clone_into(&mut locked(&self.model_id));
     }
 
     /// Asks for the last commit.
@@ -130,7 +144,7 @@ impl Space {
         let asked =
             "SELECT m.id FROM spaces s JOIN models m ON m.model = s.model WHERE s.name = $1";
         let mut connection = self.server.connection(self.reading(), limits)?;
-        let rows = connection.rows(limits, asked, &[(&self.name as _, Type::TEXT)])?;
+        let rows = connection.rows(asked, &[(&self.name, TEXT)], limits)?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 
@@ -140,9 +154,8 @@ impl Space {
         connection: &mut Connection,
         limits: Limits<'_>,
     ) -> Result<Commit, KbError> {
-        let model_id = self.model_id();
-        let values = [(&self.name as _, Type::TEXT), (&model_id as _, Type::TEXT)];
-        let rows = connection.rows(limits, COMMIT, &values)?;
+        let values = [(&self.name as _, TEXT), (&self.model_id() as _, TEXT)];
+        let rows = connection.rows(COMMIT, &values, limits)?;
         let Some(row) = rows.first() else {
             return Ok(self.last_commit());
         };
@@ -153,23 +166,27 @@ impl Space {
 
     /// Takes a commit for the last one, unless a later one of its space is known.
     pub fn move_on_to(&self, commit: Commit) {
-        let mut known = self
-            .last_commit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.last_commit);
         if known.space != commit.space || known.generation <= commit.generation {
             *known = commit;
         }
     }
 
+    /// Tells all who listen of what is being committed.
+    pub fn announce(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<(), KbError> {
+        let values = [(&schema::channel() as _, TEXT), (&self.name as _, TEXT)];
+        connection.rows("SELECT pg_notify($1, $2)", &values, limits)?;
+        Ok(())
+    }
+
     /// Whether all chunks of that commit were seen to have a vector, which then stays so.
     pub fn is_complete(&self, commit: Commit) -> bool {
-        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) == Some(commit)
+        *locked(&self.complete) == Some(commit)
     }
 
     /// Notes for which commit all chunks have a vector; `None` once vectors are removed.
     pub fn note_complete(&self, commit: Option<Commit>) {
-        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) = commit;
+        *locked(&self.complete) = commit;
     }
 
     /// Names of all documents as they were at that commit; asked for once a commit.
@@ -178,7 +195,7 @@ impl Space {
         commit: Commit,
         ask: impl FnOnce() -> Result<Names, KbError>,
     ) -> Result<Arc<Names>, KbError> {
-        let mut kept = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.names);
         if let Some((of, names)) = kept.as_ref()
             && (of.space, of.generation) == (commit.space, commit.generation)
         {
@@ -187,5 +204,67 @@ impl Space {
         let names = Arc::new(ask()?);
         *kept = Some((commit, Arc::clone(&names)));
         Ok(names)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A right in a space that only one session of the server has at a time, and that ends with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteRight {
+    Documents,
+    Vectors,
+}
+
+impl WriteRight {
+    fn key(self, space_name: &str) -> i64 {
+        let right = match self {
+            Self::Documents => "documents",
+            Self::Vectors => "vectors",
+        };
+        let what = format!("{}\n{space_name}\n{right}", schema::name());
+        let hash = blake3::hash(what.as_bytes());
+        i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
+    }
+
+    /// Opens a connection that holds the right. Fails with [`KbError::ReadOnly`] for a user who may not
+    /// write, and with [`KbError::Locked`] while another session holds it.
+    pub fn connection(self, space: &Space, limits: Limits<'_>) -> Result<Connection, KbError> {
+        let mut connection = space.server.connection(Purpose::Writing, limits)?;
+        let may =
+            "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
+        if !connection.is_true(may, &[(&schema::name(), TEXT)], limits)? {
+            return Err(KbError::ReadOnly);
+        }
+        self.take(&mut connection, &space.name, limits)?;
+        Ok(connection)
+    }
+
+    /// [`KbError::Locked`] while another session has it.
+    pub fn take(
+        self,
+        connection: &mut Connection,
+        space_name: &str,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let taken = "SELECT pg_try_advisory_lock($1)";
+        let is_taken = connection.is_true(taken, &[(&self.key(space_name), INT8)], limits)?;
+        is_taken.then_some(()).ok_or(KbError::Locked)
+    }
+
+    /// Whether some session has it.
+    pub fn is_held(
+        self,
+        connection: &mut Connection,
+        space_name: &str,
+        limits: Limits<'_>,
+    ) -> Result<bool, KbError> {
+        let held = "SELECT EXISTS (SELECT FROM pg_locks
+            WHERE locktype = 'advisory' AND granted AND objsubid = 1
+            AND classid = (($1 >> 32) & 4294967295)::oid AND objid = ($1 & 4294967295)::oid
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
+        connection.is_true(held, &[(&self.key(space_name), INT8)], limits)
     }
 }

@@ -1,37 +1,72 @@
 //! Connections to the server: made when they are needed, kept for the next call, given up with the
-//! call that a stop or a deadline ends.
+//! call that a stop or a deadline ends; and what the server's errors mean.
 //!
 //! The sockets live on a small runtime of their own; the port's verbs wait on the threads that call
 //! them. A call is one statement, or several that are sent together, and so one round trip.
 
+use std::error::Error;
 use std::ops::Deref;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::config::TargetSessionAttrs;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::fault::{Fault, unreachable_error};
 use super::schema;
 use super::store_address::StoreAddress;
-use super::wait::wait_for;
 use crate::files::read_certificates;
 use crate::kb::error::KbError;
-use crate::kb::index::limits::Limits;
-use crate::text::Trouble;
+use crate::kb::index::port::Limits;
+use crate::text::{Trouble, one_line};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+/// Types of values.
+pub(super) mod sql {
+    use tokio_postgres::types::Type;
+
+    pub const BOOL: Type = Type::BOOL;
+    pub const BOOL_ARRAY: Type = Type::BOOL_ARRAY;
+    pub const BYTEA: Type = Type::BYTEA;
+    pub const BYTEA_ARRAY: Type = Type::BYTEA_ARRAY;
+    pub const FLOAT4: Type = Type::FLOAT4;
+    pub const FLOAT4_ARRAY: Type = Type::FLOAT4_ARRAY;
+    pub const FLOAT8: Type = Type::FLOAT8;
+    pub const FLOAT8_ARRAY: Type = Type::FLOAT8_ARRAY;
+    pub const INT2_ARRAY: Type = Type::INT2_ARRAY;
+    pub const INT4: Type = Type::INT4;
+    pub const INT4_ARRAY: Type = Type::INT4_ARRAY;
+    pub const INT8: Type = Type::INT8;
+    pub const INT8_ARRAY: Type = Type::INT8_ARRAY;
+    pub const TEXT: Type = Type::TEXT;
+    pub const TEXT_ARRAY: Type = Type::TEXT_ARRAY;
+}
+use sql::TEXT;
+
+/// A value with its type: so a statement needs no round trip of its own to be prepared.
+pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), tokio_postgres::types::Type);
+
+/// A stop flag that is never raised.
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 /// Held while what is kept on the server is made; any number does.
 const PREPARING: i64 = 0x6b62_6167_656e_7401;
 /// The number of idle connections that are kept.
 const KEPT: usize = 4;
+/// Cancelling a call and giving back rights may take this long.
+const CANCEL: Duration = Duration::from_secs(5);
+/// How soon a stop is noticed while a server is silent.
+const LOOK: Duration = Duration::from_millis(20);
+/// Messages of servers are quoted up to this length, in characters.
+const LONGEST: usize = 200;
 
 /// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +98,7 @@ impl StoreServer {
             .thread_name("store")
             .enable_all()
             .build()
-            .map_err(|error| unreachable_error(&address.display, &error))?;
+            .map_err(|error| unreachable(&address.display, &error.to_string()))?;
         Ok(Arc::new(Self {
             tls: MakeRustlsConnect::new(tls(address.ca.as_deref())?),
             runtime: Some(runtime),
@@ -75,11 +110,9 @@ impl StoreServer {
 
     /// Makes what this version keeps there, as far as it is missing.
     pub fn prepare(self: &Arc<Self>, limits: Limits<'_>) -> Result<(), KbError> {
-        let made = schema::make();
-        let mut connection = self.bare_connection(limits)?;
+        let mut connection = self.bare_connection(Purpose::Reading, limits)?;
         let may = "SELECT has_database_privilege(current_database(), 'CREATE')";
-        let rows = connection.rows(limits, may, &[])?;
-        if !rows.first().is_some_and(|row| row.get(0)) {
+        if !connection.is_true(may, &[], limits)? {
             return Err(KbError::Store(Trouble::new(
                 format!(
                     "the user of {} may make nothing there",
@@ -89,26 +122,25 @@ impl StoreServer {
             )));
         }
         // One at a time: two that make the same at once would get in each other's way.
+        let made = schema::make();
         let all = format!("BEGIN; SELECT pg_advisory_xact_lock({PREPARING}); {made} COMMIT;");
         self.run(&all, limits)
     }
 
     /// Runs statements over a connection of their own, whatever the server has or lacks.
     pub fn run(self: &Arc<Self>, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
-        let client = self.open(Purpose::Writing, limits)?;
-        let mut connection = self.lend(client, Purpose::Writing);
-        let done = async |client: &Client| client.batch_execute(statements).await;
-        connection.is_kept = false;
-        connection.call(limits, done)
+        let mut connection = self.bare_connection(Purpose::Writing, limits)?;
+        connection.execute(statements, limits)
     }
 
-    /// A connection to look at the server by, whatever it has or lacks.
+    /// A connection that the next caller does not get, whatever the server has or lacks.
     pub(super) fn bare_connection(
         self: &Arc<Self>,
+        purpose: Purpose,
         limits: Limits<'_>,
     ) -> Result<Connection, KbError> {
-        let client = self.open(Purpose::Reading, limits)?;
-        let mut connection = self.lend(client, Purpose::Reading);
+        let client = self.open(purpose, limits)?;
+        let mut connection = self.lend(client, purpose);
         connection.is_kept = false;
         Ok(connection)
     }
@@ -140,7 +172,7 @@ impl StoreServer {
         limits: Limits<'_>,
     ) -> Result<Connection, KbError> {
         let known = {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut idle = self.idle();
             idle.retain(|(_, client)| !client.is_closed());
             let fits = |(of, _): &(Purpose, Client)| *of == purpose;
             idle.iter().rposition(fits).map(|at| idle.swap_remove(at).1)
@@ -150,6 +182,10 @@ impl StoreServer {
             None => self.connect(purpose, limits)?,
         };
         Ok(self.lend(client, purpose))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(Purpose, Client)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lend(self: &Arc<Self>, client: Client, purpose: Purpose) -> Connection {
@@ -180,11 +216,10 @@ impl StoreServer {
             }
             connected => connected?,
         };
-        let schema = schema::name();
-        let asked = [(&schema as _, Type::TEXT)];
-        let setup = wait_for(client.query_typed(schema::SETUP, &asked), limits)?;
+        let (schema, setup) = (schema::name(), schema::SETUP);
+        let setup = wait_for(client.query_typed(setup, &[(&schema, TEXT)]), limits)?;
         let rows = setup.map_err(|error| self.fault(&error))?;
-        schema::check(schema::versions(&rows).as_ref(), self.display_address())?;
+        schema::check(&rows, self.display_address())?;
         Ok(client)
     }
 
@@ -208,7 +243,8 @@ impl StoreServer {
             });
             Ok::<Client, tokio_postgres::Error>(client)
         });
-        let broke_off = |error| unreachable_error(self.display_address(), &error);
+        let broke_off =
+            |error: tokio::task::JoinError| unreachable(self.display_address(), &error.to_string());
         let connected = connecting.await.map_err(broke_off)?;
         connected.map_err(|error| self.fault(&error))
     }
@@ -233,20 +269,13 @@ impl StoreServer {
 
     /// Converts an error of the server.
     pub fn fault(&self, error: &tokio_postgres::Error) -> KbError {
-        Fault::from_client_error(error).into_error(self.display_address())
-    }
-
-    fn count(&self) {
-        self.round_trips.fetch_add(1, Ordering::Relaxed);
+        store_error(error, self.display_address())
     }
 }
 
 impl Drop for StoreServer {
     fn drop(&mut self) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.idle().clear();
         if let Some(runtime) = self.runtime.take() {
             // It may be dropped on a thread of another runtime, where waiting is not allowed.
             runtime.shutdown_background();
@@ -279,7 +308,7 @@ impl Connection {
             ))
         };
         let client = self.client.take().ok_or_else(gone)?;
-        self.server.count();
+        self.server.round_trips.fetch_add(1, Ordering::Relaxed);
         match wait_for(ask(&client), limits) {
             Ok(Ok(value)) => {
                 self.client = Some(client);
@@ -308,13 +337,24 @@ impl Connection {
     /// [`Connection::call`] of one statement with its rows.
     pub fn rows(
         &mut self,
-        limits: Limits<'_>,
         statement: &str,
         values: &[TypedValue<'_>],
+        limits: Limits<'_>,
     ) -> Result<Vec<Row>, KbError> {
         self.call(limits, async |client| {
             client.query_typed(statement, values).await
         })
+    }
+
+    /// What a statement says in the first column of its first row.
+    pub fn is_true(
+        &mut self,
+        statement: &str,
+        values: &[TypedValue<'_>],
+        limits: Limits<'_>,
+    ) -> Result<bool, KbError> {
+        let rows = self.rows(statement, values, limits)?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
     /// [`Connection::call`] of statements without values and rows.
@@ -332,20 +372,12 @@ impl Connection {
     /// up, and the server does both.
     pub fn give_back_rights(&mut self) {
         let limits = Limits::until(&NEVER, Instant::now().checked_add(CANCEL));
-        let given = self.call(limits, async |client| {
-            let all = "ROLLBACK; SELECT pg_advisory_unlock_all()";
-            client.batch_execute(all).await
-        });
+        let given = self.execute("ROLLBACK; SELECT pg_advisory_unlock_all()", limits);
         if given.is_err() {
             self.client = None;
         }
     }
 }
-
-/// A value with its type: so a statement needs no round trip of its own to be prepared.
-pub(super) type TypedValue<'a> = (&'a (dyn ToSql + Sync), Type);
-
-const CANCEL: Duration = Duration::from_secs(5);
 
 impl Deref for Connection {
     type Target = Arc<StoreServer>;
@@ -361,8 +393,7 @@ impl Drop for Connection {
         let Some(client) = client.filter(|_| self.is_kept) else {
             return;
         };
-        let idle = &self.server.idle;
-        let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.server.idle();
         if idle.len() < KEPT {
             idle.push((self.purpose, client));
         }
@@ -387,4 +418,102 @@ fn tls(ca: Option<&Path>) -> Result<ClientConfig, KbError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(read_certificates(path).map_err(unusable)?);
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The error for an error of the client, with what to do about it.
+fn store_error(error: &tokio_postgres::Error, store: &str) -> KbError {
+    let Some(answer) = error.as_db_error() else {
+        return unreachable(store, &with_causes(error));
+    };
+    let why = one_line(answer.message(), LONGEST);
+    let (what, next) = match answer.code().clone() {
+        SqlState::QUERY_CANCELED => return KbError::TimedOut,
+        // A replica cannot do it.
+        SqlState::READ_ONLY_SQL_TRANSACTION => return KbError::ReadOnly,
+        // It was never made, or was replaced. Or it was undone in favour of another: asked again, it
+        // succeeds.
+        SqlState::T_R_DEADLOCK_DETECTED
+        | SqlState::T_R_SERIALIZATION_FAILURE
+        | SqlState::UNDEFINED_TABLE
+        | SqlState::UNDEFINED_FUNCTION
+        | SqlState::UNDEFINED_OBJECT
+        | SqlState::INVALID_SCHEMA_NAME => return KbError::Outdated(why),
+        SqlState::ADMIN_SHUTDOWN
+        | SqlState::CRASH_SHUTDOWN
+        | SqlState::CANNOT_CONNECT_NOW
+        | SqlState::TOO_MANY_CONNECTIONS => return unreachable(store, &why),
+        SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => (
+            format!("the store {store} refuses: {why}"),
+            "see to the user in KB_AGENT_STORE_URL and to KB_AGENT_STORE_PASSWORD",
+        ),
+        SqlState::INVALID_CATALOG_NAME => (
+            format!("the store {store} refuses: {why}"),
+            "see to the database in KB_AGENT_STORE_URL, postgres://USER@HOST:PORT/DATABASE",
+        ),
+        SqlState::INSUFFICIENT_PRIVILEGE => (
+            format!("the user of the store {store} may not do that: {why}"),
+            "have its owner run what `kb-agent store init --print-sql --reader ROLE` prints, or --writer for an indexer",
+        ),
+        SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY => (
+            format!("the store {store} has no room: {why}"),
+            "make room on its disk; nothing of the last commit is lost",
+        ),
+        _ => (format!("the store {store} failed: {why}"), "try again"),
+    };
+    KbError::Store(Trouble::new(what, next))
+}
+
+/// The error for a server that no connection could be made to, with advice. The client gives the reason in
+/// words only.
+fn unreachable(store: &str, why: &str) -> KbError {
+    let why = one_line(why, LONGEST);
+    let next = if why.contains("password missing") {
+        "set KB_AGENT_STORE_PASSWORD"
+    } else if why.contains("NotValidForName") || why.contains("not valid for name") {
+        "use one of the names that its certificate is for in KB_AGENT_STORE_URL"
+    } else if why.contains("invalid peer certificate") {
+        "name the authority that signed its certificate in KB_AGENT_STORE_CA, a file in PEM form"
+    } else {
+        "see whether it runs there, and to host and port in KB_AGENT_STORE_URL"
+    };
+    let what = format!("the store {store} cannot be reached: {why}");
+    KbError::Store(Trouble::new(what, next))
+}
+
+/// The error with what led to it, which is where the reason stands.
+fn with_causes(error: &tokio_postgres::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+        cause = inner.source();
+    }
+    line
+}
+
+/// Waits for a future; returns an error as soon as the limits are reached, and drops the future. It may
+/// be called on a thread of an async runtime, which it blocks.
+fn wait_for<T>(future: impl Future<Output = T>, limits: Limits<'_>) -> Result<T, KbError> {
+    limits.check()?;
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return Ok(value);
+        }
+        limits.check()?;
+        thread::park_timeout(LOOK);
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
 }

@@ -1,24 +1,16 @@
 //! Adding vectors of a model, by what their chunks say; all spaces of the server share them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::types::Type;
-
-use super::binary::vector_text;
-use super::rights::WriteRight;
-use super::rows::{check_dimensions, missing_space};
 use super::schema;
-use super::space::{Commit, Model, Space};
-use super::store_server::{Connection, TypedValue};
+use super::space::{Commit, Model, Space, WriteRight, vector_text};
+use super::store_server::sql::{BYTEA_ARRAY, FLOAT4_ARRAY, INT4, TEXT, TEXT_ARRAY};
+use super::store_server::{Connection, NEVER, TypedValue};
 use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::limits::Limits;
-use crate::kb::index::port::VectorBatch;
+use crate::kb::index::port::{ChunkKey, Limits, VectorBatch};
 use crate::kb::index::quantised::quantise;
 
-static NEVER: AtomicBool = AtomicBool::new(false);
 /// Fewer vectors are looked at one by one in no noticeable time; and an index is quicker made than
 /// grown, so that it is made when all of a first load are there.
 const INDEXED_FROM: i64 = 10_000;
@@ -26,8 +18,8 @@ const INDEXED_FROM: i64 = 10_000;
 const MOST_INDEXED: usize = 4000;
 /// Vectors of vanished chunks that are tolerated.
 const STALE: i64 = 1000;
-/// Held to the end of the transaction by who makes a model or removes one; any number does.
-const LOCK_MODELS: &str = "SELECT pg_advisory_xact_lock(7737926838279566082);";
+/// Begins a transaction that makes a model or removes one, one at a time; any number does.
+const BEGIN: &str = "BEGIN; SELECT pg_advisory_xact_lock(7737926838279566082);";
 /// Making an index over many vectors takes a while.
 const MAKING: Duration = Duration::from_hours(6);
 
@@ -42,7 +34,7 @@ pub(super) struct RemoteVectorBatch {
 impl RemoteVectorBatch {
     /// Takes the right to add vectors; [`KbError::Locked`] while another has it.
     pub fn begin(space: &Arc<Space>, limits: Limits<'_>) -> Result<Self, KbError> {
-        let connection = WriteRight::Vectors.connection(&space.server, &space.name, limits)?;
+        let connection = WriteRight::Vectors.connection(space, limits)?;
         let mut batch = Self {
             space: Arc::clone(space),
             connection,
@@ -58,18 +50,18 @@ impl RemoteVectorBatch {
         if let Some(model) = self.commit.model.filter(|_| self.is_used) {
             return Ok(model);
         }
-        self.connection
-            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection.execute(BEGIN, limits)?;
         let (model_id, length) = (self.space.model_id(), dimensions as i32);
-        let values: [TypedValue<'_>; 2] = [(&model_id, Type::TEXT), (&length, Type::INT4)];
+        let values = [(&model_id as _, TEXT), (&length as _, INT4)];
         let made = "INSERT INTO models (id, dimensions) VALUES ($1, $2)
             ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING model, dimensions";
-        let rows = self.connection.rows(limits, made, &values)?;
+        let rows = self.connection.rows(made, &values, limits)?;
         let model = rows.first().map(|row| Model {
             number: row.get(0),
             dimensions: row.get::<_, i32>(1) as usize,
         });
-        let model = model.ok_or_else(missing_space)?;
+        let gone = || KbError::Outdated("the space is gone".to_owned());
+        let model = model.ok_or_else(gone)?;
         if self.commit.model.is_none() {
             self.connection.execute(
                 &schema::make_vectors(model.number, model.dimensions),
@@ -77,10 +69,7 @@ impl RemoteVectorBatch {
             )?;
         }
         self.note_use(model, limits)?;
-        let notified = "SELECT pg_notify($1, $2)";
-        let channel = schema::channel();
-        let values: [TypedValue<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
-        self.connection.rows(limits, notified, &values)?;
+        self.space.announce(&mut self.connection, limits)?;
         self.connection.execute("COMMIT", limits)?;
         self.is_used = true;
         self.commit.model = Some(model);
@@ -96,9 +85,8 @@ impl RemoteVectorBatch {
     fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
         let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1
             AND EXISTS (SELECT FROM models WHERE model = $1)";
-        let values: [TypedValue<'_>; 2] =
-            [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
-        self.connection.rows(limits, used, &values).map(drop)
+        let values: [TypedValue<'_>; 2] = [(&model.number, INT4), (&self.space.name, TEXT)];
+        self.connection.rows(used, &values, limits).map(drop)
     }
 
     /// Makes the index that is missing and removes what no space uses any more. Only who owns the
@@ -108,7 +96,7 @@ impl RemoteVectorBatch {
         let many = format!(
             "SELECT count(*) FROM (SELECT FROM vectors_{number} LIMIT {INDEXED_FROM}) AS first"
         );
-        let rows = self.connection.rows(limits, &many, &[])?;
+        let rows = self.connection.rows(&many, &[], limits)?;
         let are_many = rows
             .first()
             .is_some_and(|row| row.get::<_, i64>(0) >= INDEXED_FROM);
@@ -121,11 +109,10 @@ impl RemoteVectorBatch {
             );
             self.connection.execute(&index, limits)?;
         }
-        self.connection
-            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection.execute(BEGIN, limits)?;
         let unused = "SELECT m.model FROM models m
             WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
-        for row in self.connection.rows(limits, unused, &[])? {
+        for row in self.connection.rows(unused, &[], limits)? {
             let number: i32 = row.get(0);
             self.connection.execute(&drop_model(number), limits)?;
         }
@@ -134,9 +121,7 @@ impl RemoteVectorBatch {
                 WHERE c.oid = ('vectors_' || $1)::regclass)
             FROM spaces s WHERE s.model = $1::int";
         let asked = number.to_string();
-        let rows = self
-            .connection
-            .rows(limits, spaces, &[(&asked, Type::TEXT)])?;
+        let rows = self.connection.rows(spaces, &[(&asked, TEXT)], limits)?;
         let kept: i64 = rows.iter().map(|row| row.get::<_, i64>(1)).sum();
         let held = rows.first().map_or(0, |row| row.get::<_, i64>(2));
         if held > STALE.max(kept + kept / 2) {
@@ -167,7 +152,7 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         let model = self.model(first.len(), limits)?;
-        check_dimensions(model, first)?;
+        model.check(first)?;
         // In one order, so that two never wait for each other.
         let mut vectors: Vec<&(ChunkKey, Vec<f32>)> = vectors.iter().collect();
         vectors.sort_unstable_by_key(|(key, _)| *key);
@@ -187,11 +172,11 @@ impl VectorBatch for RemoteVectorBatch {
             model.number
         );
         let values: [TypedValue<'_>; 3] = [
-            (&keys, Type::BYTEA_ARRAY),
-            (&texts, Type::TEXT_ARRAY),
-            (&scales, Type::FLOAT4_ARRAY),
+            (&keys, BYTEA_ARRAY),
+            (&texts, TEXT_ARRAY),
+            (&scales, FLOAT4_ARRAY),
         ];
-        self.connection.rows(limits, &added, &values).map(drop)
+        self.connection.rows(&added, &values, limits).map(drop)
     }
 
     fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
@@ -200,8 +185,7 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         // Also where other spaces had all its vectors before.
-        self.connection
-            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection.execute(BEGIN, limits)?;
         let noted = self.note_use(model, limits);
         let end = if noted.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = self.connection.execute(end, limits);
@@ -230,12 +214,11 @@ impl VectorBatch for RemoteVectorBatch {
         };
         self.space.note_complete(None);
         let patience = Limits::until(&NEVER, Instant::now().checked_add(MAKING));
-        self.connection
-            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection.execute(BEGIN, limits)?;
         let number = model.number;
         let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";
-        let values: [TypedValue<'_>; 2] = [(&number, Type::INT4), (&space, Type::INT4)];
-        let others = self.connection.rows(limits, others, &values)?;
+        let values = [(&number as _, INT4), (&space as _, INT4)];
+        let others = self.connection.rows(others, &values, limits)?;
         let elsewhere = others
             .iter()
             .map(|row| format!(" AND {}", in_no_chunk(row.get(0))));

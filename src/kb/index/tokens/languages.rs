@@ -16,7 +16,7 @@ use unicode_normalization::char::is_combining_mark;
 use whatlang::Lang;
 
 use super::folding;
-use super::query_terms::is_unspaced;
+use super::split::{Role, Terms, is_unspaced};
 
 const LATIN: RangeInclusive<char> = 'A'..='\u{24f}';
 const GREEK: RangeInclusive<char> = '\u{370}'..='\u{3ff}';
@@ -120,8 +120,8 @@ pub(crate) fn unmark(marked: &str) -> &str {
     marked.split_once('\n').map_or(marked, |(_, text)| text)
 }
 
-/// Adds the stems of a marked text, each with where it ends.
-pub(super) fn stem_marked(marked: &str, stems: &mut String, ends: &mut Vec<usize>) {
+/// Adds the stems of a marked text.
+pub(super) fn stem_marked(marked: &str, stems: &mut Terms) {
     let Some((code, text)) = marked.split_once('\n') else {
         return;
     };
@@ -131,8 +131,8 @@ pub(super) fn stem_marked(marked: &str, stems: &mut String, ends: &mut Vec<usize
     };
     let stemmer = Stemmer::new(*algorithm);
     for word in words(text).filter(|word| is_of(word, script)) {
-        stem(*language, stemmer, &lower(word), stems);
-        ends.push(stems.len());
+        stem(*language, stemmer, &lower(word), &mut stems.text);
+        stems.end(Role::Word);
     }
 }
 
@@ -233,15 +233,13 @@ mod tests {
             (Lang::Ron, "caselor", "case"),
             (Lang::Hun, "házakban", "házak"),
         ] {
-            let (mut found, mut ends) = (String::new(), Vec::new());
-            stem_marked(&mark(Some(language), text), &mut found, &mut ends);
-            let mut start = 0;
-            let mut found = ends
-                .into_iter()
-                .map(|end| &found[std::mem::replace(&mut start, end)..end]);
+            let mut found = Terms::default();
+            stem_marked(&mark(Some(language), text), &mut found);
             let asked = stems(asked);
             assert!(
-                found.any(|stem| asked.iter().any(|own| own == stem)),
+                found
+                    .iter()
+                    .any(|(stem, _)| asked.iter().any(|own| own == stem)),
                 "{text}: {asked:?}"
             );
         }

@@ -1,3 +1,5 @@
+//! Changing the index of the words.
+
 use std::sync::Arc;
 use std::thread;
 
@@ -5,11 +7,12 @@ use tantivy::directory::error::LockError;
 use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::{Document, Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
-use super::{Fields, Payload, Row};
+use super::{Fields, Payload};
 use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::index::embedded::lock::patiently;
+use crate::kb::index::port::ChunkId;
 use crate::kb::index::tokens;
 
 /// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
@@ -90,13 +93,9 @@ impl LexicalWriter {
         let reservation = Arc::new(reservation);
         let language = tokens::detect(chunks.clone().map(|chunk| chunk.text.as_str()));
         let rows = (0_u32..).zip(chunks).map(|(at, chunk)| {
-            let row = Row {
-                document,
-                chunk: at,
-            };
             let mut stored = TantivyDocument::new();
             stored.add_u64(fields.document, u64::from(document));
-            stored.add_u64(fields.row, row.pack());
+            stored.add_u64(fields.row, ChunkId::new(document, at).pack());
             stored.add_text(fields.words, tokens::mark(language, &chunk.heading));
             stored.add_text(fields.words, tokens::mark(language, &chunk.text));
             for name in tokens::name_keys(&chunk.names) {

@@ -15,10 +15,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
 use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::embedded::lock::{
     LockGuard, Right, is_model_key, model_key, share, try_lock,
 };
+use crate::kb::index::port::ChunkKey;
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
 /// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.
@@ -50,28 +50,6 @@ pub(super) struct KeysRead {
     pub rows: File,
 }
 
-/// Rows that are about to be added, and where.
-pub(crate) struct Addition {
-    pub(super) files: Files,
-    pub(super) at: usize,
-    pub(super) dims: usize,
-    pub(super) rows: Vec<u8>,
-    pub(super) keys: Vec<(ChunkKey, f32)>,
-}
-
-impl Addition {
-    /// Writes the rows and then the keys, which makes them count. Only under the lock.
-    pub fn write(&self) -> Result<(), KbError> {
-        let mut records = Vec::with_capacity(self.keys.len() * RECORD);
-        for (key, scale) in &self.keys {
-            encode(key, *scale, &mut records);
-        }
-        let (rows_at, keys_at) = (HEADER + self.at * self.dims, HEADER + self.at * RECORD);
-        self.files.write_at("rows", rows_at, &self.rows, true)?;
-        self.files.write_at("keys", keys_at, &records, false)
-    }
-}
-
 impl Files {
     /// The files of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
@@ -94,6 +72,22 @@ impl Files {
         }
     }
 
+    /// Writes rows at a number and then their keys, which makes them count. Only under the lock.
+    pub fn append(
+        &self,
+        at: usize,
+        dims: usize,
+        rows: &[u8],
+        keys: &[(ChunkKey, f32)],
+    ) -> Result<(), KbError> {
+        let records: Vec<u8> = keys
+            .iter()
+            .flat_map(|(key, scale)| encode(key, *scale))
+            .collect();
+        self.write_at("rows", HEADER + at * dims, rows, true)?;
+        self.write_at("keys", HEADER + at * RECORD, &records, false)
+    }
+
     /// Whether there is a pair.
     pub fn exist(&self) -> bool {
         self.number > 0
@@ -109,7 +103,12 @@ impl Files {
         let entries = fs::read_dir(&self.home).map_err(KbError::io(&self.home))?;
         let latest = entries
             .flatten()
-            .filter_map(|entry| self.number_in(entry.file_name().to_str()?, ".keys"))
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let (model, number) = parse_file_name(name.to_str()?)?;
+                let is_it = model == self.model && name.to_str()?.ends_with(".keys");
+                is_it.then_some(number)
+            })
             .max()
             .unwrap_or(0);
         Ok(std::mem::replace(&mut self.number, latest) != latest)
@@ -224,12 +223,8 @@ impl Files {
             kept.iter().try_for_each(|(_, _, row)| file.write_all(row))
         })?;
         next.write_file("keys", dims, |file| {
-            let mut record = Vec::with_capacity(RECORD);
-            kept.iter().try_for_each(|(key, scale, _)| {
-                record.clear();
-                encode(key, *scale, &mut record);
-                file.write_all(&record)
-            })
+            kept.iter()
+                .try_for_each(|(key, scale, _)| file.write_all(&encode(key, *scale)))
         })?;
         Ok(next)
     }
@@ -275,11 +270,6 @@ impl Files {
         let (model, number) = (&self.model, self.number);
         self.home
             .join(format!("{PREFIX}{model}-{number}.{extension}"))
-    }
-
-    fn number_in(&self, name: &str, ending: &str) -> Option<u64> {
-        let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.model)?;
-        rest.strip_prefix('-')?.strip_suffix(ending)?.parse().ok()
     }
 
     fn write_at(
@@ -330,9 +320,11 @@ fn body_len(file: &File, record: usize) -> std::io::Result<usize> {
     Ok((file.metadata()?.len() as usize).saturating_sub(HEADER) / record)
 }
 
-fn encode(key: &ChunkKey, scale: f32, record: &mut Vec<u8>) {
-    record.extend_from_slice(&key.0);
-    record.extend_from_slice(&scale.to_le_bytes());
+fn encode(key: &ChunkKey, scale: f32) -> [u8; RECORD] {
+    let mut record = [0; RECORD];
+    record[..ChunkKey::BYTES].copy_from_slice(&key.0);
+    record[ChunkKey::BYTES..].copy_from_slice(&scale.to_le_bytes());
+    record
 }
 
 fn decode(record: &[u8]) -> (ChunkKey, f32) {

@@ -10,7 +10,7 @@ use std::thread;
 
 use wide::{i8x16, i16x16, i32x8};
 
-use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::port::ChunkKey;
 use crate::kb::index::quantised::Query;
 use crate::threads;
 

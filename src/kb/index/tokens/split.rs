@@ -1,10 +1,15 @@
-//! Words with joints, `kb/base.rs`, `PROJ-123`, `jane@example.com`, whole and in parts.
+//! A folded text into its terms, whole and in parts.
 //!
-//! Two levels: `/` and `@` part a path, a URL or an address into segments, of which the last few
-//! are kept together too, because people remember the end of a path; `_`, `-` and `.`, and the
+//! Scripts without spaces give single characters and pairs. Words have joints, `kb/base.rs`, `PROJ-123`,
+//! `jane@example.com`, on two levels: `/` and `@` part a path, a URL or an address into segments, of which
+//! the last few are kept together too, because people remember the end of a path; `_`, `-` and `.`, and the
 //! humps of `CamelCase`, part a segment into words.
 
-use super::query_terms::{Role, Terms, char_at, is_word};
+use std::mem;
+
+use unicode_normalization::char::is_combining_mark;
+
+use crate::text::is_cjk;
 
 /// Longer runs are data, not words.
 const MAX_BYTES: usize = 120;
@@ -19,8 +24,122 @@ const ELIDED: &[&str] = &[
     "sugl",
 ];
 
+/// The role of a term in the text it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A word, or a word of a compound such as `high-speed`.
+    Word,
+    /// Words that are joined, all of them: they may stand apart in what is looked for.
+    Joined,
+    /// Something exact: an id or number, a part of one, a character.
+    Exact,
+    /// The term before it in another spelling.
+    Spelling,
+}
+
+/// A text's terms, one after the other.
+#[derive(Clone, Default)]
+pub(super) struct Terms {
+    pub(super) text: String,
+    /// The end and the role of each term.
+    pub(super) ends: Vec<(usize, Role)>,
+}
+
+impl Terms {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// The terms in order, with what each stands for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Role)> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&(end, role)| (&self.text[mem::replace(&mut start, end)..end], role))
+    }
+
+    /// Adds these pieces as one term, in lower case and without the marks of Hebrew abbreviations.
+    pub(super) fn push(&mut self, pieces: &[&str], role: Role) {
+        for piece in pieces {
+            let from = self.text.len();
+            if piece.is_ascii() {
+                self.text.push_str(piece);
+                self.text[from..].make_ascii_lowercase();
+            } else {
+                let lower = piece.chars().flat_map(char::to_lowercase);
+                let kept = lower.filter(|c| !matches!(c, '"' | '\''));
+                // The same letter, whatever comes after it.
+                self.text
+                    .extend(kept.map(|c| if c == 'ς' { 'σ' } else { c }));
+            }
+        }
+        self.end(role);
+    }
+
+    /// Ends a term that was written to the text.
+    pub(super) fn end(&mut self, role: Role) {
+        self.ends.push((self.text.len(), role));
+    }
+}
+
+/// Splits a folded text into terms.
+pub(super) fn split(text: &str, terms: &mut Terms) {
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        at = if byte.is_ascii_alphanumeric() {
+            take(text, at, terms)
+        } else if byte.is_ascii() {
+            if byte == b'.' {
+                take_dotted(text, at, terms);
+            }
+            at + 1
+        } else {
+            match char_at(text, at) {
+                Some(c) if is_unspaced(c) => pairs(text, at, terms),
+                Some(c) if c.is_alphanumeric() => take(text, at, terms),
+                Some(c) if is_picture(c) => picture(text, at, terms),
+                Some(c) => at + c.len_utf8(),
+                None => text.len(),
+            }
+        };
+    }
+}
+
+/// Characters and pairs of characters of a script without spaces; returns where the run ends. A
+/// vowel or tone mark stays with the character that it belongs to.
+fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let mut before: Option<&str> = None;
+    let mut at = from;
+    while char_at(text, at).is_some_and(is_unspaced) {
+        let mut end = at;
+        while let Some(c) = char_at(text, end).filter(|&c| end == at || is_combining_mark(c)) {
+            end += c.len_utf8();
+        }
+        let one = &text[at..end];
+        if let Some(before) = before {
+            terms.push(&[before, one], Role::Exact);
+        }
+        terms.push(&[one], Role::Exact);
+        before = Some(one);
+        at = end;
+    }
+    at
+}
+
+/// A picture, or the two letters that make a flag; returns where it ends.
+fn picture(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let is_flag_letter = |c: &char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+    let mut chars = text[from..].chars();
+    let first = chars.next().map_or(0, char::len_utf8);
+    let is_flag = text[from..].chars().take(2).filter(is_flag_letter).count() == 2;
+    let end = from + if is_flag { 2 * first } else { first };
+    terms.push(&[&text[from..end]], Role::Exact);
+    end
+}
+
 /// Adds the compound that begins here; returns where it ends.
-pub(super) fn take(text: &str, from: usize, terms: &mut Terms) -> usize {
+fn take(text: &str, from: usize, terms: &mut Terms) -> usize {
     let end = end_of(text, from);
     if is_elided(text, from, end) {
         return end;
@@ -34,7 +153,7 @@ pub(super) fn take(text: &str, from: usize, terms: &mut Terms) -> usize {
 }
 
 /// Adds `.NET`, `.env` whole, if the dot begins a name. Its parts come with what follows.
-pub(super) fn take_dotted(text: &str, dot: usize, terms: &mut Terms) {
+fn take_dotted(text: &str, dot: usize, terms: &mut Terms) {
     let bytes = text.as_bytes();
     let opens = dot.checked_sub(1).is_none_or(|before| {
         bytes[before].is_ascii_whitespace() || matches!(bytes[before], b'(' | b'`' | b'"' | b'\'')
@@ -249,4 +368,32 @@ fn humps<'a>(word: &'a str, mut sink: impl FnMut(&'a str)) {
     if start < word.len() {
         sink(&word[start..]);
     }
+}
+
+fn char_at(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Chinese, Japanese, Korean; Thai, Lao, Myanmar, Khmer.
+pub(super) fn is_unspaced(c: char) -> bool {
+    if c < '\u{e00}' {
+        return false;
+    }
+    let is_south_east = matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    (is_cjk(c) || is_south_east) && c.is_alphanumeric()
+}
+
+/// Part of a word in a script with spaces; Indic vowel signs are marks, not letters.
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+}
+
+/// A picture that is looked for like a word: emoji, symbols and dingbats. Signs that print has always
+/// had, such as arrows and `©`, are none.
+fn is_picture(c: char) -> bool {
+    matches!(c,
+        '\u{231a}' | '\u{231b}' | '\u{2328}' | '\u{23cf}' | '\u{23e9}'..='\u{23fa}'
+        | '\u{2600}'..='\u{27bf}' | '\u{2b1b}'..='\u{2b55}' | '\u{1f000}'..='\u{1faff}')
 }
