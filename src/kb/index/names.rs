@@ -10,7 +10,7 @@ use globset::GlobSet;
 use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization;
 
-use super::port::{NameMatches, NameQuery};
+use super::port::{NameMatches, NameQuery, Result};
 use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
 use crate::text::{is_cjk, spaced, stem, without_extension};
@@ -34,10 +34,7 @@ const WITHOUT_SLIPS: usize = 10;
 const SLIP: usize = 20;
 
 /// Selects the documents that a name means, in the order of `all`.
-pub(crate) fn matches(
-    all: &[DocumentName<'_>],
-    query: &NameQuery<'_>,
-) -> Result<NameMatches, KbError> {
+pub(crate) fn matches(all: &[DocumentName<'_>], query: &NameQuery<'_>) -> Result<NameMatches> {
     match query {
         NameQuery::Remembered(asked) => match_remembered(all, plain(asked)),
         NameQuery::Given(asked) => match_given(all, asked),
@@ -60,7 +57,7 @@ fn matches_at(distance: usize, sources: Vec<String>) -> NameMatches {
     NameMatches { distance, sources }
 }
 
-fn match_remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+fn match_remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches> {
     let found = match_without_slips(all, asked)?;
     if !found.sources.is_empty() || asked.is_empty() || is_glob(asked) {
         return Ok(found);
@@ -70,7 +67,7 @@ fn match_remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches
     Ok(matches_at(SLIP + slips, found))
 }
 
-fn match_given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+fn match_given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches> {
     let (name, is_folder) = (plain(asked), asked.trim_end().ends_with('/'));
     if name.is_empty() {
         return Ok(NameMatches::default());
@@ -116,7 +113,7 @@ fn is_glob(asked: &str) -> bool {
     asked.contains(['*', '?', '[', '{'])
 }
 
-fn match_without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+fn match_without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches> {
     if asked.is_empty() {
         return Ok(NameMatches::default());
     }
@@ -252,7 +249,7 @@ fn words(folded: &str) -> Vec<&str> {
 }
 
 /// The documents that match a pattern as it is; if there are none, at any depth.
-fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>, KbError> {
+fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>> {
     let anywhere = format!("**/{pattern}");
     let ways = if pattern.contains('/') {
         vec![pattern, &anywhere]
@@ -273,7 +270,7 @@ fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>, KbError>
 }
 
 /// `None` for what is no pattern; an error for one that asks for too much.
-fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
+fn matcher(pattern: &str) -> Result<Option<GlobSet>> {
     match globs::set_of(pattern) {
         Ok(set) => Ok(Some(set)),
         Err(BadGlob::Malformed) => Ok(None),

@@ -7,7 +7,6 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,6 +21,12 @@ use crate::kb::error::KbError;
 use crate::kb::links::{Link, LinkTargets};
 use crate::kb::source::Stamp;
 
+/// What a call to an index gives.
+pub(crate) type Result<T, E = KbError> = std::result::Result<T, E>;
+
+/// References by the documents that make them, in the order of their names.
+pub(crate) type LinksBySource = Vec<(String, Vec<Link>)>;
+
 /// An index: what can be asked of it, and what can be done to it.
 pub(crate) trait Store: Send + Sync {
     /// Reads what is known of the last commit. Asks the engine nothing.
@@ -29,25 +34,25 @@ pub(crate) trait Store: Send + Sync {
 
     /// Moves on to the last commit and the last vectors of this model, of whatever process. What an
     /// endpoint's model is called may become known late.
-    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<(), KbError>;
+    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<()>;
 
     /// Starts changing documents; `afresh` begins with none. One writer at a time among all
     /// processes: while there is another, this is [`KbError::Locked`], at once.
-    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError>;
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>>;
 
     /// Starts adding vectors, beside a writer of documents. One at a time among all processes:
     /// while there is another, this is [`KbError::Locked`], at once.
-    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError>;
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>>;
 
     /// How many numbers the vectors of the model have; `None` while there are none, and where others
     /// keep vectors there too, perhaps by servers of their own.
-    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>> {
         limits.check().map(|()| None)
     }
 
     /// The id of the model whose vectors are searched by all who share the index; `None` while there are
     /// none, and of an index that nobody shares.
-    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>> {
         limits.check().map(|()| None)
     }
 
@@ -57,13 +62,13 @@ pub(crate) trait Store: Send + Sync {
         name: &str,
         time: Duration,
         limits: Limits<'_>,
-    ) -> Result<Option<Box<dyn Lease>>, KbError>;
+    ) -> Result<Option<Box<dyn Lease>>>;
 }
 
 /// Leadership for a time. It is given back when this is dropped.
 pub trait Lease: Send {
     /// Begins the time anew. `false` when it was over and may be another's: then it is lost.
-    fn renew(&self) -> Result<bool, KbError>;
+    fn renew(&self) -> Result<bool>;
 }
 
 /// The damage of an index, a line each; the next update makes the damaged part anew.
@@ -83,7 +88,7 @@ pub(crate) trait Reader: Send + Sync {
     fn generation(&self) -> u64;
 
     /// How many documents and chunks there are.
-    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError>;
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts>;
 
     /// The first `limit` documents after that name, in the order of their names.
     fn page(
@@ -91,27 +96,19 @@ pub(crate) trait Reader: Send + Sync {
         after: Option<&str>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Arc<Document>>, KbError>;
+    ) -> Result<Vec<Arc<Document>>>;
 
     /// The contents at each of these paths.
-    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError>;
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>>;
 
     /// The documents that a name means.
-    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError>;
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches>;
 
-    /// The references that these documents make, in the order of their names.
-    fn links_of(
-        &self,
-        sources: &[&str],
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError>;
+    /// The references that these documents make.
+    fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource>;
 
-    /// The references that lead there, by the documents that make them, in the order of their names.
-    fn links_to(
-        &self,
-        targets: &LinkTargets,
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError>;
+    /// The references that lead there.
+    fn links_to(&self, targets: &LinkTargets, limits: Limits<'_>) -> Result<LinksBySource>;
 
     /// The first so many passages of each of these documents, in this order.
     fn openings(
@@ -119,7 +116,7 @@ pub(crate) trait Reader: Send + Sync {
         sources: &[&str],
         passages: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Passage>, KbError>;
+    ) -> Result<Vec<Passage>>;
 
     /// The chunks that hold the query's words with their BM25, best first; equal ones in the
     /// order of [`Match::best_first`], whatever came into the index before or after. With a `name`, a
@@ -130,11 +127,10 @@ pub(crate) trait Reader: Send + Sync {
         name: Option<&str>,
         k: usize,
         within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError>;
+    ) -> Result<LexicalMatches>;
 
     /// The chunks nearest to the vector with their cosine, best first; only those that have one.
-    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
-    -> Result<Vec<Match>, KbError>;
+    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>>;
 
     /// Fetches parts of these chunks as they were indexed, whatever the files say now; `None` for those
     /// that are gone.
@@ -143,14 +139,10 @@ pub(crate) trait Reader: Send + Sync {
         chunks: &[ChunkId],
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<FetchedChunk>>, KbError>;
+    ) -> Result<Vec<Option<FetchedChunk>>>;
 
     /// The vectors under these keys; `None` where there is none.
-    fn vectors(
-        &self,
-        keys: &[ChunkKey],
-        limits: Limits<'_>,
-    ) -> Result<Vec<Option<Vec<f32>>>, KbError>;
+    fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>>;
 
     /// Chunks that have no vector yet, each text once and without those that are found by their words
     /// only: the first `limit`, or those after a page before. If it can, the engine names prose before
@@ -160,10 +152,10 @@ pub(crate) trait Reader: Send + Sync {
         after: Option<PendingCursor>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<PendingPage, KbError>;
+    ) -> Result<PendingPage>;
 
     /// The number of texts that have no vector yet; quick however many chunks there are.
-    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError>;
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize>;
 }
 
 /// How much an index holds.
@@ -198,37 +190,33 @@ pub(crate) trait Batch {
     fn expect(&mut self, documents: usize);
 
     /// Adds a document, in place of one of that name.
-    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError>;
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<()>;
 
     /// Notes a document's new stamp; its text is the same as before.
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError>;
+    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()>;
 
     /// Forgets a document.
-    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError>;
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<()>;
 
     /// Makes everything since the last commit visible. May be called again and again. Once it has
     /// begun, no limit ends it half done.
-    fn commit(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
+    fn commit(&mut self, limits: Limits<'_>) -> Result<()>;
 
     /// The last commit, after which the store may take time to put itself in order.
-    fn finish(self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError>;
+    fn finish(self: Box<Self>, limits: Limits<'_>) -> Result<()>;
 }
 
 /// Adds vectors. Each is kept at once: there is nothing to commit.
 pub(crate) trait VectorBatch {
     /// Keeps vectors under the keys of their chunks, for good and at once. Those of chunks that
     /// have vanished are no error.
-    fn put_vectors(
-        &mut self,
-        vectors: &[(ChunkKey, Vec<f32>)],
-        limits: Limits<'_>,
-    ) -> Result<(), KbError>;
+    fn put_vectors(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<()>;
 
     /// Says that every chunk has its vector: those of models that are no longer used may go.
-    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
+    fn complete(&mut self, limits: Limits<'_>) -> Result<()>;
 
     /// Forgets all vectors.
-    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError>;
+    fn clear(&mut self, limits: Limits<'_>) -> Result<()>;
 }
 
 /// The number of documents in one answer of the index.
@@ -239,7 +227,7 @@ pub(crate) fn for_each_document(
     reader: &dyn Reader,
     stop: &AtomicBool,
     mut each: impl FnMut(&Arc<Document>),
-) -> Result<(), KbError> {
+) -> Result<()> {
     let mut last: Option<Arc<Document>> = None;
     loop {
         let after = last.as_ref().map(|document| document.source.as_str());
@@ -478,7 +466,7 @@ pub(crate) struct Correction {
 }
 
 /// The hash of a chunk's heading and text. Its vector is stored under it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ChunkKey(pub(crate) [u8; Self::BYTES]);
 
 impl ChunkKey {
@@ -500,36 +488,8 @@ impl ChunkKey {
     }
 }
 
-/// A key is a hash already, so its first bytes are taken for the map.
-impl Hash for ChunkKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let beginning = self.0.first_chunk().copied().unwrap_or_default();
-        state.write_u64(u64::from_le_bytes(beginning));
-    }
-}
-
 /// The hasher of maps by [`ChunkKey`].
-pub(crate) type KeyHash = BuildHasherDefault<IdentityHasher>;
-
-/// Returns the number that was written as the hash.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct IdentityHasher(u64);
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-}
+pub(crate) type KeyHash = rustc_hash::FxBuildHasher;
 
 /// The longest wait for an answer of an index: an engine on another machine may never give one.
 const LONGEST_CALL: Duration = Duration::from_mins(2);
@@ -561,7 +521,7 @@ impl<'a> Limits<'a> {
     }
 
     /// [`KbError::Stopped`] once the stop is raised, [`KbError::TimedOut`] from the deadline on.
-    pub fn check(self) -> Result<(), KbError> {
+    pub fn check(self) -> Result<()> {
         if self.stop.load(atomic::Ordering::Relaxed) {
             return Err(KbError::Stopped);
         }
@@ -575,8 +535,8 @@ impl<'a> Limits<'a> {
     pub fn in_pieces<T>(
         self,
         mut all: impl Iterator<Item = T>,
-        mut each: impl FnMut(Vec<T>) -> Result<(), KbError>,
-    ) -> Result<(), KbError> {
+        mut each: impl FnMut(Vec<T>) -> Result<()>,
+    ) -> Result<()> {
         loop {
             self.check()?;
             let piece: Vec<T> = all.by_ref().take(PIECE).collect();
@@ -631,7 +591,7 @@ impl<'a> Within<'a> {
     }
 
     /// Returns an error once the search is to end.
-    pub(crate) fn go_on(self) -> Result<(), KbError> {
+    pub(crate) fn go_on(self) -> Result<()> {
         self.limits().check()
     }
 }

@@ -7,7 +7,7 @@ use crate::text::Trouble;
 
 /// A query in whole numbers too: the inner loop then has no conversions.
 pub(crate) struct Query {
-    pub(crate) values: Vec<i16>,
+    values: Vec<i16>,
     scale: f32,
 }
 

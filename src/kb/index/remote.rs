@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `store_address`, `store_server` | how a server is reached and waited for, and what its errors mean |
-//! | `schema`, `keys`, `lexical.sql` | what is kept there, and in which form |
+//! | `schema`, `keys`, `sql/` | what is kept there, and in which form |
 //! | `space`, `reader` | reading the last commit of a space |
 //! | `batch`, `vectors` | changing it |
 //! | `remote_store`, `administration` | all of it behind the port; what a store is like as a whole |

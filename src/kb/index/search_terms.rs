@@ -13,9 +13,8 @@ use std::iter;
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 
-use super::port::{Correction, FetchOptions, Limits, Match, Reader};
+use super::port::{Correction, FetchOptions, Limits, Match, Reader, Result};
 use super::tokens::{self, QueryTerm, Role};
-use crate::kb::error::KbError;
 
 /// Shorter words have too many neighbours.
 const SHORTEST: usize = 4;
@@ -69,9 +68,9 @@ pub(super) struct WeightedTerm {
 /// lists terms that an automaton may accept, with the number of chunks that hold each.
 pub(super) fn search_terms(
     asked: Vec<QueryTerm>,
-    doc_freq: impl Fn(&str) -> Result<u64, KbError>,
-    near: impl Fn(&DFA) -> Result<Vec<(String, u64)>, KbError>,
-) -> Result<Vec<SearchTerm>, KbError> {
+    doc_freq: impl Fn(&str) -> Result<u64>,
+    near: impl Fn(&DFA) -> Result<Vec<(String, u64)>>,
+) -> Result<Vec<SearchTerm>> {
     let mut looked_up = 0;
     let mut chosen = Vec::with_capacity(asked.len());
     for word in asked {
@@ -115,9 +114,9 @@ pub(super) fn search_terms(
 /// The terms that may stand for a word that the index does not have.
 fn replacements(
     word: &str,
-    doc_freq: impl Fn(&str) -> Result<u64, KbError>,
-    near: impl Fn(&DFA) -> Result<Vec<(String, u64)>, KbError>,
-) -> Result<Vec<WeightedTerm>, KbError> {
+    doc_freq: impl Fn(&str) -> Result<u64>,
+    near: impl Fn(&DFA) -> Result<Vec<(String, u64)>>,
+) -> Result<Vec<WeightedTerm>> {
     let Some(edits) = edits(word) else {
         return Ok(Vec::new());
     };
@@ -228,7 +227,7 @@ pub(super) fn corrections(
     matches: &[Match],
     reader: &dyn Reader,
     limits: Limits<'_>,
-) -> Result<Vec<Correction>, KbError> {
+) -> Result<Vec<Correction>> {
     let corrected = terms.iter().filter(|word| word.is_corrected);
     let corrected: Vec<&SearchTerm> = corrected.collect();
     if corrected.is_empty() {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use super::names::{self, DocumentName};
 use super::port::{
     Batch, ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, Lease, LexicalMatches,
-    Limits, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, NewDocument, Passage,
-    PathContents, PendingCursor, PendingPage, Reader, Store, VectorBatch, Within,
+    Limits, LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, NewDocument,
+    Passage, PathContents, PendingCursor, PendingPage, Reader, Result, Store, VectorBatch, Within,
 };
 use super::tokens;
 use crate::kb::chunk::Chunk;
@@ -50,13 +50,13 @@ impl Store for FakeStore {
         })
     }
 
-    fn refresh(&self, _: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn refresh(&self, _: &str, limits: Limits<'_>) -> Result<()> {
         let state = self.server.call("refresh", limits)?;
         self.generation.store(state.generation, Ordering::Relaxed);
         Ok(())
     }
 
-    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
         let holder = self.server.holder();
         let mut state = self.server.call("begin", limits)?;
         if state.writer.is_some() {
@@ -74,7 +74,7 @@ impl Store for FakeStore {
         }))
     }
 
-    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>> {
         let holder = self.server.holder();
         let mut state = self.server.call("begin_vectors", limits)?;
         if state.vector_writer.is_some() {
@@ -92,7 +92,7 @@ impl Store for FakeStore {
         name: &str,
         time: Duration,
         limits: Limits<'_>,
-    ) -> Result<Option<Box<dyn Lease>>, KbError> {
+    ) -> Result<Option<Box<dyn Lease>>> {
         let holder = self.server.holder();
         let mut state = self.server.call("lease", limits)?;
         let now = state.clock;
@@ -181,11 +181,7 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn call(
-        &self,
-        name: &'static str,
-        limits: Limits<'_>,
-    ) -> Result<MutexGuard<'_, State>, KbError> {
+    fn call(&self, name: &'static str, limits: Limits<'_>) -> Result<MutexGuard<'_, State>> {
         limits.check()?;
         let mut state = self.state();
         state.clock += CALL;
@@ -258,7 +254,7 @@ impl Reader for FakeReader {
         self.generation
     }
 
-    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts> {
         let state = self.server.call("counts", limits)?;
         Ok(Counts {
             documents: state.documents.len(),
@@ -275,7 +271,7 @@ impl Reader for FakeReader {
         after: Option<&str>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Arc<Document>>, KbError> {
+    ) -> Result<Vec<Arc<Document>>> {
         let state = self.server.call("page", limits)?;
         let rest = state.documents.values();
         let rest = rest.filter(|stored| after.is_none_or(|after| *stored.document.source > *after));
@@ -285,7 +281,7 @@ impl Reader for FakeReader {
             .collect())
     }
 
-    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>> {
         let state = self.server.call("look_up", limits)?;
         let contents = paths.iter().map(|path| {
             let below = format!("{path}/");
@@ -298,7 +294,7 @@ impl Reader for FakeReader {
         Ok(contents.collect())
     }
 
-    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches> {
         let state = self.server.call("find", limits)?;
         let names = state.documents.values().map(|stored| DocumentName {
             source: &stored.document.source,
@@ -307,11 +303,7 @@ impl Reader for FakeReader {
         names::matches(&names.collect::<Vec<_>>(), query)
     }
 
-    fn links_of(
-        &self,
-        sources: &[&str],
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
         let state = self.server.call("links_of", limits)?;
         let wanted: HashSet<&str> = sources.iter().copied().collect();
         let known = state.documents.iter();
@@ -321,11 +313,7 @@ impl Reader for FakeReader {
             .collect())
     }
 
-    fn links_to(
-        &self,
-        targets: &LinkTargets,
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_to(&self, targets: &LinkTargets, limits: Limits<'_>) -> Result<LinksBySource> {
         let state = self.server.call("links_to", limits)?;
         let linking = state.documents.iter().map(|(source, stored)| {
             let links = stored.links.iter();
@@ -340,7 +328,7 @@ impl Reader for FakeReader {
         sources: &[&str],
         passages: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Passage>, KbError> {
+    ) -> Result<Vec<Passage>> {
         let state = self.server.call("openings", limits)?;
         let known = sources.iter();
         let known = known.filter_map(|source| state.documents.get(*source));
@@ -358,7 +346,7 @@ impl Reader for FakeReader {
         name: Option<&str>,
         k: usize,
         within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError> {
+    ) -> Result<LexicalMatches> {
         let state = self.server.call("lexical", within.limits())?;
         let terms = |text: &str| -> Vec<String> {
             let terms = tokens::terms(text).into_iter();
@@ -397,12 +385,7 @@ impl Reader for FakeReader {
         })
     }
 
-    fn semantic(
-        &self,
-        vector: &[f32],
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<Vec<Match>, KbError> {
+    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>> {
         let state = self.server.call("semantic", within.limits())?;
         Ok(state.best(k, within, |(key, _)| {
             state.vectors.get(key).map(|own| cosine(own, vector))
@@ -414,7 +397,7 @@ impl Reader for FakeReader {
         chunks: &[ChunkId],
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>> {
         let state = self.server.call("fetch", limits)?;
         let known: HashMap<ChunkId, (&Stored, &(ChunkKey, Chunk))> = state
             .chunks()
@@ -432,11 +415,7 @@ impl Reader for FakeReader {
         Ok(fetched.collect())
     }
 
-    fn vectors(
-        &self,
-        keys: &[ChunkKey],
-        limits: Limits<'_>,
-    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+    fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
         let state = self.server.call("vectors", limits)?;
         let vectors = keys.iter().map(|key| state.vectors.get(key).cloned());
         Ok(vectors.collect())
@@ -447,7 +426,7 @@ impl Reader for FakeReader {
         after: Option<PendingCursor>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<PendingPage, KbError> {
+    ) -> Result<PendingPage> {
         let state = self.server.call("pending", limits)?;
         let after = after.map(|PendingCursor(last)| ChunkId::unpack(last));
         let mut pending = pending(&state);
@@ -462,7 +441,7 @@ impl Reader for FakeReader {
         })
     }
 
-    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
         let state = self.server.call("pending_count", limits)?;
         Ok(pending(&state).len())
     }
@@ -493,7 +472,7 @@ struct FakeLease {
 }
 
 impl Lease for FakeLease {
-    fn renew(&self) -> Result<bool, KbError> {
+    fn renew(&self) -> Result<bool> {
         let mut state = self.server.state();
         let now = state.clock;
         let held = state.leases.get_mut(&self.name);
@@ -539,25 +518,25 @@ impl Batch for FakeBatch<'_> {
 
     fn expect(&mut self, _: usize) {}
 
-    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<()> {
         drop(self.server.call("put", limits)?);
         self.changes.push(FakeChange::Put(document));
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.stamps.push((source.to_owned(), stamp));
         Ok(())
     }
 
-    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<()> {
         drop(self.server.call("remove", limits)?);
         self.changes.push(FakeChange::Remove(source.to_owned()));
         Ok(())
     }
 
-    fn commit(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn commit(&mut self, limits: Limits<'_>) -> Result<()> {
         let machine = self.machine;
         let mut state = self.server.call("commit", limits)?;
         let clear = std::mem::take(&mut self.afresh);
@@ -609,7 +588,7 @@ impl Batch for FakeBatch<'_> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<()> {
         self.commit(limits)
     }
 }
@@ -627,21 +606,17 @@ struct FakeVectorBatch<'a> {
 }
 
 impl VectorBatch for FakeVectorBatch<'_> {
-    fn put_vectors(
-        &mut self,
-        vectors: &[(ChunkKey, Vec<f32>)],
-        limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    fn put_vectors(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<()> {
         let mut state = self.server.call("put_vectors", limits)?;
         state.vectors.extend(vectors.iter().cloned());
         Ok(())
     }
 
-    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn complete(&mut self, limits: Limits<'_>) -> Result<()> {
         self.server.call("complete", limits).map(drop)
     }
 
-    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn clear(&mut self, limits: Limits<'_>) -> Result<()> {
         let mut state = self.server.call("clear", limits)?;
         state.vectors.clear();
         Ok(())

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::{Change, Documents, StoredDocument};
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
+use crate::kb::index::port::Result;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ impl Journal {
 
     /// Reads the entries of the commit behind `from`. `None` when the file is missing or broken, which
     /// calls for a rebuild. A failure of the system is an error, which does not.
-    pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>, KbError> {
+    pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>> {
         if self.number == 0 {
             return Ok(Some(Entries::default()));
         }
@@ -88,7 +89,7 @@ impl Journal {
     }
 
     /// Writes these behind what belongs to the commit, over whatever a kill has left there.
-    pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self, KbError> {
+    pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self> {
         let path = path(dir, self.number);
         let records = encode(entries).map_err(KbError::io(&path))?;
         let write = || -> io::Result<()> {
@@ -107,7 +108,7 @@ impl Journal {
     }
 
     /// Writes a journal of that number that says only this, whole or not at all.
-    pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self, KbError> {
+    pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self> {
         let goal = path(dir, number);
         let records = encode(entries).map_err(KbError::io(&goal))?;
         let written = files::write_atomic_by(&goal, |file| {

@@ -24,6 +24,7 @@ use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 use super::journal::{Journal, is_journal};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
+use crate::kb::index::port::Result;
 use crate::kb::index::tokens;
 use directory::Files;
 
@@ -31,17 +32,8 @@ pub(crate) use search::LexicalView;
 pub(crate) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
-/// The files of a segment.
-const COMPONENTS: [SegmentComponent; 7] = [
-    SegmentComponent::Postings,
-    SegmentComponent::Positions,
-    SegmentComponent::FastFields,
-    SegmentComponent::FieldNorms,
-    SegmentComponent::Terms,
-    SegmentComponent::Store,
-    SegmentComponent::Delete,
-];
-
+/// The files of a segment, by their extensions.
+const COMPONENTS: [&str; 7] = ["idx", "pos", "fast", "fieldnorm", "term", "store", "del"];
 /// Tantivy's files that are not of a segment.
 const SINGLE: [&str; 4] = [
     "meta.json",
@@ -82,12 +74,12 @@ struct Fields {
 
 impl LexicalIndex {
     /// Opens the index in `dir`; `None` when there is none yet.
-    pub fn open(dir: &Path) -> Result<Option<Self>, KbError> {
+    pub fn open(dir: &Path) -> Result<Option<Self>> {
         let meta = dir.join("meta.json");
         if !meta.try_exists().map_err(KbError::io(&meta))? {
             return Ok(None);
         }
-        let open = || -> Result<Self, KbError> {
+        let open = || -> Result<Self> {
             let index = Index::open(Files::open(dir)?)?;
             if index.schema() != schema().0 {
                 return Err(KbError::Damaged(
@@ -105,17 +97,17 @@ impl LexicalIndex {
     }
 
     /// Makes an empty index in place of the one that `dir` holds. Only under the lock.
-    pub fn create(dir: &Path) -> Result<Self, KbError> {
+    pub fn create(dir: &Path) -> Result<Self> {
         clear(dir)?;
         create_private_dir(dir).map_err(KbError::io(dir))?;
-        let create = || -> Result<Self, KbError> {
+        let create = || -> Result<Self> {
             let settings = IndexSettings::default();
             Self::over(dir, Index::create(Files::open(dir)?, schema().0, settings)?)
         };
         create().map_err(|error| error.with_dir(dir))
     }
 
-    fn over(dir: &Path, index: Index) -> Result<Self, KbError> {
+    fn over(dir: &Path, index: Index) -> Result<Self> {
         let fields = schema().1;
         index.tokenizers().register(TOKENIZER, tokens::analyzer());
         let reader = index
@@ -131,7 +123,7 @@ impl LexicalIndex {
     }
 
     /// Reads what is stored with the last commit.
-    pub fn payload(&self) -> Result<Payload, KbError> {
+    pub fn payload(&self) -> Result<Payload> {
         let payload = self.index.load_metas()?.payload;
         Ok(payload
             .and_then(|json| serde_json::from_str(&json).ok())
@@ -139,31 +131,31 @@ impl LexicalIndex {
     }
 
     /// A view of the last commit.
-    pub fn searcher(&self) -> Result<LexicalView, KbError> {
+    pub fn searcher(&self) -> Result<LexicalView> {
         self.reader.reload()?;
         Ok(LexicalView::new(self.reader.searcher(), self.fields))
     }
 
     /// Starts changing the index; `large` for a change of many documents. One at a time.
-    pub fn writer(&self, large: bool) -> Result<LexicalWriter, KbError> {
+    pub fn writer(&self, large: bool) -> Result<LexicalWriter> {
         LexicalWriter::new(&self.index, self.fields, large)
     }
 
     /// Whether every file that the last commit names is there and ends as it should. Tantivy does
     /// without some until a search needs them.
-    pub fn has_its_files(&self) -> Result<(), KbError> {
+    pub fn has_its_files(&self) -> Result<()> {
         self.each_file(|files, path| files.open_read(path).map(|_| true))
     }
 
     /// Does [`Self::has_its_files`] and verifies the checksums, which reads all files.
-    pub fn is_as_written(&self) -> Result<(), KbError> {
+    pub fn is_as_written(&self) -> Result<()> {
         self.each_file(ManagedDirectory::validate_checksum)
     }
 
     fn each_file(
         &self,
         is_whole: impl Fn(&ManagedDirectory, &Path) -> Result<bool, OpenReadError>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let damaged = |path: &Path, how: &str| {
             let name = path.display();
             Err(KbError::Damaged(format!("its file {name} {how}")))
@@ -173,8 +165,11 @@ impl LexicalIndex {
         // Or another process could commit and tidy up between the list and the look.
         let _kept = index.directory().acquire_lock(&META_LOCK);
         for segment in index.load_metas()?.segments {
-            for component in COMPONENTS {
-                if matches!(component, SegmentComponent::Delete) && !segment.has_deletes() {
+            let components = COMPONENTS
+                .iter()
+                .map(|name| SegmentComponent::try_from(*name));
+            for component in components.flatten() {
+                if component == SegmentComponent::Delete && !segment.has_deletes() {
                     continue;
                 }
                 let path = segment.relative_path(component);
@@ -217,7 +212,7 @@ fn schema() -> (Schema, Fields) {
 }
 
 /// Removes the words and the journal that a folder of the index holds.
-pub(crate) fn discard(dir: &Path) -> Result<(), KbError> {
+pub(crate) fn discard(dir: &Path) -> Result<()> {
     let lexical = dir.join("lexical");
     clear(&lexical)?;
     remove_files(dir, is_journal).map_err(KbError::io(dir))?;
@@ -230,7 +225,7 @@ pub(crate) fn discard(dir: &Path) -> Result<(), KbError> {
 
 /// Removes the files of tantivy in this folder, without a look at what is in them. A person may have put
 /// something beside them: only what is named as tantivy names its files goes.
-fn clear(lexical: &Path) -> Result<(), KbError> {
+fn clear(lexical: &Path) -> Result<()> {
     remove_files(lexical, is_of_tantivy).map_err(KbError::io(lexical))
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::files;
 use crate::kb::error::KbError;
-use crate::kb::index::port::Lease;
+use crate::kb::index::port::{Lease, Result};
 
 /// How long a process that is only opening is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -53,7 +53,7 @@ pub(crate) struct LockGuard {
 
 /// The system ends it with its process, so it needs no renewal.
 impl Lease for LockGuard {
-    fn renew(&self) -> Result<bool, KbError> {
+    fn renew(&self) -> Result<bool> {
         Ok(true)
     }
 }
@@ -67,7 +67,7 @@ impl Drop for LockGuard {
 
 /// Takes the right; `None` while another process holds it. Tries twice, since [`is_held`] of another
 /// process takes it for an instant.
-pub(crate) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
+pub(crate) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>> {
     match acquire(home, right, files::try_lock)? {
         None => {
             thread::sleep(A_LOOK);
@@ -79,7 +79,7 @@ pub(crate) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard
 
 /// Whether a process has the right alone. Makes nothing, and shares the right for an instant, so
 /// that those who look do not take each other for holders.
-pub(crate) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
+pub(crate) fn is_held(home: &Path, right: Right<'_>) -> Result<bool> {
     let path = path_of(home, right);
     let file = match files::open_unlinked(&path) {
         Ok(file) => file,
@@ -94,7 +94,7 @@ pub(crate) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
 }
 
 /// Takes the right along with others; waits a moment for a process that holds it alone.
-pub(crate) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+pub(crate) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard> {
     patiently(|| acquire(home, right, files::try_lock_shared))
 }
 
@@ -102,7 +102,7 @@ fn acquire(
     home: &Path,
     right: Right<'_>,
     take: impl FnOnce(&File) -> io::Result<bool>,
-) -> Result<Option<LockGuard>, KbError> {
+) -> Result<Option<LockGuard>> {
     let path = path_of(home, right);
     let file = files::open_to_lock(&path).map_err(KbError::io(&path))?;
     let is_taken = take(&file).map_err(KbError::io(&path))?;
@@ -119,12 +119,12 @@ fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
 }
 
 /// Takes the right as [`try_lock`] does, and waits a moment for a process that is only opening.
-pub(crate) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
+pub(crate) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard> {
     patiently(|| try_lock(home, right))
 }
 
 /// Calls `take` until it returns something; [`KbError::Locked`] after two seconds.
-pub(crate) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Result<T, KbError> {
+pub(crate) fn patiently<T>(take: impl Fn() -> Result<Option<T>>) -> Result<T> {
     files::wait_for(PATIENCE, take)?.ok_or(KbError::Locked)
 }
 

@@ -18,8 +18,8 @@ use super::view::{View, load};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
 use crate::kb::index::port::{
-    Batch, ChunkKey, Damage, Document, Lease, Limits, LocalStamp, NewDocument, Reader, Store,
-    VectorBatch,
+    Batch, ChunkKey, Damage, Document, Lease, Limits, LocalStamp, NewDocument, Reader, Result,
+    Store, VectorBatch,
 };
 use crate::kb::index::tokens;
 use crate::kb::source::Roots;
@@ -48,7 +48,7 @@ impl EmbeddedStore {
     /// Opens the index in `home`. A first opening makes files and a damaged index is made anew:
     /// both only under the lock, and both only when that is what is wrong. Every other failure is
     /// the caller's to see.
-    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
+    pub fn open(home: &Path, model_id: &str) -> Result<Self> {
         match Self::open_existing(home, model_id) {
             Ok(None) | Err(KbError::Damaged(_)) => {}
             Ok(Some(store)) => return Ok(store),
@@ -73,14 +73,14 @@ impl EmbeddedStore {
     }
 
     /// Removes the words and the journal, whatever they are like.
-    pub fn discard(home: &Path) -> Result<(), KbError> {
+    pub fn discard(home: &Path) -> Result<()> {
         let _held = lock(home, Right::Documents)?;
         lexical::discard(&dir_in(home))
     }
 
     /// Opens the index in `home` as it is; `None` when there is none of this format. Makes and mends
     /// nothing.
-    pub fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
+    pub fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>> {
         let dir = dir_in(home);
         match LexicalIndex::open(&dir.join("lexical"))? {
             Some(lexical) => Self::over(home, dir, lexical, model_id).map(Some),
@@ -88,12 +88,7 @@ impl EmbeddedStore {
         }
     }
 
-    fn over(
-        home: &Path,
-        dir: PathBuf,
-        lexical: LexicalIndex,
-        model_id: &str,
-    ) -> Result<Self, KbError> {
+    fn over(home: &Path, dir: PathBuf, lexical: LexicalIndex, model_id: &str) -> Result<Self> {
         let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
         let view = load(&dir, &lexical, &vectors, None)?;
         Ok(Self {
@@ -118,7 +113,7 @@ impl EmbeddedStore {
 
     /// The folder of the index of these roots. A link in its place, on the way or in the place of one
     /// of this version's folders would lead to files that are not ours.
-    pub fn home_of(roots: &Roots, index_home: &Path) -> Result<PathBuf, KbError> {
+    pub fn home_of(roots: &Roots, index_home: &Path) -> Result<PathBuf> {
         let home = index_home.join(roots.corpus());
         let (texts, dir) = (home.join(cache::folder()), dir_in(&home));
         let lexical = dir.join("lexical");
@@ -140,21 +135,14 @@ impl EmbeddedStore {
         Arc::clone(&view)
     }
 
-    /// Moves on to the last commit, of whatever process.
-    fn reload(&self) -> Result<Arc<View>, KbError> {
-        let loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.view();
-        if known.commit == self.lexical.payload()? {
-            return Ok(known);
-        }
-        drop(loading);
-        self.look_again()
-    }
-
-    /// Moves on to the last commit and its segments as they are now, also where the commit is the same.
-    fn look_again(&self) -> Result<Arc<View>, KbError> {
+    /// Moves on to the last commit, of whatever process; also to its segments as they are now where the
+    /// commit is the same.
+    fn reload(&self, also_the_same: bool) -> Result<Arc<View>> {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
+        if !also_the_same && known.commit == self.lexical.payload()? {
+            return Ok(known);
+        }
         let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
         let fresh = Arc::new(load(dir, lexical, vectors, Some(&known))?);
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +150,7 @@ impl EmbeddedStore {
         Ok(fresh)
     }
 
-    fn acquire(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
+    fn acquire(&self, right: Right<'_>) -> Result<LockGuard> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 
@@ -175,7 +163,7 @@ impl EmbeddedStore {
     }
 
     /// Looks for damage; makes and repairs nothing. Reads each file of the last commit.
-    pub fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError> {
+    pub fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage> {
         limits.check()?;
         let documents = match self.lexical.is_as_written() {
             Err(KbError::Damaged(why)) => Some(why),
@@ -197,9 +185,9 @@ impl Store for EmbeddedStore {
         self.view()
     }
 
-    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
-        if let Err(error) = self.reload() {
+        if let Err(error) = self.reload(false) {
             // What another process is about to replace need not be readable.
             let being_remade = matches!(error, KbError::Damaged(_))
                 && try_lock(&self.home, Right::Documents)?.is_none();
@@ -210,29 +198,25 @@ impl Store for EmbeddedStore {
         self.rows_to_change().refresh_of(&self.home, model_id)
     }
 
-    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
         limits.check()?;
         let held = self.acquire(Right::Documents)?;
-        let whole = self.lexical.has_its_files();
-        let (view, whole) = match (self.reload(), whole) {
-            (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
-            (view, whole) => (view?, whole),
-        };
-        let damaged = match whole {
+        let last = self.lexical.has_its_files();
+        let (view, is_damaged) = match last.and_then(|()| self.reload(false)) {
             Err(KbError::Damaged(why)) => {
                 tracing::warn!(%why, "the index is damaged and is made anew");
-                true
+                (self.view(), true)
             }
-            whole => whole.map(|()| false)?,
+            view => (view?, false),
         };
-        let afresh = afresh || damaged;
-        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
+        let batch = DocumentBatch::new(self, held, view, afresh || is_damaged);
+        Ok(Box::new(batch))
     }
 
-    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>> {
         limits.check()?;
         let held = self.acquire(Right::Vectors)?;
-        let view = self.reload()?;
+        let view = self.reload(false)?;
         let mut vectors = self.rows_to_change();
         vectors.refresh()?;
         if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
@@ -245,18 +229,13 @@ impl Store for EmbeddedStore {
         }))
     }
 
-    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>> {
         limits.check()?;
         Ok(self.rows().dimensions())
     }
 
     /// A lock that its process holds for as long as it lives.
-    fn lease(
-        &self,
-        name: &str,
-        _: Duration,
-        limits: Limits<'_>,
-    ) -> Result<Option<Box<dyn Lease>>, KbError> {
+    fn lease(&self, name: &str, _: Duration, limits: Limits<'_>) -> Result<Option<Box<dyn Lease>>> {
         limits.check()?;
         let held = try_lock(&self.home, Right::Upkeep(name))?;
         Ok(held.map(|held| Box::new(held) as Box<dyn Lease>))
@@ -311,7 +290,7 @@ impl<'a> DocumentBatch<'a> {
         self.documents.insert(Arc::new(document));
     }
 
-    fn writer(&mut self) -> Result<&mut LexicalWriter, KbError> {
+    fn writer(&mut self) -> Result<&mut LexicalWriter> {
         if let Some(writer) = self.writer.take() {
             return Ok(self.writer.insert(writer));
         }
@@ -339,7 +318,7 @@ impl Batch for DocumentBatch<'_> {
         self.large = documents > LARGE;
     }
 
-    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<()> {
         self.remove(&document.source, limits)?;
         let number = self.documents.next_number;
         self.documents.next_number += 1;
@@ -369,7 +348,7 @@ impl Batch for DocumentBatch<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+    fn keep(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         if let Some(known) = self.documents.get(source) {
             let document = Document {
@@ -386,7 +365,7 @@ impl Batch for DocumentBatch<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         if let Some(gone) = self.documents.remove(source) {
             self.touched.insert(gone.document.source.clone());
@@ -395,7 +374,7 @@ impl Batch for DocumentBatch<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, _: Limits<'_>) -> Result<(), KbError> {
+    fn commit(&mut self, _: Limits<'_>) -> Result<()> {
         if self.touched.is_empty() && !(self.afresh && self.anew) {
             return Ok(());
         }
@@ -421,18 +400,18 @@ impl Batch for DocumentBatch<'_> {
         journal.tidy(dir);
         self.touched.clear();
         self.anew = false;
-        self.view = self.store.reload()?;
+        self.view = self.store.reload(false)?;
         // What is the same is kept once.
         self.documents = self.view.documents.clone();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<()> {
         self.commit(limits)?;
         if let Some(writer) = self.writer.take() {
             writer.finish()?;
             // The segments that were merged need not be kept open.
-            self.store.look_again()?;
+            self.store.reload(true)?;
         }
         Ok(())
     }
@@ -445,11 +424,7 @@ struct EmbeddingBatch<'a> {
 }
 
 impl VectorBatch for EmbeddingBatch<'_> {
-    fn put_vectors(
-        &mut self,
-        vectors: &[(ChunkKey, Vec<f32>)],
-        limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    fn put_vectors(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
@@ -463,13 +438,13 @@ impl VectorBatch for EmbeddingBatch<'_> {
         Ok(())
     }
 
-    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn complete(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.store.rows().remove_other_models();
         Ok(())
     }
 
-    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn clear(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.store.rows_to_change().compact(|_| false)
     }

@@ -22,8 +22,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::lock::model_key;
 use crate::kb::error::KbError;
-use crate::kb::index::port::{ChunkKey, KeyHash};
+use crate::kb::index::port::{ChunkKey, KeyHash, Result};
 use crate::kb::index::quantised::{Query, quantise, wrong_length};
 use files::Files;
 use scan::{RowFilter, Table};
@@ -51,7 +52,7 @@ pub(crate) struct Vectors {
 
 impl Vectors {
     /// Opens the vectors of a model in `home`.
-    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
+    pub fn open(home: &Path, model_id: &str) -> Result<Self> {
         let mut vectors = Self {
             files: Files::new(home, model_id),
             dims: 0,
@@ -69,11 +70,17 @@ impl Vectors {
     }
 
     /// Takes over what another process has written since.
-    pub fn refresh(&mut self) -> Result<(), KbError> {
+    pub fn refresh(&mut self) -> Result<()> {
         // What drops rows removes the old files, perhaps between two looks at them.
         const ATTEMPTS: usize = 5;
         for _ in 0..ATTEMPTS {
-            match self.catch_up() {
+            let result = self.catch_up();
+            if result.is_err() {
+                // Everything is dropped, so that the next call reads all of it.
+                self.forget(0);
+                self.files.number = 0;
+            }
+            match result {
                 Err(KbError::Io { source, .. })
                     if source.kind() == std::io::ErrorKind::NotFound => {}
                 result => return result,
@@ -90,8 +97,8 @@ impl Vectors {
     }
 
     /// Does [`Vectors::refresh`], or opens the rows of `model_id` if these are of another model.
-    pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<(), KbError> {
-        if self.files.are_of(model_id) {
+    pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<()> {
+        if self.files.model == model_key(model_id) {
             return self.refresh();
         }
         let lineage = self.lineage;
@@ -101,7 +108,7 @@ impl Vectors {
     }
 
     /// Whether a vector can be compared with what is here.
-    pub fn fits(&self, vector: &[f32]) -> Result<(), KbError> {
+    pub fn fits(&self, vector: &[f32]) -> Result<()> {
         if self.keys.is_empty() || vector.len() == self.dims {
             return Ok(());
         }
@@ -139,8 +146,8 @@ impl Vectors {
     }
 
     /// Writes the files anew if vectors of this length cannot be added. Only under the lock.
-    pub fn make_room(&mut self, dims: usize) -> Result<(), KbError> {
-        if !self.files.exist() || self.dims != dims {
+    pub fn make_room(&mut self, dims: usize) -> Result<()> {
+        if self.files.number == 0 || self.dims != dims {
             self.write_anew(dims, |_| false)
         } else if !self.whole {
             self.write_anew(self.dims, |_| true)
@@ -151,7 +158,7 @@ impl Vectors {
 
     /// Writes the vectors that are new; whether any was. [`Vectors::refresh`] then takes them over, so that
     /// searches do not wait for the disk. Only under the lock.
-    pub fn append(&self, found: &[(ChunkKey, Vec<f32>)]) -> Result<bool, KbError> {
+    pub fn append(&self, found: &[(ChunkKey, Vec<f32>)]) -> Result<bool> {
         let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
         let mut keys = Vec::with_capacity(found.len());
         let mut rows = Vec::with_capacity(found.len() * self.dims);
@@ -170,7 +177,7 @@ impl Vectors {
     }
 
     /// Keeps only these rows. Only under the lock.
-    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
+    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
         if self.keys.is_empty() {
             return Ok(());
         }
@@ -193,7 +200,7 @@ impl Vectors {
         k: usize,
         wanted: &(dyn Fn(usize) -> bool + Sync),
         stop: &AtomicBool,
-    ) -> Result<Vec<(usize, f64)>, KbError> {
+    ) -> Result<Vec<(usize, f64)>> {
         let Some(query) = Query::new(query, self.dims) else {
             return Ok(Vec::new());
         };
@@ -202,18 +209,18 @@ impl Vectors {
         Ok(scan::nearest(&query, &table, k, &wanted))
     }
 
-    /// The cosine with each of these rows; `None` when the query is of another length.
-    pub fn cosines(&self, query: &[f32], rows: &[usize]) -> Result<Option<Vec<f64>>, KbError> {
+    /// What measures the cosine with the vector under a key; `None` when the query is of another length.
+    pub fn cosine_with(&self, query: &[f32]) -> Result<Option<impl Fn(&ChunkKey) -> Option<f64>>> {
         let Some(query) = Query::new(query, self.dims) else {
             return Ok(None);
         };
         let table = self.table()?;
-        let cosines = rows.iter().map(|&row| f64::from(table.cosine(&query, row)));
-        Ok(Some(cosines.collect()))
+        let cosine = move |row| f64::from(table.cosine(&query, row));
+        Ok(Some(move |key: &ChunkKey| self.row_of(key).map(&cosine)))
     }
 
     /// The row of this chunk, as it is kept.
-    pub fn vector(&self, key: &ChunkKey) -> Result<Option<Vec<f32>>, KbError> {
+    pub fn vector(&self, key: &ChunkKey) -> Result<Option<Vec<f32>>> {
         let Some(at) = self.row_of(key) else {
             return Ok(None);
         };
@@ -223,7 +230,7 @@ impl Vectors {
         Ok(Some(vector.collect()))
     }
 
-    fn table(&self) -> Result<Table<'_>, KbError> {
+    fn table(&self) -> Result<Table<'_>> {
         Ok(Table {
             keys: &self.keys,
             scales: &self.scales,
@@ -233,7 +240,7 @@ impl Vectors {
     }
 
     /// Reads the rows from a number on.
-    fn read_rows(&self, from: usize) -> Result<Vec<u8>, KbError> {
+    fn read_rows(&self, from: usize) -> Result<Vec<u8>> {
         match &self.rows_file {
             Some(file) => self.files.rows(file, from..self.keys.len(), self.dims),
             None => Ok(Vec::new()),
@@ -241,7 +248,7 @@ impl Vectors {
     }
 
     /// The rows, as many as there are keys; read from disk when first needed.
-    fn rows(&self) -> Result<&[u8], KbError> {
+    fn rows(&self) -> Result<&[u8]> {
         if let Some(rows) = self.rows.get() {
             return Ok(rows);
         }
@@ -253,17 +260,8 @@ impl Vectors {
         Ok(self.rows.get_or_init(|| read))
     }
 
-    /// Reads what is new. After a failure everything is dropped, so that the next call reads all of it.
-    fn catch_up(&mut self) -> Result<(), KbError> {
-        let result = self.try_to_catch_up();
-        if result.is_err() {
-            self.forget(0);
-            self.files.lose();
-        }
-        result
-    }
-
-    fn try_to_catch_up(&mut self) -> Result<(), KbError> {
+    /// Reads what is new.
+    fn catch_up(&mut self) -> Result<()> {
         let same = !self.files.find_latest()?;
         let known = if same { self.keys.len() } else { 0 };
         let Some(read) = self.files.read(known, self.dims)? else {
@@ -306,45 +304,31 @@ impl Vectors {
 
     /// Reads the rows of new keys, where the others have been read.
     fn read_on(&mut self) {
-        let Some(mut rows) = self.rows.take() else {
-            return;
-        };
-        let known = rows.len() / self.dims;
-        match self.read_rows(known) {
-            Ok(more) => rows.extend(more),
-            Err(error) => {
-                // The next search reads all of them, or says what is wrong.
-                tracing::debug!(%error, "the new rows cannot be read");
-                return;
-            }
+        // Where that fails, the next search reads all of them, or says what is wrong.
+        if let Some(mut rows) = self.rows.take()
+            && let Ok(more) = self.read_rows(rows.len() / self.dims)
+        {
+            rows.extend(more);
+            self.rows = OnceLock::from(rows);
         }
-        self.rows = OnceLock::from(rows);
     }
 
-    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
-        let kept: Vec<usize> = (0..self.keys.len())
-            .filter(|&at| keep(&self.keys[at]))
-            .collect();
-        let table = if kept.is_empty() {
-            None
-        } else {
-            match self.table() {
-                // Rows that cannot be read are made anew as well.
-                Err(KbError::Damaged(_)) => None,
-                table => Some(table?),
-            }
+    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
+        let is_any_kept = self.keys.iter().any(&keep);
+        let table = match is_any_kept.then(|| self.table()).transpose() {
+            // Rows that cannot be read are made anew as well.
+            Err(KbError::Damaged(_)) => None,
+            table => table?,
         };
-        let kept: Vec<_> = match table {
-            Some(table) => kept
-                .into_iter()
-                .map(|at| (table.keys[at], table.scales[at], table.row(at)))
-                .collect(),
-            None => Vec::new(),
-        };
+        let rows = table.iter().flat_map(|table| {
+            let rows = 0..self.keys.len();
+            rows.map(|at| (table.keys[at], table.scales[at], table.row(at)))
+        });
+        let kept: Vec<_> = rows.filter(|(key, ..)| keep(key)).collect();
         self.files = self.files.write_anew(dims, &kept)?;
         self.files.remove_older();
         self.forget(dims);
-        self.catch_up()
+        self.refresh()
     }
 }
 
@@ -356,7 +340,7 @@ mod tests {
 
     use super::*;
 
-    fn nearest(vectors: &Vectors, query: &[f32], k: usize) -> Result<Vec<(usize, f64)>, KbError> {
+    fn nearest(vectors: &Vectors, query: &[f32], k: usize) -> Result<Vec<(usize, f64)>> {
         vectors.nearest(query, k, &|_| true, &AtomicBool::new(false))
     }
 
@@ -507,6 +491,6 @@ mod tests {
         assert!(nearest(&vectors, &unit(1), 5).unwrap().is_empty());
         append(&mut vectors, &rows(1, 2));
         assert!(nearest(&vectors, &[1.0], 5).unwrap().is_empty());
-        assert_eq!(vectors.cosines(&[1.0], &[0]).unwrap(), None);
+        assert!(vectors.cosine_with(&[1.0]).unwrap().is_none());
     }
 }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use super::documents::{Change, ChunksByKey, Documents};
+use super::documents::{ChunksByKey, Documents};
 use super::journal::Journal;
 use super::lexical::{LexicalIndex, LexicalView, Payload};
 use super::vectors::Vectors;
@@ -16,11 +16,11 @@ use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
     ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
-    MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor, PendingPage,
-    Reader, Within,
+    LinksBySource, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor,
+    PendingPage, Reader, Result, Within,
 };
 use crate::kb::index::search_terms::corrections;
-use crate::kb::links::{Link, LinkTargets};
+use crate::kb::links::LinkTargets;
 use crate::kb::source::is_prose;
 
 /// One commit.
@@ -38,38 +38,6 @@ pub(crate) struct View {
 }
 
 impl View {
-    fn new(
-        commit: Payload,
-        documents: Documents,
-        lexical: LexicalView,
-        vectors: Arc<RwLock<Vectors>>,
-    ) -> Self {
-        Self {
-            commit,
-            documents,
-            holders: OnceLock::new(),
-            pending: Mutex::default(),
-            pending_list: Mutex::default(),
-            lexical,
-            vectors,
-        }
-    }
-
-    /// Makes the view of the next commit from this one and the changes between them.
-    fn with_changes(
-        &self,
-        commit: Payload,
-        documents: Documents,
-        changes: &[Change],
-        lexical: LexicalView,
-    ) -> Self {
-        let mut next = Self::new(commit, documents, lexical, Arc::clone(&self.vectors));
-        if let Some(known) = self.holders.get() {
-            next.holders = OnceLock::from(known.with_changes(changes));
-        }
-        next
-    }
-
     /// Counts the rows of vectors that no chunk needs.
     pub(crate) fn stale_rows(&self, vectors: &Vectors) -> usize {
         let needed = self.holders().len() - self.pending_in(vectors);
@@ -124,7 +92,7 @@ impl View {
         k: usize,
         vectors: &Vectors,
         within: Within<'_>,
-    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+    ) -> Result<Vec<(ChunkId, f64)>> {
         let holders = self.holders();
         let is_live = |row| vectors.key(row).is_some_and(|key| self.contains_key(key));
         let mut found = Vec::new();
@@ -142,16 +110,16 @@ impl View {
         k: usize,
         sources: impl Iterator<Item = &'a String>,
         (vectors, within): (&Vectors, Within<'_>),
-    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+    ) -> Result<Vec<(ChunkId, f64)>> {
+        let Some(cosine) = vectors.cosine_with(vector)? else {
+            return Ok(Vec::new());
+        };
         let documents = sources.filter_map(|source| self.documents.get(source));
-        let all = documents
-            .flat_map(|document| document.keys())
-            .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)));
+        let all = documents.flat_map(|document| document.keys());
         let mut found: Vec<(ChunkId, f64)> = Vec::new();
         within.limits().in_pieces(all, |piece| {
-            let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = piece.into_iter().unzip();
-            let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
-            found.extend(chunks.into_iter().zip(cosines));
+            let measured = piece.into_iter();
+            found.extend(measured.filter_map(|(chunk, key)| Some((chunk, cosine(&key)?))));
             Ok(())
         })?;
         if let Some(last) = k.checked_sub(1).filter(|last| *last < found.len()) {
@@ -162,7 +130,7 @@ impl View {
         Ok(found)
     }
 
-    fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>, KbError> {
+    fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>> {
         let Some((document, at)) = self.documents.place_of(chunk) else {
             return Ok(None);
         };
@@ -172,30 +140,8 @@ impl View {
         Ok(Some(passage.ok_or_else(missing)?))
     }
 
-    /// The cosine of each chunk with the vector, where it has one.
-    fn cosines(
-        &self,
-        chunks: &[ChunkId],
-        vector: &[f32],
-        vectors: &Vectors,
-    ) -> Result<Vec<Option<f64>>, KbError> {
-        let row = |chunk: &ChunkId| {
-            let (document, at) = self.documents.place_of(*chunk)?;
-            vectors.row_of(&document.chunks[at].key)
-        };
-        let rows: Vec<Option<usize>> = chunks.iter().map(row).collect();
-        let known: Vec<usize> = rows.iter().copied().flatten().collect();
-        if known.is_empty() {
-            return Ok(vec![None; chunks.len()]);
-        }
-        let cosines = vectors.cosines(vector, &known)?.unwrap_or_default();
-        let mut cosines = cosines.into_iter();
-        let each = rows.into_iter();
-        Ok(each.map(|row| row.and_then(|_| cosines.next())).collect())
-    }
-
     /// The chunks with a name of that key, at most [`MOST_NAMED`].
-    fn matches_by_name(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+    fn matches_by_name(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>> {
         let chunks = self.lexical.chunks_with_name(key)?.into_iter();
         let matches = chunks.filter_map(|chunk| self.match_for(chunk, 0.0));
         let is_within = |found: &Match| {
@@ -230,7 +176,7 @@ impl Reader for View {
         self.commit.generation
     }
 
-    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts> {
         limits.check()?;
         Ok(Counts {
             documents: self.documents.len(),
@@ -244,13 +190,13 @@ impl Reader for View {
         after: Option<&str>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Arc<Document>>, KbError> {
+    ) -> Result<Vec<Arc<Document>>> {
         limits.check()?;
         let some = self.documents.after_name(after).take(limit);
         Ok(some.map(|stored| Arc::clone(&stored.document)).collect())
     }
 
-    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>> {
         limits.check()?;
         let contents = paths.iter().map(|path| {
             let stored = self.documents.get(path);
@@ -262,7 +208,7 @@ impl Reader for View {
         Ok(contents.collect())
     }
 
-    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches> {
         limits.check()?;
         let names = self.documents.iter().map(|stored| DocumentName {
             source: &stored.document.source,
@@ -271,27 +217,17 @@ impl Reader for View {
         names::matches(&names.collect::<Vec<_>>(), query)
     }
 
-    fn links_of(
-        &self,
-        sources: &[&str],
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
         limits.check()?;
-        let known = sources
-            .iter()
-            .filter_map(|source| self.documents.get(source));
-        let mut links: Vec<(String, Vec<Link>)> = known
-            .map(|stored| (stored.document.source.clone(), stored.links()))
-            .collect();
+        let known = sources.iter();
+        let known = known.filter_map(|source| self.documents.get(source));
+        let links = known.map(|stored| (stored.document.source.clone(), stored.links()));
+        let mut links: LinksBySource = links.collect();
         links.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(links)
     }
 
-    fn links_to(
-        &self,
-        targets: &LinkTargets,
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_to(&self, targets: &LinkTargets, limits: Limits<'_>) -> Result<LinksBySource> {
         let mut found = Vec::new();
         for stored in self.documents.iter() {
             limits.check()?;
@@ -309,7 +245,7 @@ impl Reader for View {
         sources: &[&str],
         passages: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Passage>, KbError> {
+    ) -> Result<Vec<Passage>> {
         let known = sources.iter();
         let mut found = Vec::new();
         for stored in known.filter_map(|source| self.documents.get(source)) {
@@ -327,7 +263,7 @@ impl Reader for View {
         name: Option<&str>,
         k: usize,
         within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError> {
+    ) -> Result<LexicalMatches> {
         within.go_on()?;
         let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
             let documents = sources.iter();
@@ -346,12 +282,7 @@ impl Reader for View {
         })
     }
 
-    fn semantic(
-        &self,
-        vector: &[f32],
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<Vec<Match>, KbError> {
+    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>> {
         let vectors = self.rows();
         vectors.fits(vector)?;
         let nearest = match within.documents {
@@ -370,30 +301,29 @@ impl Reader for View {
         chunks: &[ChunkId],
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>> {
         let vectors = self.rows();
         limits.check()?;
-        let cosines = match wanted.cosine_with {
-            Some(vector) => self.cosines(chunks, vector, &vectors)?,
-            None => vec![None; chunks.len()],
+        let cosine = match wanted.cosine_with {
+            Some(vector) => vectors.cosine_with(vector)?,
+            None => None,
         };
-        let fetch = |(chunk, cosine): (&ChunkId, Option<f64>)| {
-            if self.documents.place_of(*chunk).is_none() {
+        let fetch = |chunk: &ChunkId| {
+            let Some((document, at)) = self.documents.place_of(*chunk) else {
                 return Ok(None);
-            }
+            };
             limits.check()?;
+            let cosine = cosine.as_ref();
             let passage = wanted.passages.then(|| self.passage(*chunk));
-            let passage = passage.transpose()?.flatten();
-            Ok(Some(FetchedChunk { passage, cosine }))
+            Ok(Some(FetchedChunk {
+                passage: passage.transpose()?.flatten(),
+                cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
+            }))
         };
-        chunks.iter().zip(cosines).map(fetch).collect()
+        chunks.iter().map(fetch).collect()
     }
 
-    fn vectors(
-        &self,
-        keys: &[ChunkKey],
-        limits: Limits<'_>,
-    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+    fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
         limits.check()?;
         let vectors = self.rows();
         keys.iter().map(|key| vectors.vector(key)).collect()
@@ -405,7 +335,7 @@ impl Reader for View {
         after: Option<PendingCursor>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<PendingPage, KbError> {
+    ) -> Result<PendingPage> {
         limits.check()?;
         let list = self.pending_list.lock();
         let mut known = list.unwrap_or_else(PoisonError::into_inner);
@@ -423,7 +353,7 @@ impl Reader for View {
         Ok(PendingPage { chunks, next })
     }
 
-    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
         limits.check()?;
         Ok(self.pending_in(&self.rows()))
     }
@@ -434,13 +364,13 @@ impl Reader for View {
 /// has read, only what came since is.
 pub(crate) fn load(
     dir: &Path,
-    lexical: &LexicalIndex,
+    index: &LexicalIndex,
     vectors: &Arc<RwLock<Vectors>>,
     known: Option<&View>,
-) -> Result<View, KbError> {
+) -> Result<View> {
     const ATTEMPTS: usize = 10;
     for _ in 0..ATTEMPTS {
-        let commit = lexical.payload()?;
+        let commit = index.payload()?;
         let Journal { number, len, .. } = commit.journal;
         let known = known.filter(|known| {
             let journal = known.commit.journal;
@@ -448,17 +378,24 @@ pub(crate) fn load(
         });
         let from = known.map_or(0, |known| known.commit.journal.len);
         let entries = commit.journal.read(dir, from)?;
-        let searcher = lexical.searcher()?;
-        if lexical.payload()? != commit {
+        let lexical = index.searcher()?;
+        if index.payload()? != commit {
             continue;
         }
         let broken = || KbError::Damaged("its list of documents is missing or broken".to_owned());
         let entries = entries.ok_or_else(broken)?;
         let mut documents = known.map_or_else(Documents::default, |known| known.documents.clone());
         let changes = entries.apply(&mut documents);
-        return Ok(match known {
-            Some(known) => known.with_changes(commit, documents, &changes, searcher),
-            None => View::new(commit, documents, searcher, Arc::clone(vectors)),
+        let holders = known.and_then(|known| known.holders.get());
+        let holders = holders.map(|known| OnceLock::from(known.with_changes(&changes)));
+        return Ok(View {
+            commit,
+            documents,
+            holders: holders.unwrap_or_default(),
+            pending: Mutex::default(),
+            pending_list: Mutex::default(),
+            lexical,
+            vectors: Arc::clone(vectors),
         });
     }
     Err(KbError::Locked)

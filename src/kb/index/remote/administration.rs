@@ -7,7 +7,7 @@ use super::space::WriteRight;
 use super::store_server::sql::TEXT;
 use super::store_server::{Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::port::Limits;
+use crate::kb::index::port::{Limits, Result};
 use crate::text::Trouble;
 
 /// The state of a store, as the user that its address names sees it.
@@ -54,18 +54,10 @@ pub struct SpaceState {
 
 impl StoreServer {
     /// Looks at the store; makes nothing.
-    pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState, KbError> {
+    pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState> {
         let mut connection = self.bare_connection(Purpose::Reading, limits)?;
         let schema = schema::name();
-        let asked = "SELECT current_setting('server_version'),
-            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-            CASE WHEN pg_is_in_recovery() THEN coalesce((extract(epoch FROM
-                clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint, 0) END,
-            c.oid IS NOT NULL,
-            has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
-            has_schema_privilege(n.oid, 'CREATE') AND has_table_privilege(c.oid, 'INSERT')
-            FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = $1
-            LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'spaces'";
+        let asked = include_str!("sql/state.sql");
         let rows = connection.rows(asked, &[(&schema, TEXT)], limits)?;
         let gone = || KbError::Outdated("it gave no answer".to_owned());
         let row = rows.first().ok_or_else(gone)?;
@@ -73,11 +65,11 @@ impl StoreServer {
         let version: &str = row.get(0);
         let version = version.split(' ').next().unwrap_or_default();
         let mut state = StoreState {
-            address: self.display_address().to_owned(),
-            space: self.space_name().map(str::to_owned),
+            address: self.address.display.clone(),
+            space: self.address.space.clone(),
             server: version.to_owned(),
             vector: row.get(1),
-            is_encrypted: self.is_encrypted(),
+            is_encrypted: self.address.is_encrypted(),
             lag_ms: row.get(2),
             is_prepared: row.get(3),
             may_write: false,
@@ -91,7 +83,7 @@ impl StoreServer {
             return Err(KbError::Store(Trouble::new(
                 format!(
                     "the user of {} may not read the store",
-                    self.display_address()
+                    self.address.display
                 ),
                 "have its owner run what `kb-agent store init --print-sql --reader ROLE` prints",
             )));
@@ -117,7 +109,7 @@ impl StoreServer {
     }
 
     /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
-    pub fn drop_space(self: &Arc<Self>, name: &str, limits: Limits<'_>) -> Result<bool, KbError> {
+    pub fn drop_space(self: &Arc<Self>, name: &str, limits: Limits<'_>) -> Result<bool> {
         let mut connection = self.connection(Purpose::Writing, limits)?;
         WriteRight::Documents.take(&mut connection, name, limits)?;
         let asked = "SELECT space FROM spaces WHERE name = $1";

@@ -24,7 +24,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use super::keys::{keys_of_links, slips_of_term, term_id};
 use super::reader::RemoteReader;
-use super::schema::{self, TERM_IDS};
+use super::schema::{self, TERM_IDS, of_space};
 use super::space::{Commit, Space, WriteRight};
 use super::store_server::sql::{
     BOOL_ARRAY, BYTEA, FLOAT4, INT2_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
@@ -32,7 +32,9 @@ use super::store_server::sql::{
 use super::store_server::{Connection, NEVER, TypedValue};
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
-use crate::kb::index::port::{Batch, ChunkId, ChunkKey, Limits, LocalStamp, NewDocument, Reader};
+use crate::kb::index::port::{
+    Batch, ChunkId, ChunkKey, Limits, LocalStamp, NewDocument, Reader, Result,
+};
 use crate::kb::index::search_terms::gain;
 use crate::kb::index::tokens;
 use crate::text::{Trouble, one_line};
@@ -89,7 +91,7 @@ pub(super) struct RemoteBatch {
 
 impl RemoteBatch {
     /// Takes the right to write; [`KbError::Locked`] while another has it.
-    pub fn begin(space: &Arc<Space>, afresh: bool, limits: Limits<'_>) -> Result<Self, KbError> {
+    pub fn begin(space: &Arc<Space>, afresh: bool, limits: Limits<'_>) -> Result<Self> {
         let connection = WriteRight::Documents.connection(space, limits)?;
         let mut batch = Self {
             space: Arc::clone(space),
@@ -119,7 +121,7 @@ impl RemoteBatch {
     }
 
     /// The tables to write, in an open transaction.
-    fn tables(&mut self, limits: Limits<'_>) -> Result<i32, KbError> {
+    fn tables(&mut self, limits: Limits<'_>) -> Result<i32> {
         if !self.is_open {
             self.connection.execute("BEGIN", limits)?;
             self.is_open = true;
@@ -139,7 +141,7 @@ impl RemoteBatch {
     }
 
     /// Forgets what this process keeps up to date.
-    fn forget_own(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn forget_own(&mut self, limits: Limits<'_>) -> Result<()> {
         if !std::mem::take(&mut self.afresh) {
             return Ok(());
         }
@@ -151,12 +153,9 @@ impl RemoteBatch {
             // A large folder takes longer than a call may.
             let limits = Limits::of_a_call(limits.stop());
             let page = reader.page(last.as_deref(), SENT, limits)?;
-            let forgotten = PendingRows {
-                removed: page.iter().map(|one| one.source.clone()).collect(),
-                ..PendingRows::default()
-            };
-            self.delete(space, &forgotten, limits)?;
-            last = forgotten.removed.into_iter().next_back();
+            let sources: Vec<&String> = page.iter().map(|one| &one.source).collect();
+            self.delete(space, &sources, limits)?;
+            last = sources.last().map(|source| (*source).clone());
             if page.len() < SENT {
                 return Ok(());
             }
@@ -164,26 +163,21 @@ impl RemoteBatch {
     }
 
     /// Sends the pending rows.
-    fn flush(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn flush(&mut self, limits: Limits<'_>) -> Result<()> {
         self.forget_own(limits)?;
         let pending = std::mem::take(&mut self.pending);
         if pending.put.is_empty() && pending.removed.is_empty() && pending.kept.is_empty() {
             return Ok(());
         }
         let space = self.tables(limits)?;
-        self.delete(space, &pending, limits)?;
+        let put = pending.put.iter().map(|document| &document.source);
+        let sources: Vec<&String> = pending.removed.iter().chain(put).collect();
+        self.delete(space, &sources, limits)?;
         self.insert(space, pending.put, limits)?;
         self.note_stamps(space, &pending.kept, limits)
     }
 
-    fn delete(
-        &mut self,
-        space: i32,
-        pending: &PendingRows,
-        limits: Limits<'_>,
-    ) -> Result<(), KbError> {
-        let put = pending.put.iter().map(|document| &document.source);
-        let sources: Vec<&String> = pending.removed.iter().chain(put).collect();
+    fn delete(&mut self, space: i32, sources: &[&String], limits: Limits<'_>) -> Result<()> {
         if sources.is_empty() || (self.found.generation == 0 && self.difference.documents == 0) {
             return Ok(());
         }
@@ -196,11 +190,7 @@ impl RemoteBatch {
         }
         self.is_touched = true;
         let numbers = [(&numbers as _, INT8_ARRAY)];
-        let asked = format!(
-            "SELECT c.heading, c.body, w.len, c.chunk >> 32 FROM unnest($1) AS n(number)
-            JOIN chunks_{space} c ON c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32
-            JOIN words_{space} w USING (chunk) ORDER BY chunk"
-        );
+        let asked = of_space(include_str!("sql/texts.sql"), space);
         let rows = self.connection.rows(&asked, &numbers, limits)?;
         for document in rows.chunk_by(|a, b| a.get::<_, i64>(3) == b.get::<_, i64>(3)) {
             let chunks: Vec<(&str, &str)> = document.iter().map(|c| (c.get(0), c.get(1))).collect();
@@ -214,15 +204,7 @@ impl RemoteBatch {
             self.difference.chunks -= 1;
             self.difference.tokens -= i64::from(row.get::<_, i32>(2));
         }
-        let gone = format!(
-            "WITH n AS (SELECT unnest($1) AS number),
-            a AS (DELETE FROM words_{space} w USING n
-                WHERE w.chunk >= n.number << 32 AND w.chunk < (n.number + 1) << 32),
-            b AS (DELETE FROM chunks_{space} c USING n
-                WHERE c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32),
-            c AS (DELETE FROM stamps_{space} s USING n WHERE s.number = n.number)
-            DELETE FROM documents_{space} d USING n WHERE d.number = n.number RETURNING d.number"
-        );
+        let gone = of_space(include_str!("sql/delete.sql"), space);
         let rows = self.connection.rows(&gone, &numbers, limits)?;
         self.difference.documents -= rows.len() as i64;
         Ok(())
@@ -233,7 +215,7 @@ impl RemoteBatch {
         space: i32,
         documents: Vec<NewDocument>,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         if documents.is_empty() {
             return Ok(());
         }
@@ -281,27 +263,28 @@ impl RemoteBatch {
         first: i64,
         documents: &[NewDocument],
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let table = format!(
             "documents_{space} (number, source, title, hash, bytes, modified, chunks, links, link_keys)"
         );
         let types = [INT8, TEXT, TEXT, BYTEA, INT8, INT8, INT4, TEXT, TEXT_ARRAY];
-        let rows = (first..).zip(documents).map(|(number, document)| {
-            let stamp = document.stamp.stamp;
-            let links = serde_json::to_string(&document.links).unwrap_or_default();
-            let row: [Value<'_>; 9] = [
-                Box::new(number),
-                Box::new(storable(&document.source)),
-                Box::new(storable(&document.title)),
-                Box::new(document.hash.as_slice()),
-                Box::new(stamp.size.cast_signed()),
-                Box::new(stamp.modified.cast_signed()),
-                Box::new(document.chunks.len() as i32),
-                Box::new(storable(&links)),
-                Box::new(keys_of_links(&document.links)),
-            ];
-            row
-        });
+        let rows = (first..)
+            .zip(documents)
+            .map(|(number, document)| -> [Value<'_>; 9] {
+                let stamp = document.stamp.stamp;
+                let links = serde_json::to_string(&document.links).unwrap_or_default();
+                [
+                    Box::new(number),
+                    Box::new(storable(&document.source)),
+                    Box::new(storable(&document.title)),
+                    Box::new(document.hash.as_slice()),
+                    Box::new(stamp.size.cast_signed()),
+                    Box::new(stamp.modified.cast_signed()),
+                    Box::new(document.chunks.len() as i32),
+                    Box::new(storable(&links)),
+                    Box::new(keys_of_links(&document.links)),
+                ]
+            });
         self.copy(&table, &types, rows, limits)
     }
 
@@ -310,14 +293,14 @@ impl RemoteBatch {
         space: i32,
         chunks: impl Iterator<Item = (i64, &'a (ChunkKey, Chunk))>,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let table =
             format!("chunks_{space} (chunk, first, last, place, heading, body, key, names)");
         let types = [INT8, INT4, INT4, TEXT, TEXT, TEXT, BYTEA, TEXT_ARRAY];
-        let rows = chunks.map(|(id, (key, chunk))| {
+        let rows = chunks.map(|(id, (key, chunk))| -> [Value<'_>; 8] {
             let place = chunk.place.as_ref();
             let place = place.and_then(|place| serde_json::to_string(place).ok());
-            let row: [Value<'_>; 8] = [
+            [
                 Box::new(id),
                 Box::new(chunk.lines.start as i32),
                 Box::new(chunk.lines.end as i32),
@@ -326,8 +309,7 @@ impl RemoteBatch {
                 Box::new(storable(&chunk.text)),
                 Box::new(key.0.as_slice()),
                 Box::new(tokens::name_keys(&chunk.names)),
-            ];
-            row
+            ]
         });
         self.copy(&table, &types, rows, limits)
     }
@@ -338,23 +320,18 @@ impl RemoteBatch {
         words: impl Iterator<Item = (i64, &'a ChunkTerms)>,
         average: f64,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let table = format!("words_{space} (chunk, len, terms, freqs, gains)");
         let types = [INT8, INT4, INT4_ARRAY, INT2_ARRAY, BYTEA];
-        let rows = words.map(|(id, terms)| {
+        let rows = words.map(|(id, terms)| -> [Value<'_>; 5] {
             let row = TermRow::new(terms, average);
-            let gains = SparseGains {
-                ids: row.ids.clone(),
-                gains: row.gains,
-            };
-            let row: [Value<'_>; 5] = [
+            [
                 Box::new(id),
                 Box::new(terms.length.cast_signed()),
-                Box::new(row.ids),
+                Box::new(row.ids.clone()),
                 Box::new(row.frequencies),
-                Box::new(gains),
-            ];
-            row
+                Box::new(SparseGains(row.ids, row.gains)),
+            ]
         });
         self.copy(&table, &types, rows, limits)
     }
@@ -365,7 +342,7 @@ impl RemoteBatch {
         space: i32,
         held: &HashMap<String, i64>,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let changed = held.iter().filter(|(_, more)| **more != 0);
         let mut changed: Vec<(&String, &i64)> = changed.collect();
         if changed.is_empty() {
@@ -376,23 +353,16 @@ impl RemoteBatch {
         let made = "CREATE TEMP TABLE IF NOT EXISTS changed_terms
             (term text COLLATE \"C\", held bigint, slips int4[]) ON COMMIT DELETE ROWS";
         self.connection.execute(made, limits)?;
-        let rows = changed.into_iter().map(|(term, more)| {
-            let row: [Value<'_>; 3] = [
+        let rows = changed.into_iter().map(|(term, more)| -> [Value<'_>; 3] {
+            [
                 Box::new(term),
                 Box::new(more),
                 Box::new(slips_of_term(term)),
-            ];
-            row
+            ]
         });
         let types = [TEXT, INT8, INT4_ARRAY];
         self.copy("changed_terms (term, held, slips)", &types, rows, limits)?;
-        let taken_over = format!(
-            "INSERT INTO terms_{space} AS t (term, held, slips)
-            SELECT term, held, slips FROM changed_terms ORDER BY term
-            ON CONFLICT (term) DO UPDATE SET held = t.held + excluded.held;
-            DELETE FROM terms_{space} t USING changed_terms c
-            WHERE c.held < 0 AND t.term = c.term AND t.held <= 0"
-        );
+        let taken_over = of_space(include_str!("sql/terms.sql"), space);
         self.connection.execute(&taken_over, limits)
     }
 
@@ -403,7 +373,7 @@ impl RemoteBatch {
         types: &[Type; N],
         rows: impl Iterator<Item = [Value<'a>; N]>,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let statement = format!("COPY {table} FROM STDIN (FORMAT binary)");
         self.connection.call(limits, async |client: &Client| {
             let sink = client.copy_in(&statement).await?;
@@ -421,7 +391,7 @@ impl RemoteBatch {
         space: i32,
         stamps: &[(String, LocalStamp)],
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         if stamps.is_empty() {
             return Ok(());
         }
@@ -437,18 +407,7 @@ impl RemoteBatch {
         let inodes = column(|local| local.stamp.inode);
         let reliable = stamps.iter().map(|(_, local)| local.mtime_is_reliable);
         let reliable: Vec<bool> = reliable.collect();
-        let noted = format!(
-            "WITH n AS (SELECT d.number, a.* FROM unnest($2, $3, $4, $5, $6, $7)
-                AS a(source, size, modified, changed, inode, reliable)
-                JOIN documents_{space} d USING (source)),
-            seen AS (UPDATE documents_{space} d SET bytes = n.size, modified = n.modified FROM n
-                WHERE d.number = n.number AND (d.bytes, d.modified) <> (n.size, n.modified))
-            INSERT INTO stamps_{space} (number, machine, size, modified, changed, inode, reliable)
-            SELECT n.number, $1, n.size, n.modified, n.changed, n.inode, n.reliable FROM n
-            ON CONFLICT (number, machine) DO UPDATE SET size = excluded.size,
-                modified = excluded.modified, changed = excluded.changed, inode = excluded.inode,
-                reliable = excluded.reliable"
-        );
+        let noted = of_space(include_str!("sql/stamps.sql"), space);
         let values: [TypedValue<'_>; 7] = [
             (&self.space.machine, TEXT),
             (&sources, TEXT_ARRAY),
@@ -462,7 +421,7 @@ impl RemoteBatch {
     }
 
     /// Writes down what differs and makes it visible.
-    fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<(), KbError> {
+    fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<()> {
         let difference = std::mem::take(&mut self.difference);
         self.copy_terms(number, &difference.held, limits)?;
         let average = self.average.map(|average| average as f32);
@@ -497,9 +456,10 @@ impl RemoteBatch {
         self.space.move_on_to(self.found);
         Ok(())
     }
+
     /// Makes the indexes of a space that are missing, and lets the server plan anew after a large change.
     /// Only the owner of the tables may; for others all is there and found, if more slowly.
-    fn put_in_order(&mut self, space: i32, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_in_order(&mut self, space: i32, limits: Limits<'_>) -> Result<()> {
         let mut missing = String::new();
         let has_indexes = schema::has_space_indexes(space);
         if !self.connection.is_true(&has_indexes, &[], limits)? {
@@ -530,7 +490,7 @@ impl Batch for RemoteBatch {
 
     fn expect(&mut self, _: usize) {}
 
-    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         if document.source.len() > LONGEST_SOURCE {
             let name = one_line(&document.source, 80);
@@ -550,7 +510,7 @@ impl Batch for RemoteBatch {
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.pending.kept.push((source.to_owned(), stamp));
         if self.pending.kept.len() >= SENT {
@@ -559,7 +519,7 @@ impl Batch for RemoteBatch {
         Ok(())
     }
 
-    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.pending.put.retain(|known| known.source != source);
         self.pending.removed.push(source.to_owned());
@@ -569,7 +529,7 @@ impl Batch for RemoteBatch {
         Ok(())
     }
 
-    fn commit(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn commit(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.flush(limits)?;
         let Some(number) = self.number.filter(|_| self.is_touched) else {
@@ -579,7 +539,7 @@ impl Batch for RemoteBatch {
         self.publish(number, Limits::until(&NEVER, patience))
     }
 
-    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<()> {
         self.commit(limits)?;
         let Some(number) = self.number.filter(|_| self.found.space.is_some()) else {
             return Ok(());
@@ -672,18 +632,15 @@ type Value<'a> = Box<dyn ToSql + Sync + 'a>;
 
 /// Gains as a `sparsevec`: dimensions, how many follow, nothing, indices from 0 in order, values.
 #[derive(Debug)]
-struct SparseGains {
-    ids: Vec<i32>,
-    gains: Vec<f32>,
-}
+struct SparseGains(Vec<i32>, Vec<f32>);
 
 impl ToSql for SparseGains {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         out.put_i32(i32::try_from(TERM_IDS)?);
-        out.put_i32(i32::try_from(self.ids.len())?);
+        out.put_i32(i32::try_from(self.0.len())?);
         out.put_i32(0);
-        self.ids.iter().for_each(|id| out.put_i32(id - 1));
-        self.gains.iter().for_each(|gain| out.put_f32(*gain));
+        self.0.iter().for_each(|id| out.put_i32(id - 1));
+        self.1.iter().for_each(|gain| out.put_f32(*gain));
         Ok(IsNull::No)
     }
 

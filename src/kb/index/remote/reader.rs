@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::Row;
 
 use super::keys::{keys_of_targets, slips_of_word, term_id};
+use super::schema::of_space;
 use super::space::{Commit, Model, Names, Space, vector_text};
 use super::store_server::TypedValue;
 use super::store_server::sql::{
@@ -17,8 +18,8 @@ use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
     ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
-    LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor,
-    PendingPage, Reader, Within,
+    LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents,
+    PendingCursor, PendingPage, Reader, Result, Within,
 };
 use crate::kb::index::quantised::Query;
 use crate::kb::index::search_terms::{
@@ -30,49 +31,10 @@ use crate::kb::source::Stamp;
 
 /// [`ChunkKey::WORDS_ONLY`] as the server writes it.
 const WORDS_ONLY: &str = "decode(repeat('00', 16), 'hex')";
-/// The columns that [`document`] reads, of the tables `d` and `s`.
-const DOCUMENT: &str = "d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
-    s.size, s.modified, s.changed, s.inode, s.reliable";
 /// The sum of products of the first value with the vector of `v`, times the scale of `v`.
 const PRODUCTS: &str = "-(v.v::vector <#> $1::text::vector) * v.scale";
 /// Words of a query that may be looked up: which of them are unknown, the server tells.
 const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
-
-/// Each vector of some documents compared.
-const NEAREST_OF_DOCUMENTS: &str = "
-SELECT c.chunk, d.source, c.first, c.last, {products} AS score FROM documents_{space} d
-JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number + 1) << 32
-JOIN vectors_{model} v ON v.key = c.key WHERE d.source = ANY ($3)
-ORDER BY score DESC, d.source, c.chunk LIMIT $2";
-
-/// Twice as many as asked for by the index, as whose distances are of half precision, then exactly.
-///
-/// Vector by vector as they come nearer: those of other spaces are passed over at once (`OFFSET 0`
-/// keeps the server from joining before it looks for near ones). Where all that it looks at are
-/// others', each vector of the space is compared.
-const NEAREST_OF_ALL: &str = "
-WITH near AS MATERIALIZED (
-    SELECT c.chunk, c.first, c.last, v.v, v.scale FROM vectors_{model} v
-    CROSS JOIN LATERAL (
-        SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) c
-    ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)
-SELECT v.chunk, (SELECT source FROM documents_{space} WHERE number = v.chunk >> 32),
-    v.first, v.last, {products} FROM (
-    SELECT * FROM near WHERE NOT (SELECT count(*) FROM near) < $2
-    UNION ALL (
-        SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks_{space} c
-        JOIN vectors_{model} v ON v.key = c.key WHERE (SELECT count(*) FROM near) < $2
-        ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2)) v";
-
-/// Calls the function of `lexical.sql`, and adds the chunks with a name as rows of kind 4.
-const LEXICAL: &str = "
-SELECT * FROM kb_lexical({space}, $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $10 IS NOT NULL
-    THEN ARRAY(SELECT number FROM documents_{space} WHERE source = ANY ($10)) END)
-UNION ALL (SELECT 4, c.chunk, d.source, c.first, c.last, '{}'::int4[], '{}'::int2[], 0,
-    NULL::int, NULL::text, NULL::bigint FROM chunks_{space} c
-    JOIN documents_{space} d ON d.number = c.chunk >> 32
-    WHERE c.names @> ARRAY[$9::text] AND ($10 IS NULL OR d.source = ANY ($10))
-    ORDER BY d.source, c.chunk LIMIT $11)";
 
 /// The space as it is at the moment of each call.
 pub(super) struct RemoteReader {
@@ -108,7 +70,7 @@ impl RemoteReader {
         statement: &str,
         values: &[TypedValue<'_>],
         limits: Limits<'_>,
-    ) -> Result<Vec<Row>, KbError> {
+    ) -> Result<Vec<Row>> {
         limits.check()?;
         let Some(filled) = fill(statement, self.commit()) else {
             return Ok(Vec::new());
@@ -133,7 +95,7 @@ impl RemoteReader {
     }
 
     /// Source and title of all documents.
-    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>, KbError> {
+    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>> {
         self.space.names(self.commit(), || {
             let asked = "SELECT source, title FROM documents_{space} ORDER BY source";
             let rows = self.rows(asked, &[], limits)?;
@@ -153,12 +115,11 @@ impl RemoteReader {
 
 /// A statement with the names of the tables; `None` where there are none.
 fn fill(statement: &str, commit: Commit) -> Option<String> {
-    let mut filled = statement.replace("{space}", &commit.space?.to_string());
+    let mut filled = of_space(statement, commit.space?);
     if statement.contains("{model}") {
         filled = filled.replace("{model}", &commit.model?.number.to_string());
     }
-    let filled = filled.replace("{document}", DOCUMENT);
-    Some(filled.replace("{products}", PRODUCTS))
+    Some(filled)
 }
 
 impl Reader for RemoteReader {
@@ -166,7 +127,7 @@ impl Reader for RemoteReader {
         self.generation
     }
 
-    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts> {
         let asked = format!(
             "SELECT documents, chunks, (SELECT count(*) FROM chunks_{{space}} WHERE key = {WORDS_ONLY})
             FROM spaces WHERE space = {{space}}"
@@ -185,17 +146,11 @@ impl Reader for RemoteReader {
         after: Option<&str>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Arc<Document>>, KbError> {
+    ) -> Result<Vec<Arc<Document>>> {
         let labels = &self.space.labels;
         let begins: Vec<String> = labels.iter().map(|label| format!("{label}/")).collect();
         // `0` comes right behind `/`.
         let ends: Vec<String> = labels.iter().map(|label| format!("{label}0")).collect();
-        let asked = "SELECT {document} FROM documents_{space} d
-            LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $3
-            WHERE d.source > $1 AND (NOT $4 OR d.source = ANY ($5)
-                OR EXISTS (SELECT FROM unnest($6, $7) AS own(begins, ends)
-                    WHERE d.source >= own.begins AND d.source < own.ends))
-            ORDER BY d.source LIMIT $2";
         let values: [TypedValue<'_>; 7] = [
             (&after.unwrap_or_default(), TEXT),
             (&(limit as i64), INT8),
@@ -205,20 +160,13 @@ impl Reader for RemoteReader {
             (&begins, TEXT_ARRAY),
             (&ends, TEXT_ARRAY),
         ];
-        let rows = self.rows(asked, &values, limits)?;
+        let rows = self.rows(include_str!("sql/page.sql"), &values, limits)?;
         Ok(rows.iter().map(document).collect())
     }
 
-    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
-        let asked = "SELECT {document}, d.number IS NOT NULL,
-                EXISTS (SELECT FROM documents_{space} f
-                    WHERE f.source >= p.path || '/' AND f.source < p.path || '0')
-            FROM unnest($1) WITH ORDINALITY AS p(path, at)
-            LEFT JOIN documents_{space} d ON d.source = p.path
-            LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $2
-            ORDER BY p.at";
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>> {
         let values = [(&paths as _, TEXT_ARRAY), (&self.space.machine as _, TEXT)];
-        let rows = self.rows(asked, &values, limits)?;
+        let rows = self.rows(include_str!("sql/look_up.sql"), &values, limits)?;
         let found = rows.iter().map(|row| PathContents {
             document: row.get::<_, bool>(11).then(|| document(row)),
             is_folder: row.get(12),
@@ -228,7 +176,7 @@ impl Reader for RemoteReader {
         Ok(contents)
     }
 
-    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches> {
         if let NameQuery::Under(folder) = query
             && !folder.is_empty()
         {
@@ -248,27 +196,19 @@ impl Reader for RemoteReader {
         names::matches(&names.collect::<Vec<_>>(), query)
     }
 
-    fn links_of(
-        &self,
-        sources: &[&str],
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
         let asked =
             "SELECT source, links FROM documents_{space} WHERE source = ANY ($1) ORDER BY source";
         let rows = self.rows(asked, &[(&sources, TEXT_ARRAY)], limits)?;
         Ok(rows.iter().map(links).collect())
     }
 
-    fn links_to(
-        &self,
-        targets: &LinkTargets,
-        limits: Limits<'_>,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+    fn links_to(&self, targets: &LinkTargets, limits: Limits<'_>) -> Result<LinksBySource> {
         let keys = keys_of_targets(targets);
         let asked =
             "SELECT source, links FROM documents_{space} WHERE link_keys && $1 ORDER BY source";
         let rows = self.rows(asked, &[(&keys, TEXT_ARRAY)], limits)?;
-        let mut found: Vec<(String, Vec<Link>)> = rows.iter().map(links).collect();
+        let mut found: LinksBySource = rows.iter().map(links).collect();
         for (_, links) in &mut found {
             links.retain(|link| targets.are_meant_by(link));
         }
@@ -281,15 +221,10 @@ impl Reader for RemoteReader {
         sources: &[&str],
         passages: usize,
         limits: Limits<'_>,
-    ) -> Result<Vec<Passage>, KbError> {
-        let asked = "SELECT c.chunk, d.source, c.first, c.last, c.place, c.heading, c.body
-            FROM unnest($1) WITH ORDINALITY AS a(source, at)
-            JOIN documents_{space} d ON d.source = a.source
-            JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number << 32) + $2
-            ORDER BY a.at, c.chunk";
+    ) -> Result<Vec<Passage>> {
         let amount = passages as i64;
         let values = [(&sources as _, TEXT_ARRAY), (&amount as _, INT8)];
-        let rows = self.rows(asked, &values, limits)?;
+        let rows = self.rows(include_str!("sql/openings.sql"), &values, limits)?;
         Ok(rows.iter().map(passage).collect())
     }
 
@@ -299,7 +234,7 @@ impl Reader for RemoteReader {
         name: Option<&str>,
         k: usize,
         within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError> {
+    ) -> Result<LexicalMatches> {
         let asked = tokens::terms(query);
         if k == 0 || asked.is_empty() {
             within.go_on()?;
@@ -326,12 +261,7 @@ impl Reader for RemoteReader {
         })
     }
 
-    fn semantic(
-        &self,
-        vector: &[f32],
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<Vec<Match>, KbError> {
+    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>) -> Result<Vec<Match>> {
         let limits = within.limits();
         let Some(query) = Query::new(vector, vector.len()) else {
             return Ok(Vec::new());
@@ -341,8 +271,8 @@ impl Reader for RemoteReader {
         let text = vector_text(query.values().iter().copied());
         let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
         let statement = match sources {
-            Some(_) => NEAREST_OF_DOCUMENTS,
-            None => NEAREST_OF_ALL,
+            Some(_) => include_str!("sql/nearest_of_documents.sql"),
+            None => include_str!("sql/nearest_of_all.sql"),
         };
         let values: [TypedValue<'_>; 3] =
             [(&text, TEXT), (&(k as i64), INT8), (&sources, TEXT_ARRAY)];
@@ -361,7 +291,7 @@ impl Reader for RemoteReader {
         chunks: &[ChunkId],
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
-    ) -> Result<Vec<Option<FetchedChunk>>, KbError> {
+    ) -> Result<Vec<Option<FetchedChunk>>> {
         let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
         let asked = wanted.cosine_with.filter(|_| self.commit().model.is_some());
         asked.map_or(Ok(()), |vector| self.check_length(vector))?;
@@ -369,7 +299,7 @@ impl Reader for RemoteReader {
         let text = query.as_ref();
         let text = text.map(|query| vector_text(query.values().iter().copied()));
         let (products, vectors) = match text {
-            Some(_) => ("{products}", "LEFT JOIN vectors_{model} v ON v.key = c.key"),
+            Some(_) => (PRODUCTS, "LEFT JOIN vectors_{model} v ON v.key = c.key"),
             None => ("NULL::float8", ""),
         };
         let statement = format!(
@@ -394,15 +324,13 @@ impl Reader for RemoteReader {
         Ok(fetched.collect())
     }
 
-    fn vectors(
-        &self,
-        keys: &[ChunkKey],
-        limits: Limits<'_>,
-    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+    fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
         let asked: Vec<&[u8]> = keys.iter().map(|key| key.0.as_slice()).collect();
-        let statement = "SELECT v.v::real[], v.scale FROM unnest($1) WITH ORDINALITY AS a(key, at)
-            LEFT JOIN vectors_{model} v ON v.key = a.key ORDER BY a.at";
-        let rows = self.rows(statement, &[(&asked, BYTEA_ARRAY)], limits)?;
+        let rows = self.rows(
+            include_str!("sql/vectors.sql"),
+            &[(&asked, BYTEA_ARRAY)],
+            limits,
+        )?;
         let found = rows.iter().map(|row| {
             let (numbers, scale): (Option<Vec<f32>>, Option<f32>) = (row.get(0), row.get(1));
             let (numbers, scale) = numbers.zip(scale)?;
@@ -419,7 +347,7 @@ impl Reader for RemoteReader {
         after: Option<PendingCursor>,
         limit: usize,
         limits: Limits<'_>,
-    ) -> Result<PendingPage, KbError> {
+    ) -> Result<PendingPage> {
         let statement = format!(
             "SELECT c.chunk, c.key FROM chunks_{{space}} c WHERE c.chunk > $1 AND {}
             AND NOT EXISTS (SELECT FROM chunks_{{space}} e WHERE e.key = c.key AND e.chunk < c.chunk)
@@ -443,7 +371,7 @@ impl Reader for RemoteReader {
         Ok(PendingPage { chunks, next })
     }
 
-    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
         let commit = self.commit();
         if self.space.is_complete(commit) {
             return limits.check().map(|()| 0);
@@ -463,7 +391,7 @@ impl Reader for RemoteReader {
 }
 
 impl RemoteReader {
-    fn check_length(&self, vector: &[f32]) -> Result<(), KbError> {
+    fn check_length(&self, vector: &[f32]) -> Result<()> {
         let model = self.commit().model;
         model.map_or(Ok(()), |model: Model| model.check(vector))
     }
@@ -474,7 +402,7 @@ impl RemoteReader {
         name: Option<&str>,
         k: usize,
         within: Within<'_>,
-    ) -> Result<LexicalAnswer, KbError> {
+    ) -> Result<LexicalAnswer> {
         let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
         let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
         let values: [TypedValue<'_>; 11] = [
@@ -491,7 +419,7 @@ impl RemoteReader {
             (&(MOST_NAMED as i64), INT8),
         ];
         let mut found = LexicalAnswer::default();
-        for row in self.rows(LEXICAL, &values, within.limits())? {
+        for row in self.rows(include_str!("sql/search.sql"), &values, within.limits())? {
             found.take(row, &asked.terms);
         }
         Ok(found)

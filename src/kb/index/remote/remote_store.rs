@@ -19,7 +19,7 @@ use super::store_server::sql::{FLOAT8, TEXT};
 use super::store_server::{NEVER, Purpose, StoreServer};
 use super::vectors::RemoteVectorBatch;
 use crate::kb::error::KbError;
-use crate::kb::index::port::{Batch, Lease, Limits, Reader, Store, VectorBatch};
+use crate::kb::index::port::{Batch, Lease, Limits, Reader, Result, Store, VectorBatch};
 use crate::text::Trouble;
 
 /// Giving a lease back is waited for so long; it ends by itself all the same.
@@ -47,7 +47,7 @@ pub(crate) fn open_shared(
     name: &str,
     writer: (String, Vec<String>),
     model_id: &str,
-) -> Result<OpenedStore, KbError> {
+) -> Result<OpenedStore> {
     let address = StoreAddress::parse(access)?;
     let space = address.space.clone().unwrap_or_else(|| name.to_owned());
     if space.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) fn open_shared(
     }
     let server = StoreServer::new(address)?;
     Ok(OpenedStore {
-        address: server.display_address().to_owned(),
+        address: server.address.display.clone(),
         store: Box::new(RemoteStore::new(server, space.clone(), writer, model_id)),
         space,
     })
@@ -99,23 +99,23 @@ impl Store for RemoteStore {
         Arc::new(RemoteReader::new(Arc::clone(&self.space), commit, false))
     }
 
-    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.space.use_model(model_id);
         self.space.refresh(limits).map(drop)
     }
 
-    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
         limits.check()?;
         Ok(Box::new(RemoteBatch::begin(&self.space, afresh, limits)?))
     }
 
-    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>> {
         limits.check()?;
         Ok(Box::new(RemoteVectorBatch::begin(&self.space, limits)?))
     }
 
-    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+    fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>> {
         limits.check()?;
         self.space.model_in_use(limits)
     }
@@ -127,7 +127,7 @@ impl Store for RemoteStore {
         name: &str,
         time: Duration,
         limits: Limits<'_>,
-    ) -> Result<Option<Box<dyn Lease>>, KbError> {
+    ) -> Result<Option<Box<dyn Lease>>> {
         limits.check()?;
         if !self.listens.swap(true, Ordering::Relaxed) {
             follow(&self.space);
@@ -158,7 +158,7 @@ impl RemoteLease {
         name: String,
         time: Duration,
         limits: Limits<'_>,
-    ) -> Result<Option<Self>, KbError> {
+    ) -> Result<Option<Self>> {
         let lease = Self {
             server: Arc::clone(server),
             name,
@@ -180,7 +180,7 @@ impl RemoteLease {
         Ok(taken.then_some(lease))
     }
 
-    fn ask(&self, statement: &str, limits: Limits<'_>) -> Result<bool, KbError> {
+    fn ask(&self, statement: &str, limits: Limits<'_>) -> Result<bool> {
         let mut connection = self.server.connection(Purpose::Writing, limits)?;
         let values = [
             (&self.name as _, TEXT),
@@ -192,7 +192,7 @@ impl RemoteLease {
 }
 
 impl Lease for RemoteLease {
-    fn renew(&self) -> Result<bool, KbError> {
+    fn renew(&self) -> Result<bool> {
         self.ask(
             "UPDATE leases SET until = clock_timestamp() + make_interval(secs => $3)
             WHERE name = $1 AND holder = $2 AND until > clock_timestamp() RETURNING name",

@@ -7,6 +7,7 @@
 use tokio_postgres::Row;
 
 use crate::kb::error::KbError;
+use crate::kb::index::port::Result;
 use crate::kb::index::tokens;
 use crate::text::Trouble;
 
@@ -29,24 +30,13 @@ pub(super) fn channel() -> String {
 
 /// Prepares a connection, and says what it has found: the version of pgvector, whether the schema
 /// is there.
-pub(super) const SETUP: &str = "
-SELECT set_config('search_path', quote_ident($1) || coalesce(', ' || quote_ident(n.nspname), ''), false),
-       set_config('jit', 'off', false),
-       set_config('hnsw.ef_search', '100', false),
-       set_config('hnsw.iterative_scan', 'relaxed_order', false),
-       set_config('client_min_messages', 'error', false),
-       set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
-       set_config('tcp_keepalives_count', '3', false),
-       e.extversion, current_setting('server_version_num')::int
-FROM (VALUES (1)) AS one
-LEFT JOIN pg_extension e ON e.extname = 'vector'
-LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
+pub(super) const SETUP: &str = include_str!("sql/setup.sql");
 
 const OLDEST_SERVER: i32 = 150_000;
 const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
 /// Checks that the versions that [`SETUP`] has found are new enough.
-pub(super) fn check(rows: &[Row], store: &str) -> Result<(), KbError> {
+pub(super) fn check(rows: &[Row], store: &str) -> Result<()> {
     let trouble = |what: String, next: &str| Err(KbError::Store(Trouble::new(what, next)));
     let versions = rows.first().and_then(|row| {
         let vector: Option<String> = row.try_get(8).ok()?;
@@ -82,8 +72,8 @@ pub(super) fn check(rows: &[Row], store: &str) -> Result<(), KbError> {
 
 /// Makes what is not there yet; needs the right to create in the database.
 pub(super) fn make() -> String {
-    let tables = include_str!("../../../../assets/store/tables.sql");
-    let search = include_str!("lexical.sql").replace("kb_lexical", "{schema}.kb_lexical");
+    let tables = include_str!("sql/tables.sql");
+    let search = include_str!("sql/lexical.sql").replace("kb_lexical", "{schema}.kb_lexical");
     format!("{tables}{search}").replace("{schema}", &name())
 }
 
@@ -129,22 +119,26 @@ fn quote_literal(text: &str) -> String {
     format!("E'{}'", text.replace('$', r"\x24"))
 }
 
+/// A statement over the tables of a space, which it calls `…_{space}`.
+pub(super) fn of_space(statement: &str, space: i32) -> String {
+    statement.replace("{space}", &space.to_string())
+}
+
 /// The tables of a space, without the indexes of [`make_space_indexes`].
 pub(super) fn make_space(space: i32) -> String {
-    let tables = include_str!("../../../../assets/store/space.sql")
-        .replace("{space}", &space.to_string())
-        .replace("{term_ids}", &TERM_IDS.to_string());
+    let tables =
+        of_space(include_str!("sql/space.sql"), space).replace("{term_ids}", &TERM_IDS.to_string());
     tables + &grant_like_spaces(&tables_of(space).join(", "))
 }
 
 /// What finds terms, words that are misspelt and references.
 pub(super) fn make_space_indexes(space: i32) -> String {
-    include_str!("../../../../assets/store/indexes.sql").replace("{space}", &space.to_string())
+    of_space(include_str!("sql/indexes.sql"), space)
 }
 
 /// Whether the last of them is there.
 pub(super) fn has_space_indexes(space: i32) -> String {
-    format!("to_regclass('words_{space}_terms') IS NOT NULL")
+    format!("SELECT to_regclass('words_{space}_terms') IS NOT NULL")
 }
 
 /// The tables of a space.
@@ -157,7 +151,7 @@ fn tables_of(space: i32) -> [String; TABLES.len()] {
 }
 
 fn grant_like_spaces(tables: &str) -> String {
-    include_str!("../../../../assets/store/grant.sql").replace("{tables}", tables)
+    include_str!("sql/grant.sql").replace("{tables}", tables)
 }
 
 /// Updates the server's statistics after many rows were added.

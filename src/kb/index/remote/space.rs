@@ -8,7 +8,7 @@ use super::schema;
 use super::store_server::sql::{INT8, TEXT};
 use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::port::Limits;
+use crate::kb::index::port::{Limits, Result};
 use crate::kb::index::quantised::wrong_length;
 
 /// A commit of a space, as far as it is known.
@@ -33,7 +33,7 @@ pub(super) struct Model {
 
 impl Model {
     /// An error where a vector is of another length.
-    pub fn check(self, vector: &[f32]) -> Result<(), KbError> {
+    pub fn check(self, vector: &[f32]) -> Result<()> {
         if self.dimensions == vector.len() {
             return Ok(());
         }
@@ -83,11 +83,7 @@ pub(super) struct Space {
 pub(super) type Names = Vec<(String, String)>;
 
 /// Selects space, generation, model and dimensions.
-pub(super) const COMMIT: &str = "
-SELECT s.space, s.generation, m.model, m.dimensions
-FROM (VALUES (1)) AS one
-LEFT JOIN spaces s ON s.name = $1
-LEFT JOIN models m ON m.id = $2";
+pub(super) const COMMIT: &str = include_str!("sql/commit.sql");
 
 impl Space {
     pub fn new(
@@ -134,13 +130,13 @@ impl Space {
     }
 
     /// Asks for the last commit.
-    pub fn refresh(&self, limits: Limits<'_>) -> Result<Commit, KbError> {
+    pub fn refresh(&self, limits: Limits<'_>) -> Result<Commit> {
         let mut connection = self.server.connection(self.reading(), limits)?;
         self.refresh_by(&mut connection, limits)
     }
 
     /// Asks for the id of the model whose vectors were written last.
-    pub fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>, KbError> {
+    pub fn model_in_use(&self, limits: Limits<'_>) -> Result<Option<String>> {
         let asked =
             "SELECT m.id FROM spaces s JOIN models m ON m.model = s.model WHERE s.name = $1";
         let mut connection = self.server.connection(self.reading(), limits)?;
@@ -149,11 +145,7 @@ impl Space {
     }
 
     /// Does [`Space::refresh`] over a connection at hand.
-    pub fn refresh_by(
-        &self,
-        connection: &mut Connection,
-        limits: Limits<'_>,
-    ) -> Result<Commit, KbError> {
+    pub fn refresh_by(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<Commit> {
         let values = [(&self.name as _, TEXT), (&self.model_id() as _, TEXT)];
         let rows = connection.rows(COMMIT, &values, limits)?;
         let Some(row) = rows.first() else {
@@ -173,7 +165,7 @@ impl Space {
     }
 
     /// Tells all who listen of what is being committed.
-    pub fn announce(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<(), KbError> {
+    pub fn announce(&self, connection: &mut Connection, limits: Limits<'_>) -> Result<()> {
         let values = [(&schema::channel() as _, TEXT), (&self.name as _, TEXT)];
         connection.rows("SELECT pg_notify($1, $2)", &values, limits)?;
         Ok(())
@@ -190,11 +182,7 @@ impl Space {
     }
 
     /// Names of all documents as they were at that commit; asked for once a commit.
-    pub fn names(
-        &self,
-        commit: Commit,
-        ask: impl FnOnce() -> Result<Names, KbError>,
-    ) -> Result<Arc<Names>, KbError> {
+    pub fn names(&self, commit: Commit, ask: impl FnOnce() -> Result<Names>) -> Result<Arc<Names>> {
         let mut kept = locked(&self.names);
         if let Some((of, names)) = kept.as_ref()
             && (of.space, of.generation) == (commit.space, commit.generation)
@@ -231,7 +219,7 @@ impl WriteRight {
 
     /// Opens a connection that holds the right. Fails with [`KbError::ReadOnly`] for a user who may not
     /// write, and with [`KbError::Locked`] while another session holds it.
-    pub fn connection(self, space: &Space, limits: Limits<'_>) -> Result<Connection, KbError> {
+    pub fn connection(self, space: &Space, limits: Limits<'_>) -> Result<Connection> {
         let mut connection = space.server.connection(Purpose::Writing, limits)?;
         let may =
             "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
@@ -248,7 +236,7 @@ impl WriteRight {
         connection: &mut Connection,
         space_name: &str,
         limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let taken = "SELECT pg_try_advisory_lock($1)";
         let is_taken = connection.is_true(taken, &[(&self.key(space_name), INT8)], limits)?;
         is_taken.then_some(()).ok_or(KbError::Locked)
@@ -260,11 +248,8 @@ impl WriteRight {
         connection: &mut Connection,
         space_name: &str,
         limits: Limits<'_>,
-    ) -> Result<bool, KbError> {
-        let held = "SELECT EXISTS (SELECT FROM pg_locks
-            WHERE locktype = 'advisory' AND granted AND objsubid = 1
-            AND classid = (($1 >> 32) & 4294967295)::oid AND objid = ($1 & 4294967295)::oid
-            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
+    ) -> Result<bool> {
+        let held = include_str!("sql/is_held.sql");
         connection.is_true(held, &[(&self.key(space_name), INT8)], limits)
     }
 }

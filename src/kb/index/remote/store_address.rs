@@ -8,6 +8,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::kb::error::KbError;
+use crate::kb::index::port::Result;
 use crate::text::{Trouble, one_line};
 
 /// The settings of a store: the address, and secrets apart from it.
@@ -43,7 +44,7 @@ const SSL_MODE: &str = "sslmode";
 impl StoreAddress {
     /// Reads an address. TLS is required, and the server's name verified, for all but this machine;
     /// `sslmode=disable` turns it off.
-    pub fn parse(access: &StoreAccess) -> Result<Self, KbError> {
+    pub fn parse(access: &StoreAccess) -> Result<Self> {
         let url = access.url.expose_secret();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut space, mut mode) = (None, None);
@@ -145,7 +146,7 @@ fn display_address(config: &Config) -> String {
     format!("postgres://{user}@{}/{database}", hosts.join(","))
 }
 
-fn decode_space(value: &str) -> Result<String, KbError> {
+fn decode_space(value: &str) -> Result<String> {
     let decoded = percent_encoding::percent_decode_str(value).decode_utf8();
     let decoded = decoded.map_err(|_| bad("its space is not UTF-8"))?;
     Ok(decoded.into_owned())
@@ -167,7 +168,7 @@ fn bad(why: &str) -> KbError {
 mod tests {
     use super::*;
 
-    fn read(url: &str) -> Result<StoreAddress, KbError> {
+    fn read(url: &str) -> Result<StoreAddress> {
         StoreAddress::parse(&StoreAccess {
             url: url.into(),
             password: Some("s3cret".to_owned().into()),

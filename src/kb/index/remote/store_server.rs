@@ -27,7 +27,7 @@ use super::schema;
 use super::store_address::StoreAddress;
 use crate::files::read_certificates;
 use crate::kb::error::KbError;
-use crate::kb::index::port::Limits;
+use crate::kb::index::port::{Limits, Result};
 use crate::text::{Trouble, one_line};
 
 /// Types of values.
@@ -81,7 +81,7 @@ pub(crate) enum Purpose {
 
 /// The server or servers of one address.
 pub(crate) struct StoreServer {
-    address: StoreAddress,
+    pub(super) address: StoreAddress,
     tls: MakeRustlsConnect,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
@@ -92,7 +92,7 @@ pub(crate) struct StoreServer {
 
 impl StoreServer {
     /// Prepares for a server; connects to none yet.
-    pub fn new(address: StoreAddress) -> Result<Arc<Self>, KbError> {
+    pub fn new(address: StoreAddress) -> Result<Arc<Self>> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store")
@@ -109,14 +109,14 @@ impl StoreServer {
     }
 
     /// Makes what this version keeps there, as far as it is missing.
-    pub fn prepare(self: &Arc<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+    pub fn prepare(self: &Arc<Self>, limits: Limits<'_>) -> Result<()> {
         let mut connection = self.bare_connection(Purpose::Reading, limits)?;
         let may = "SELECT has_database_privilege(current_database(), 'CREATE')";
         if !connection.is_true(may, &[], limits)? {
             return Err(KbError::Store(Trouble::new(
                 format!(
                     "the user of {} may make nothing there",
-                    self.display_address()
+                    self.address.display
                 ),
                 "run `kb-agent store init` as the owner of the database",
             )));
@@ -128,7 +128,7 @@ impl StoreServer {
     }
 
     /// Runs statements over a connection of their own, whatever the server has or lacks.
-    pub fn run(self: &Arc<Self>, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    pub fn run(self: &Arc<Self>, statements: &str, limits: Limits<'_>) -> Result<()> {
         let mut connection = self.bare_connection(Purpose::Writing, limits)?;
         connection.execute(statements, limits)
     }
@@ -138,26 +138,11 @@ impl StoreServer {
         self: &Arc<Self>,
         purpose: Purpose,
         limits: Limits<'_>,
-    ) -> Result<Connection, KbError> {
+    ) -> Result<Connection> {
         let client = self.open(purpose, limits)?;
         let mut connection = self.lend(client, purpose);
         connection.is_kept = false;
         Ok(connection)
-    }
-
-    /// The address without the password.
-    pub fn display_address(&self) -> &str {
-        &self.address.display
-    }
-
-    /// The space that the address names.
-    pub fn space_name(&self) -> Option<&str> {
-        self.address.space.as_deref()
-    }
-
-    /// Whether what goes to the server is encrypted.
-    pub fn is_encrypted(&self) -> bool {
-        self.address.is_encrypted()
     }
 
     #[cfg(test)]
@@ -170,7 +155,7 @@ impl StoreServer {
         self: &Arc<Self>,
         purpose: Purpose,
         limits: Limits<'_>,
-    ) -> Result<Connection, KbError> {
+    ) -> Result<Connection> {
         let known = {
             let mut idle = self.idle();
             idle.retain(|(_, client)| !client.is_closed());
@@ -197,12 +182,25 @@ impl StoreServer {
         }
     }
 
-    /// Opens a connection without checking the server.
-    fn open(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client, KbError> {
-        wait_for(self.spawn_connection(self.config(purpose)), limits)?
+    /// Opens a connection without checking the server. It lives on the runtime.
+    fn open(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client> {
+        let (config, tls) = (self.config(purpose), self.tls.clone());
+        let connecting = self.spawn(async move {
+            let (client, connection) = config.connect(tls).await?;
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "a connection to the store ended");
+                }
+            });
+            Ok::<Client, tokio_postgres::Error>(client)
+        });
+        match wait_for(connecting, limits)? {
+            Ok(connected) => connected.map_err(|error| self.fault(&error)),
+            Err(error) => Err(unreachable(&self.address.display, &error.to_string())),
+        }
     }
 
-    fn connect(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client, KbError> {
+    fn connect(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client> {
         let client = match self.open(purpose, limits) {
             Err(KbError::Store(_)) if purpose == Purpose::ReadingOwn => {
                 return self.connect(Purpose::Reading, limits);
@@ -219,7 +217,7 @@ impl StoreServer {
         let (schema, setup) = (schema::name(), schema::SETUP);
         let setup = wait_for(client.query_typed(setup, &[(&schema, TEXT)]), limits)?;
         let rows = setup.map_err(|error| self.fault(&error))?;
-        schema::check(&rows, self.display_address())?;
+        schema::check(&rows, &self.address.display)?;
         Ok(client)
     }
 
@@ -231,25 +229,7 @@ impl StoreServer {
         config
     }
 
-    /// Connects on the runtime, where the connection then lives.
-    async fn spawn_connection(&self, config: Config) -> Result<Client, KbError> {
-        let tls = self.tls.clone();
-        let connecting = self.spawn(async move {
-            let (client, connection) = config.connect(tls).await?;
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection to the store ended");
-                }
-            });
-            Ok::<Client, tokio_postgres::Error>(client)
-        });
-        let broke_off =
-            |error: tokio::task::JoinError| unreachable(self.display_address(), &error.to_string());
-        let connected = connecting.await.map_err(broke_off)?;
-        connected.map_err(|error| self.fault(&error))
-    }
-
-    /// Gives the caller what it needs for a connection that receives notifications.
+    /// Starts work on the runtime over a connection of its own, which this configuration makes.
     pub fn listen<F: Future<Output = ()> + Send + 'static>(
         &self,
         work: impl FnOnce(Config, MakeRustlsConnect) -> F,
@@ -269,7 +249,7 @@ impl StoreServer {
 
     /// Converts an error of the server.
     pub fn fault(&self, error: &tokio_postgres::Error) -> KbError {
-        store_error(error, self.display_address())
+        store_error(error, &self.address.display)
     }
 }
 
@@ -300,7 +280,7 @@ impl Connection {
         &mut self,
         limits: Limits<'_>,
         ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, KbError> {
+    ) -> Result<T> {
         let gone = || {
             KbError::Store(Trouble::new(
                 "the connection to the store is gone",
@@ -340,7 +320,7 @@ impl Connection {
         statement: &str,
         values: &[TypedValue<'_>],
         limits: Limits<'_>,
-    ) -> Result<Vec<Row>, KbError> {
+    ) -> Result<Vec<Row>> {
         self.call(limits, async |client| {
             client.query_typed(statement, values).await
         })
@@ -352,13 +332,13 @@ impl Connection {
         statement: &str,
         values: &[TypedValue<'_>],
         limits: Limits<'_>,
-    ) -> Result<bool, KbError> {
+    ) -> Result<bool> {
         let rows = self.rows(statement, values, limits)?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
     }
 
     /// [`Connection::call`] of statements without values and rows.
-    pub fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
+    pub fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<()> {
         let done = async |client: &Client| client.batch_execute(statements).await;
         self.call(limits, done)
     }
@@ -401,7 +381,7 @@ impl Drop for Connection {
 }
 
 /// Certificates are always verified: by the authority that is named, else by those of the system.
-fn tls(ca: Option<&Path>) -> Result<ClientConfig, KbError> {
+fn tls(ca: Option<&Path>) -> Result<ClientConfig> {
     let unusable = |what: String| {
         let next = "give a certificate file in PEM form";
         KbError::Setting(Trouble::new(format!("KB_AGENT_STORE_CA: {what}"), next))
@@ -496,7 +476,7 @@ fn with_causes(error: &tokio_postgres::Error) -> String {
 
 /// Waits for a future; returns an error as soon as the limits are reached, and drops the future. It may
 /// be called on a thread of an async runtime, which it blocks.
-fn wait_for<T>(future: impl Future<Output = T>, limits: Limits<'_>) -> Result<T, KbError> {
+fn wait_for<T>(future: impl Future<Output = T>, limits: Limits<'_>) -> Result<T> {
     limits.check()?;
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

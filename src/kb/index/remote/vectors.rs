@@ -8,7 +8,7 @@ use super::space::{Commit, Model, Space, WriteRight, vector_text};
 use super::store_server::sql::{BYTEA_ARRAY, FLOAT4_ARRAY, INT4, TEXT, TEXT_ARRAY};
 use super::store_server::{Connection, NEVER, TypedValue};
 use crate::kb::error::KbError;
-use crate::kb::index::port::{ChunkKey, Limits, VectorBatch};
+use crate::kb::index::port::{ChunkKey, Limits, Result, VectorBatch};
 use crate::kb::index::quantised::quantise;
 
 /// Fewer vectors are looked at one by one in no noticeable time; and an index is quicker made than
@@ -33,20 +33,18 @@ pub(super) struct RemoteVectorBatch {
 
 impl RemoteVectorBatch {
     /// Takes the right to add vectors; [`KbError::Locked`] while another has it.
-    pub fn begin(space: &Arc<Space>, limits: Limits<'_>) -> Result<Self, KbError> {
-        let connection = WriteRight::Vectors.connection(space, limits)?;
-        let mut batch = Self {
+    pub fn begin(space: &Arc<Space>, limits: Limits<'_>) -> Result<Self> {
+        let mut connection = WriteRight::Vectors.connection(space, limits)?;
+        Ok(Self {
             space: Arc::clone(space),
+            commit: space.refresh_by(&mut connection, limits)?,
             connection,
-            commit: Commit::default(),
             is_used: false,
-        };
-        batch.commit = space.refresh_by(&mut batch.connection, limits)?;
-        Ok(batch)
+        })
     }
 
     /// The vectors of the space's model, which are of that length; says that the space uses them.
-    fn model(&mut self, dimensions: usize, limits: Limits<'_>) -> Result<Model, KbError> {
+    fn model(&mut self, dimensions: usize, limits: Limits<'_>) -> Result<Model> {
         if let Some(model) = self.commit.model.filter(|_| self.is_used) {
             return Ok(model);
         }
@@ -63,26 +61,22 @@ impl RemoteVectorBatch {
         let gone = || KbError::Outdated("the space is gone".to_owned());
         let model = model.ok_or_else(gone)?;
         if self.commit.model.is_none() {
-            self.connection.execute(
-                &schema::make_vectors(model.number, model.dimensions),
-                limits,
-            )?;
+            let table = schema::make_vectors(model.number, model.dimensions);
+            self.connection.execute(&table, limits)?;
         }
         self.note_use(model, limits)?;
         self.space.announce(&mut self.connection, limits)?;
         self.connection.execute("COMMIT", limits)?;
         self.is_used = true;
         self.commit.model = Some(model);
-        let known = self.space.last_commit();
-        self.space.move_on_to(Commit {
-            model: Some(model),
-            ..known
-        });
+        let mut known = self.space.last_commit();
+        known.model = Some(model);
+        self.space.move_on_to(known);
         Ok(model)
     }
 
     /// Says that the space uses the model: what no space uses is removed.
-    fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
+    fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<()> {
         let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1
             AND EXISTS (SELECT FROM models WHERE model = $1)";
         let values: [TypedValue<'_>; 2] = [(&model.number, INT4), (&self.space.name, TEXT)];
@@ -91,22 +85,15 @@ impl RemoteVectorBatch {
 
     /// Makes the index that is missing and removes what no space uses any more. Only who owns the
     /// tables may.
-    fn put_in_order(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
+    fn put_in_order(&mut self, model: Model, limits: Limits<'_>) -> Result<()> {
         let number = model.number;
-        let many = format!(
-            "SELECT count(*) FROM (SELECT FROM vectors_{number} LIMIT {INDEXED_FROM}) AS first"
-        );
-        let rows = self.connection.rows(&many, &[], limits)?;
-        let are_many = rows
-            .first()
-            .is_some_and(|row| row.get::<_, i64>(0) >= INDEXED_FROM);
+        let many = format!("SELECT EXISTS (SELECT FROM vectors_{number} OFFSET {INDEXED_FROM})");
+        let are_many = self.connection.is_true(&many, &[], limits)?;
         let patience = Instant::now().checked_add(MAKING);
         let limits = Limits::until(limits.stop(), patience);
         if are_many && model.dimensions <= MOST_INDEXED {
-            let index = format!(
-                "{} ANALYZE vectors_{number}",
-                schema::make_vector_index(number)
-            );
+            let index = schema::make_vector_index(number);
+            let index = format!("{index} ANALYZE vectors_{number}");
             self.connection.execute(&index, limits)?;
         }
         self.connection.execute(BEGIN, limits)?;
@@ -114,7 +101,11 @@ impl RemoteVectorBatch {
             WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
         for row in self.connection.rows(unused, &[], limits)? {
             let number: i32 = row.get(0);
-            self.connection.execute(&drop_model(number), limits)?;
+            let dropped = format!(
+                "UPDATE spaces SET model = NULL WHERE model = {number};
+                DROP TABLE IF EXISTS vectors_{number}; DELETE FROM models WHERE model = {number};"
+            );
+            self.connection.execute(&dropped, limits)?;
         }
         let spaces =
             "SELECT s.space, s.chunks, (SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c
@@ -127,10 +118,8 @@ impl RemoteVectorBatch {
         if held > STALE.max(kept + kept / 2) {
             let elsewhere = rows.iter().map(|row| in_no_chunk(row.get(0)));
             let all = elsewhere.collect::<Vec<_>>().join(" AND ");
-            self.connection.execute(
-                &format!("DELETE FROM vectors_{number} v WHERE {all}"),
-                limits,
-            )?;
+            let deleted = format!("DELETE FROM vectors_{number} v WHERE {all}");
+            self.connection.execute(&deleted, limits)?;
         }
         self.connection.execute("COMMIT", limits)
     }
@@ -142,11 +131,7 @@ fn in_no_chunk(space: i32) -> String {
 }
 
 impl VectorBatch for RemoteVectorBatch {
-    fn put_vectors(
-        &mut self,
-        vectors: &[(ChunkKey, Vec<f32>)],
-        limits: Limits<'_>,
-    ) -> Result<(), KbError> {
+    fn put_vectors(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
@@ -179,7 +164,7 @@ impl VectorBatch for RemoteVectorBatch {
         self.connection.rows(&added, &values, limits).map(drop)
     }
 
-    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn complete(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         let Some(model) = self.commit.model else {
             return Ok(());
@@ -191,25 +176,19 @@ impl VectorBatch for RemoteVectorBatch {
         let ended = self.connection.execute(end, limits);
         noted.and(ended)?;
         match self.put_in_order(model, limits) {
-            Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
-            Err(error) => {
+            Err(error) if !matches!(error, KbError::Stopped | KbError::TimedOut) => {
                 // All vectors are there; searching them takes longer, or takes more room.
                 tracing::info!(%error, "the vectors of the store are not put in order");
                 self.connection.execute("ROLLBACK", limits)
             }
-            Ok(()) => Ok(()),
+            done => done,
         }
     }
 
-    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+    fn clear(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.commit = self.space.refresh_by(&mut self.connection, limits)?;
-        let Commit {
-            model: Some(model),
-            space: Some(space),
-            ..
-        } = self.commit
-        else {
+        let (Some(model), Some(space)) = (self.commit.model, self.commit.space) else {
             return Ok(());
         };
         self.space.note_complete(None);
@@ -228,14 +207,6 @@ impl VectorBatch for RemoteVectorBatch {
         );
         self.connection.execute(&deleted, patience)
     }
-}
-
-/// Removes a model with its vectors.
-fn drop_model(number: i32) -> String {
-    format!(
-        "UPDATE spaces SET model = NULL WHERE model = {number};
-        DROP TABLE IF EXISTS vectors_{number}; DELETE FROM models WHERE model = {number};"
-    )
 }
 
 impl Drop for RemoteVectorBatch {

@@ -24,8 +24,7 @@ use tantivy_fst::Automaton;
 
 use super::Fields;
 use crate::domain::LineRange;
-use crate::kb::error::KbError;
-use crate::kb::index::port::{ChunkId, Passage};
+use crate::kb::index::port::{ChunkId, Passage, Result};
 use crate::kb::index::search_terms::{Bm25, SearchTerm, gain, search_terms};
 use crate::kb::index::tokens;
 
@@ -67,12 +66,7 @@ impl LexicalView {
 
     /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
     /// them; in no order. `within` are numbers of documents.
-    pub fn search(
-        &self,
-        query: &str,
-        k: usize,
-        within: Option<&[u32]>,
-    ) -> Result<ScoredChunks, KbError> {
+    pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<ScoredChunks> {
         let doc_freq = |text: &str| Ok(self.doc_freq(&self.term(text))?);
         let terms = search_terms(tokens::terms(query), doc_freq, |dfa| self.near(dfa))?;
         if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
@@ -115,7 +109,7 @@ impl LexicalView {
     }
 
     /// The chunks that have a name of that key.
-    pub fn chunks_with_name(&self, key: &str) -> Result<Vec<ChunkId>, KbError> {
+    pub fn chunks_with_name(&self, key: &str) -> Result<Vec<ChunkId>> {
         let term = Term::from_field_text(self.fields.names, key);
         let mut chunks = Vec::new();
         for segment in self.searcher.segment_readers() {
@@ -140,7 +134,7 @@ impl LexicalView {
         chunk: ChunkId,
         source: &str,
         lines: LineRange,
-    ) -> Result<Option<Passage>, KbError> {
+    ) -> Result<Option<Passage>> {
         let Some(address) = self.find(chunk)? else {
             return Ok(None);
         };
@@ -163,7 +157,7 @@ impl LexicalView {
 
     /// A document's rows lie together and in order, because they are added in one go and removed
     /// in one go.
-    fn find(&self, chunk: ChunkId) -> Result<Option<DocAddress>, KbError> {
+    fn find(&self, chunk: ChunkId) -> Result<Option<DocAddress>> {
         let term = Term::from_field_u64(self.fields.document, u64::from(chunk.document()));
         for (ord, segment) in (0_u32..).zip(self.searcher.segment_readers()) {
             let Some(postings) = postings(segment, &term, IndexRecordOption::Basic)? else {
@@ -220,7 +214,7 @@ impl LexicalView {
     }
 
     /// The terms that an automaton accepts, and how many chunks hold each.
-    fn near(&self, automaton: &DFA) -> Result<Vec<(String, u64)>, KbError> {
+    fn near(&self, automaton: &DFA) -> Result<Vec<(String, u64)>> {
         let mut found: BTreeSet<String> = BTreeSet::new();
         for segment in self.searcher.segment_readers() {
             let index = segment.inverted_index(self.fields.words)?;

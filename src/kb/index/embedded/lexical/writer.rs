@@ -10,9 +10,8 @@ use tantivy::{Document, Index, IndexWriter, TantivyDocument, TantivyError, Term}
 use super::{Fields, Payload};
 use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
-use crate::kb::error::KbError;
 use crate::kb::index::embedded::lock::patiently;
-use crate::kb::index::port::ChunkId;
+use crate::kb::index::port::{ChunkId, Result};
 use crate::kb::index::tokens;
 
 /// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
@@ -49,7 +48,7 @@ impl Document for QueuedChunk {
 
 impl LexicalWriter {
     /// A small change is left to one thread: each that takes part leaves a segment of its own.
-    pub(super) fn new(index: &Index, fields: Fields, large: bool) -> Result<Self, KbError> {
+    pub(super) fn new(index: &Index, fields: Fields, large: bool) -> Result<Self> {
         let threads = if large {
             thread::available_parallelism().map_or(1, usize::from)
         } else {
@@ -71,7 +70,7 @@ impl LexicalWriter {
     }
 
     /// Forgets everything.
-    pub fn clear(&self) -> Result<(), KbError> {
+    pub fn clear(&self) -> Result<()> {
         self.writer.delete_all_documents()?;
         Ok(())
     }
@@ -88,7 +87,7 @@ impl LexicalWriter {
         document: u32,
         chunks: impl Iterator<Item = &'a Chunk> + Clone,
         reservation: Reservation,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let fields = self.fields;
         let reservation = Arc::new(reservation);
         let language = tokens::detect(chunks.clone().map(|chunk| chunk.text.as_str()));
@@ -116,7 +115,7 @@ impl LexicalWriter {
     }
 
     /// Makes all changes visible, or none.
-    pub fn commit(&mut self, payload: Payload) -> Result<(), KbError> {
+    pub fn commit(&mut self, payload: Payload) -> Result<()> {
         let mut prepared = self.writer.prepare_commit()?;
         let json = serde_json::to_string(&payload).unwrap_or_default();
         prepared.set_payload(&json);
@@ -125,7 +124,7 @@ impl LexicalWriter {
     }
 
     /// Waits until what should be one is one.
-    pub fn finish(self) -> Result<(), KbError> {
+    pub fn finish(self) -> Result<()> {
         self.writer.wait_merging_threads()?;
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::kb::error::KbError;
 use crate::kb::index::embedded::lock::{
     LockGuard, Right, is_model_key, model_key, share, try_lock,
 };
-use crate::kb::index::port::ChunkKey;
+use crate::kb::index::port::{ChunkKey, Result};
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
 /// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.
@@ -31,9 +31,9 @@ const PREFIX: &str = "vectors-";
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     home: PathBuf,
-    model: String,
+    pub model: String,
     /// The number in the names of the pair; 0 while there is none.
-    number: u64,
+    pub number: u64,
     /// `None` where the system gives no such rights: then nothing keeps them but being used last.
     _used: Option<Arc<LockGuard>>,
 }
@@ -79,7 +79,7 @@ impl Files {
         dims: usize,
         rows: &[u8],
         keys: &[(ChunkKey, f32)],
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let records: Vec<u8> = keys
             .iter()
             .flat_map(|(key, scale)| encode(key, *scale))
@@ -88,18 +88,8 @@ impl Files {
         self.write_at("keys", HEADER + at * RECORD, &records, false)
     }
 
-    /// Whether there is a pair.
-    pub fn exist(&self) -> bool {
-        self.number > 0
-    }
-
-    /// Forgets which pair it was: the next look finds another one.
-    pub fn lose(&mut self) {
-        self.number = 0;
-    }
-
     /// Moves on to the latest pair; says whether that is another one.
-    pub fn find_latest(&mut self) -> Result<bool, KbError> {
+    pub fn find_latest(&mut self) -> Result<bool> {
         let entries = fs::read_dir(&self.home).map_err(KbError::io(&self.home))?;
         let latest = entries
             .flatten()
@@ -116,8 +106,8 @@ impl Files {
 
     /// The keys from row `known` on, or all where the file does not go on from there. `None`
     /// where there is no pair, or one that is not ours.
-    pub fn read(&self, known: usize, dims: usize) -> Result<Option<KeysRead>, KbError> {
-        if !self.exist() {
+    pub fn read(&self, known: usize, dims: usize) -> Result<Option<KeysRead>> {
+        if self.number == 0 {
             return Ok(None);
         }
         let (keys_path, rows_path) = (self.path("keys"), self.path("rows"));
@@ -163,12 +153,7 @@ impl Files {
     }
 
     /// Reads some rows.
-    pub fn rows(
-        &self,
-        mut file: &File,
-        which: Range<usize>,
-        dims: usize,
-    ) -> Result<Vec<u8>, KbError> {
+    pub fn rows(&self, mut file: &File, which: Range<usize>, dims: usize) -> Result<Vec<u8>> {
         let len = which.len() * dims;
         let mut read = || -> std::io::Result<Vec<u8>> {
             file.seek(SeekFrom::Start((HEADER + which.start * dims) as u64))?;
@@ -189,7 +174,7 @@ impl Files {
     pub fn damage(home: &Path, model_id: &str) -> Option<String> {
         let mut files = Self::unused(home, model_id);
         files.find_latest().ok()?;
-        if !files.exist() {
+        if files.number == 0 {
             return None;
         }
         let said = |path: &Path, how: &str| Some(format!("{} {how}", path.display()));
@@ -206,11 +191,7 @@ impl Files {
     }
 
     /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].
-    pub fn write_anew(
-        &self,
-        dims: usize,
-        kept: &[(ChunkKey, f32, &[u8])],
-    ) -> Result<Self, KbError> {
+    pub fn write_anew(&self, dims: usize, kept: &[(ChunkKey, f32, &[u8])]) -> Result<Self> {
         // By the clock, so that a number that some reader knows never comes again.
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -227,11 +208,6 @@ impl Files {
                 .try_for_each(|(key, scale, _)| file.write_all(&encode(key, *scale)))
         })?;
         Ok(next)
-    }
-
-    /// Whether these are the files of that model.
-    pub fn are_of(&self, model_id: &str) -> bool {
-        self.model == model_key(model_id)
     }
 
     /// Removes this model's other files. What cannot be removed now is removed next time.
@@ -272,13 +248,7 @@ impl Files {
             .join(format!("{PREFIX}{model}-{number}.{extension}"))
     }
 
-    fn write_at(
-        &self,
-        extension: &str,
-        at: usize,
-        bytes: &[u8],
-        sync: bool,
-    ) -> Result<(), KbError> {
+    fn write_at(&self, extension: &str, at: usize, bytes: &[u8], sync: bool) -> Result<()> {
         let path = self.path(extension);
         let write = || -> std::io::Result<()> {
             let mut file = open_to_write(&path)?;
@@ -294,7 +264,7 @@ impl Files {
         extension: &str,
         dims: usize,
         body: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
-    ) -> Result<(), KbError> {
+    ) -> Result<()> {
         let path = self.path(extension);
         let written = write_atomic_by(&path, |file| {
             let mut header = [0; HEADER];
