@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 
-use globset::GlobSet;
 use strsim::osa_distance;
 use unicode_normalization::UnicodeNormalization;
 
@@ -257,9 +256,14 @@ fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>> {
         vec![anywhere.as_str()]
     };
     for way in ways {
-        // A name may hold brackets and be no pattern.
-        let Some(matcher) = matcher(way)? else {
-            continue;
+        let matcher = match globs::set_of(way) {
+            Ok(set) => set,
+            // A name may hold brackets and be no pattern.
+            Err(BadGlob::Malformed) => continue,
+            Err(BadGlob::TooComplicated) => {
+                let line = "the pattern is too complicated; use fewer braces, or name the file";
+                return Err(KbError::BadQuery(line.to_owned()));
+            }
         };
         let found = pick(all, |d| matcher.is_match(d.source));
         if !found.is_empty() {
@@ -267,18 +271,6 @@ fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>> {
         }
     }
     Ok(Vec::new())
-}
-
-/// `None` for what is no pattern; an error for one that asks for too much.
-fn matcher(pattern: &str) -> Result<Option<GlobSet>> {
-    match globs::set_of(pattern) {
-        Ok(set) => Ok(Some(set)),
-        Err(BadGlob::Malformed) => Ok(None),
-        Err(BadGlob::TooComplicated) => {
-            let line = "the pattern is too complicated; use fewer braces, or name the file";
-            Err(KbError::BadQuery(line.to_owned()))
-        }
-    }
 }
 
 /// The documents whose name is one slip away from this, or two from a long one.

@@ -507,7 +507,12 @@ pub(crate) struct Limits<'a> {
 impl<'a> Limits<'a> {
     /// Ends a call once `stop` is raised, and after two minutes at most.
     pub fn of_a_call(stop: &'a AtomicBool) -> Self {
-        Self::until(stop, Instant::now().checked_add(LONGEST_CALL))
+        Self::lasting(stop, LONGEST_CALL)
+    }
+
+    /// Ends a call once `stop` is raised, and after this time at most.
+    pub(super) fn lasting(stop: &'a AtomicBool, time: Duration) -> Self {
+        Self::until(stop, Instant::now().checked_add(time))
     }
 
     /// Ends a call once `stop` is raised or the deadline is reached.

@@ -49,20 +49,20 @@ impl EmbeddedStore {
     /// both only under the lock, and both only when that is what is wrong. Every other failure is
     /// the caller's to see.
     pub fn open(home: &Path, model_id: &str) -> Result<Self> {
-        match Self::open_existing(home, model_id) {
-            Ok(None) | Err(KbError::Damaged(_)) => {}
-            Ok(Some(store)) => return Ok(store),
-            Err(error) => return Err(error),
-        }
-        let _held = lock(home, Right::Documents)?;
-        // Another process may have done it meanwhile.
-        match Self::open_existing(home, model_id) {
-            Ok(Some(store)) => return Ok(store),
-            Ok(None) => {}
+        let undamaged = || match Self::open_existing(home, model_id) {
             Err(KbError::Damaged(why)) => {
                 tracing::warn!(%why, "the index is damaged and is made anew");
+                Ok(None)
             }
-            Err(error) => return Err(error),
+            opened => opened,
+        };
+        if let Some(store) = undamaged()? {
+            return Ok(store);
+        }
+        let _held = lock(home, Right::Documents)?;
+        // Another process may have made it meanwhile.
+        if let Some(store) = undamaged()? {
+            return Ok(store);
         }
         // The vectors stay: they are named by what they were made of, so that the chunks find
         // them again.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::{BufMut, BytesMut};
 use tantivy::fieldnorm::FieldNormReader;
@@ -72,12 +72,10 @@ struct Difference {
 pub(super) struct RemoteBatch {
     space: Arc<Space>,
     connection: Connection,
-    /// The commit that the batch began with.
+    /// The commit that the batch began with, and the space once its tables are made.
     found: Commit,
     /// Whether the documents that this process keeps up to date are removed first.
     afresh: bool,
-    /// The number of the space's tables; `None` until they are made.
-    number: Option<i32>,
     is_open: bool,
     is_touched: bool,
     pending: PendingRows,
@@ -97,7 +95,6 @@ impl RemoteBatch {
             space: Arc::clone(space),
             found: Commit::default(),
             afresh,
-            number: None,
             is_open: false,
             is_touched: false,
             pending: PendingRows::default(),
@@ -109,8 +106,7 @@ impl RemoteBatch {
             connection,
         };
         batch.found = space.refresh_by(&mut batch.connection, limits)?;
-        batch.number = batch.found.space;
-        if let Some(number) = batch.number {
+        if let Some(number) = batch.found.space {
             let asked = "SELECT average::float8, next_number FROM spaces WHERE space = $1";
             let rows = batch.connection.rows(asked, &[(&number, INT4)], limits)?;
             if let Some(row) = rows.first() {
@@ -126,7 +122,7 @@ impl RemoteBatch {
             self.connection.execute("BEGIN", limits)?;
             self.is_open = true;
         }
-        if let Some(number) = self.number {
+        if let Some(number) = self.found.space {
             return Ok(number);
         }
         let made = "INSERT INTO spaces (name) VALUES ($1) RETURNING space";
@@ -136,7 +132,7 @@ impl RemoteBatch {
         let tables = schema::make_space(number);
         self.connection.execute(&tables, limits)?;
         self.is_touched = true;
-        self.number = Some(number);
+        self.found.space = Some(number);
         Ok(number)
     }
 
@@ -232,11 +228,7 @@ impl RemoteBatch {
         }
         let tokens: u64 = terms.iter().map(|terms| u64::from(terms.length)).sum();
         for term in terms.iter().flat_map(|terms| terms.frequencies.keys()) {
-            if let Some(held) = self.difference.held.get_mut(term) {
-                *held += 1;
-            } else {
-                self.difference.held.insert(term.clone(), 1);
-            }
+            *self.difference.held.entry(term.clone()).or_default() += 1;
         }
         let mean = tokens as f64 / (terms.len() as f64).max(1.0);
         let average = *self.average.get_or_insert(mean.max(1.0));
@@ -471,7 +463,7 @@ impl RemoteBatch {
         if missing.is_empty() {
             return Ok(());
         }
-        let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
+        let patience = Limits::lasting(limits.stop(), INDEXING);
         match self.connection.execute(&missing, patience) {
             Err(error) if !matches!(error, KbError::Stopped | KbError::TimedOut) => {
                 tracing::info!(%error, "the tables of a space are not put in order");
@@ -532,16 +524,15 @@ impl Batch for RemoteBatch {
     fn commit(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.flush(limits)?;
-        let Some(number) = self.number.filter(|_| self.is_touched) else {
+        let Some(number) = self.found.space.filter(|_| self.is_touched) else {
             return Ok(());
         };
-        let patience = Instant::now().checked_add(COMMITTING);
-        self.publish(number, Limits::until(&NEVER, patience))
+        self.publish(number, Limits::lasting(&NEVER, COMMITTING))
     }
 
     fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<()> {
         self.commit(limits)?;
-        let Some(number) = self.number.filter(|_| self.found.space.is_some()) else {
+        let Some(number) = self.found.space else {
             return Ok(());
         };
         self.put_in_order(number, limits)
@@ -587,12 +578,8 @@ impl TermReader {
             let mut stream = self.0.token_stream(part);
             while stream.advance() {
                 count += 1;
-                let term = &stream.token().text;
-                if let Some(frequency) = terms.frequencies.get_mut(term) {
-                    *frequency += 1;
-                } else {
-                    terms.frequencies.insert(term.clone(), 1);
-                }
+                let term = stream.token().text.clone();
+                *terms.frequencies.entry(term).or_default() += 1;
             }
         }
         terms.length = FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(count));

@@ -9,10 +9,10 @@ use tokio_postgres::Row;
 use super::keys::{keys_of_targets, slips_of_word, term_id};
 use super::schema::of_space;
 use super::space::{Commit, Model, Names, Space, vector_text};
-use super::store_server::TypedValue;
 use super::store_server::sql::{
     BOOL, BYTEA_ARRAY, FLOAT8_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
 };
+use super::store_server::{Connection, TypedValue};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
@@ -72,26 +72,26 @@ impl RemoteReader {
         limits: Limits<'_>,
     ) -> Result<Vec<Row>> {
         limits.check()?;
-        let Some(filled) = fill(statement, self.commit()) else {
+        if fill(statement, self.commit()).is_none() {
             return Ok(Vec::new());
-        };
+        }
         let space = &self.space;
         let mut connection = space.server.connection(space.reading(), limits)?;
-        match connection.rows(&filled, values, limits) {
+        let ask = |connection: &mut Connection| match fill(statement, self.commit()) {
+            Some(filled) => connection.rows(&filled, values, limits),
+            None => Ok(Vec::new()),
+        };
+        match ask(&mut connection) {
             Err(KbError::Outdated(_)) => {
                 let now = space.refresh_by(&mut connection, limits)?;
                 *self.commit.lock().unwrap_or_else(PoisonError::into_inner) = now;
-                match fill(statement, now) {
-                    Some(filled) => connection.rows(&filled, values, limits),
-                    None => Ok(Vec::new()),
-                }
             }
             Err(KbError::Store(_)) if connection.is_broken() => {
-                let mut connection = space.server.connection(space.reading(), limits)?;
-                connection.rows(&filled, values, limits)
+                connection = space.server.connection(space.reading(), limits)?;
             }
-            other => other,
+            other => return other,
         }
+        ask(&mut connection)
     }
 
     /// Source and title of all documents.

@@ -3,10 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client};
 
@@ -203,7 +202,7 @@ impl Lease for RemoteLease {
 
 impl Drop for RemoteLease {
     fn drop(&mut self) {
-        let limits = Limits::until(&NEVER, Instant::now().checked_add(GIVING_BACK));
+        let limits = Limits::lasting(&NEVER, GIVING_BACK);
         let given = self.ask(
             "DELETE FROM leases WHERE name = $1 AND holder = $2 AND $3 > 0 RETURNING name",
             limits,
@@ -221,10 +220,23 @@ fn follow(space: &Arc<Space>) {
         let mut pause = FIRST_PAUSE;
         while known.strong_count() > 0 {
             match config.connect(tls.clone()).await {
-                Ok((client, connection)) => {
-                    if listen(&known, &client, connection).await {
+                Ok((client, mut connection)) => {
+                    let (sender, notified) = mpsc::channel(QUEUE);
+                    // A query is answered only while the connection is driven.
+                    let driver = tokio::spawn(async move {
+                        let messages = stream::poll_fn(|context| connection.poll_message(context));
+                        let mut messages = std::pin::pin!(messages);
+                        while let Some(Ok(message)) = messages.next().await {
+                            if let AsyncMessage::Notification(notification) = message {
+                                // A full queue tells of commits already.
+                                let _ = sender.try_send(notification.payload().to_owned());
+                            }
+                        }
+                    });
+                    if listen(&known, &client, notified).await {
                         pause = FIRST_PAUSE;
                     }
+                    driver.abort();
                 }
                 Err(error) => tracing::debug!(%error, "commits are not listened for"),
             }
@@ -235,30 +247,13 @@ fn follow(space: &Arc<Space>) {
 }
 
 /// Follows commits until the connection ends; whether it could listen at all, which a replica cannot.
-async fn listen<S, T>(
+async fn listen(
     known: &Weak<Space>,
     client: &Client,
-    mut connection: tokio_postgres::Connection<S, T>,
-) -> bool
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (sender, mut notified) = mpsc::channel(QUEUE);
-    // A query is answered only while the connection is driven.
-    let driver = tokio::spawn(async move {
-        let messages = stream::poll_fn(move |context| connection.poll_message(context));
-        let mut messages = std::pin::pin!(messages);
-        while let Some(Ok(message)) = messages.next().await {
-            if let AsyncMessage::Notification(notification) = message {
-                // A full queue tells of commits already.
-                let _ = sender.try_send(notification.payload().to_owned());
-            }
-        }
-    });
+    mut notified: mpsc::Receiver<String>,
+) -> bool {
     let listening = format!("LISTEN {}", schema::channel());
     if client.batch_execute(&listening).await.is_err() {
-        driver.abort();
         return false;
     }
     // What came while none listened.
@@ -278,7 +273,6 @@ where
             None => break,
         }
     }
-    driver.abort();
     true
 }
 

@@ -37,37 +37,34 @@ const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
 /// Checks that the versions that [`SETUP`] has found are new enough.
 pub(super) fn check(rows: &[Row], store: &str) -> Result<()> {
-    let trouble = |what: String, next: &str| Err(KbError::Store(Trouble::new(what, next)));
     let versions = rows.first().and_then(|row| {
         let vector: Option<String> = row.try_get(8).ok()?;
         Some((row.try_get::<_, i32>(9).ok()?, vector))
     });
-    let Some((server, vector)) = versions else {
-        return trouble(
+    let is_old = |vector: &str| {
+        let mut parts = vector.split('.').map_while(|part| part.parse().ok());
+        (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR
+    };
+    let (what, next) = match versions {
+        None => (
             format!("{store} is no PostgreSQL"),
             "see to KB_AGENT_STORE_URL",
-        );
-    };
-    if server < OLDEST_SERVER {
-        return trouble(
+        ),
+        Some((server, _)) if server < OLDEST_SERVER => (
             format!("the store {store} is PostgreSQL {}", server / 10_000),
             "use PostgreSQL 15 or newer",
-        );
-    }
-    let Some(vector) = vector else {
-        return trouble(
+        ),
+        Some((_, None)) => (
             format!("the store {store} lacks the extension pgvector"),
             "run CREATE EXTENSION vector there as its owner, or `kb-agent store init`",
-        );
-    };
-    let mut parts = vector.split('.').map_while(|part| part.parse().ok());
-    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR {
-        return trouble(
+        ),
+        Some((_, Some(vector))) if is_old(&vector) => (
             format!("the store {store} has pgvector {vector}"),
             "use pgvector 0.7 or newer",
-        );
-    }
-    Ok(())
+        ),
+        Some(_) => return Ok(()),
+    };
+    Err(KbError::Store(Trouble::new(what, next)))
 }
 
 /// Makes what is not there yet; needs the right to create in the database.

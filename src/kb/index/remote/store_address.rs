@@ -59,11 +59,12 @@ impl StoreAddress {
             }
         }
         let space = access.space.clone().or(space);
-        if let Some(name) = &space {
-            let is_name = !name.trim().is_empty() && !name.contains(char::is_control);
-            if !is_name || name.chars().count() > LONGEST_NAME {
-                return Err(bad("its space needs a name of 1 to 100 characters"));
-            }
+        let is_name = |name: &String| {
+            let is_plain = !name.trim().is_empty() && !name.contains(char::is_control);
+            is_plain && name.chars().count() <= LONGEST_NAME
+        };
+        if !space.iter().all(is_name) {
+            return Err(bad("its space needs a name of 1 to 100 characters"));
         }
         let plain = match passed_on.as_slice() {
             [] => base.to_owned(),
@@ -88,12 +89,11 @@ impl StoreAddress {
             None if is_here && access.ca.is_none() => SslMode::Disable,
             None => SslMode::Require,
         });
-        config.application_name("kb-agent");
-        config.connect_timeout(CONNECT);
+        config.application_name("kb-agent").connect_timeout(CONNECT);
+        config.keepalives_idle(SILENCE).tcp_user_timeout(SILENCE);
         config
-            .keepalives_idle(SILENCE)
-            .keepalives_interval(SILENCE / 3);
-        config.keepalives_retries(3).tcp_user_timeout(SILENCE);
+            .keepalives_interval(SILENCE / 3)
+            .keepalives_retries(3);
         Ok(Self {
             display: display_address(&config),
             config,

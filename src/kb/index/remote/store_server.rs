@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -351,7 +351,7 @@ impl Connection {
     /// Undoes what is not committed and gives rights back. Where that fails the connection is given
     /// up, and the server does both.
     pub fn give_back_rights(&mut self) {
-        let limits = Limits::until(&NEVER, Instant::now().checked_add(CANCEL));
+        let limits = Limits::lasting(&NEVER, CANCEL);
         let given = self.execute("ROLLBACK; SELECT pg_advisory_unlock_all()", limits);
         if given.is_err() {
             self.client = None;

@@ -1,7 +1,7 @@
 //! Adding vectors of a model, by what their chunks say; all spaces of the server share them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::schema;
 use super::space::{Commit, Model, Space, WriteRight, vector_text};
@@ -89,8 +89,7 @@ impl RemoteVectorBatch {
         let number = model.number;
         let many = format!("SELECT EXISTS (SELECT FROM vectors_{number} OFFSET {INDEXED_FROM})");
         let are_many = self.connection.is_true(&many, &[], limits)?;
-        let patience = Instant::now().checked_add(MAKING);
-        let limits = Limits::until(limits.stop(), patience);
+        let limits = Limits::lasting(limits.stop(), MAKING);
         if are_many && model.dimensions <= MOST_INDEXED {
             let index = schema::make_vector_index(number);
             let index = format!("{index} ANALYZE vectors_{number}");
@@ -192,7 +191,7 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         self.space.note_complete(None);
-        let patience = Limits::until(&NEVER, Instant::now().checked_add(MAKING));
+        let patience = Limits::lasting(&NEVER, MAKING);
         self.connection.execute(BEGIN, limits)?;
         let number = model.number;
         let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";

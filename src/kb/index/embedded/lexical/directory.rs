@@ -106,6 +106,13 @@ fn opened(path: &Path) -> io::Result<File> {
     })
 }
 
+fn failed(path: &Path) -> impl Fn(io::Error) -> OpenReadError {
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+        _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+    }
+}
+
 impl HasLen for Handle {
     fn len(&self) -> usize {
         match self {
@@ -138,13 +145,7 @@ impl FileHandle for Handle {
 
 impl Directory for Files {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        match self.handle(path) {
-            Ok(handle) => Ok(handle),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(OpenReadError::FileDoesNotExist(path.to_owned()))
-            }
-            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
-        }
+        Ok(self.handle(path).map_err(failed(path))?)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -165,10 +166,7 @@ impl Directory for Files {
             io::Read::read_to_end(&mut file, &mut bytes)?;
             Ok(bytes)
         });
-        read.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
-            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
-        })
+        read.map_err(failed(path))
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {

@@ -11,10 +11,10 @@ use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
 use crate::kb::error::KbError;
+use crate::kb::index::embedded::journal::Journal;
 use crate::kb::index::embedded::lock::{
     LockGuard, Right, is_model_key, model_key, share, try_lock,
 };
@@ -192,12 +192,8 @@ impl Files {
 
     /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].
     pub fn write_anew(&self, dims: usize, kept: &[(ChunkKey, f32, &[u8])]) -> Result<Self> {
-        // By the clock, so that a number that some reader knows never comes again.
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_millis() as u64);
         let next = Self {
-            number: now.max(self.number + 1),
+            number: Journal::next_number(self.number),
             ..self.clone()
         };
         next.write_file("rows", dims, |file| {
@@ -213,8 +209,8 @@ impl Files {
     /// Removes this model's other files. What cannot be removed now is removed next time.
     pub fn remove_older(&self) {
         let is_older = |name: &str| {
-            parse_file_name(name)
-                .is_some_and(|(model, number)| model == self.model && number != self.number)
+            let parsed = parse_file_name(name);
+            parsed.is_some_and(|(model, number)| model == self.model && number != self.number)
         };
         // What a kill has left of a pair in the making goes too.
         self.remove(|name| is_older(name) || is_unfinished(name));
