@@ -125,9 +125,8 @@ impl LexicalIndex {
     /// Reads what is stored with the last commit.
     pub fn payload(&self) -> Result<Payload> {
         let payload = self.index.load_metas()?.payload;
-        Ok(payload
-            .and_then(|json| serde_json::from_str(&json).ok())
-            .unwrap_or_default())
+        let payload = payload.and_then(|json| serde_json::from_str(&json).ok());
+        Ok(payload.unwrap_or_default())
     }
 
     /// A view of the last commit.

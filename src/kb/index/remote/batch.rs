@@ -169,7 +169,7 @@ impl RemoteBatch {
         let put = pending.put.iter().map(|document| &document.source);
         let sources: Vec<&String> = pending.removed.iter().chain(put).collect();
         self.delete(space, &sources, limits)?;
-        self.insert(space, pending.put, limits)?;
+        self.add(space, pending.put, limits)?;
         self.note_stamps(space, &pending.kept, limits)
     }
 
@@ -206,12 +206,7 @@ impl RemoteBatch {
         Ok(())
     }
 
-    fn insert(
-        &mut self,
-        space: i32,
-        documents: Vec<NewDocument>,
-        limits: Limits<'_>,
-    ) -> Result<()> {
+    fn add(&mut self, space: i32, documents: Vec<NewDocument>, limits: Limits<'_>) -> Result<()> {
         if documents.is_empty() {
             return Ok(());
         }
@@ -329,14 +324,9 @@ impl RemoteBatch {
     }
 
     /// Adds to how many chunks hold each term.
-    fn copy_terms(
-        &mut self,
-        space: i32,
-        held: &HashMap<String, i64>,
-        limits: Limits<'_>,
-    ) -> Result<()> {
-        let changed = held.iter().filter(|(_, more)| **more != 0);
-        let mut changed: Vec<(&String, &i64)> = changed.collect();
+    fn copy_terms(&mut self, space: i32, limits: Limits<'_>) -> Result<()> {
+        let changed = std::mem::take(&mut self.difference.held).into_iter();
+        let mut changed: Vec<(String, i64)> = changed.filter(|(_, more)| *more != 0).collect();
         if changed.is_empty() {
             return Ok(());
         }
@@ -345,7 +335,7 @@ impl RemoteBatch {
         let made = "CREATE TEMP TABLE IF NOT EXISTS changed_terms
             (term text COLLATE \"C\", held bigint, slips int4[]) ON COMMIT DELETE ROWS";
         self.connection.execute(made, limits)?;
-        let rows = changed.into_iter().map(|(term, more)| -> [Value<'_>; 3] {
+        let rows = changed.iter().map(|(term, more)| -> [Value<'_>; 3] {
             [
                 Box::new(term),
                 Box::new(more),
@@ -414,8 +404,8 @@ impl RemoteBatch {
 
     /// Writes down what differs and makes it visible.
     fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<()> {
+        self.copy_terms(number, limits)?;
         let difference = std::mem::take(&mut self.difference);
-        self.copy_terms(number, &difference.held, limits)?;
         let average = self.average.map(|average| average as f32);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis() as i64);

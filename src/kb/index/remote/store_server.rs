@@ -281,13 +281,9 @@ impl Connection {
         limits: Limits<'_>,
         ask: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T> {
-        let gone = || {
-            KbError::Store(Trouble::new(
-                "the connection to the store is gone",
-                "try again",
-            ))
-        };
-        let client = self.client.take().ok_or_else(gone)?;
+        let gone = || Trouble::new("the connection to the store is gone", "try again");
+        let client = self.client.take();
+        let client = client.ok_or_else(|| KbError::Store(gone()))?;
         self.server.round_trips.fetch_add(1, Ordering::Relaxed);
         match wait_for(ask(&client), limits) {
             Ok(Ok(value)) => {

@@ -175,7 +175,7 @@ fn end_of(text: &str, from: usize) -> usize {
             Some(byte) if byte.is_ascii_alphanumeric() => at += 1,
             Some(b',') if groups_digits(bytes, at) => at += 1,
             Some(b'"' | b'\'') if is_within_hebrew(text, at) => at += 1,
-            Some(byte) if is_joint(*byte) || is_bar(*byte) => {
+            Some(byte) if is_joint(char::from(*byte)) || is_bar(char::from(*byte)) => {
                 // A joint is one only between words.
                 match char_at(text, at + 1).filter(|&c| is_word(c)) {
                     Some(_) => at += 1,
@@ -212,18 +212,16 @@ fn is_elided(text: &str, from: usize, end: usize) -> bool {
         Some(mark @ ('\'' | '\u{2019}')) => char_at(text, end + mark.len_utf8()),
         _ => None,
     };
-    after.is_some_and(char::is_alphabetic)
-        && ELIDED
-            .iter()
-            .any(|article| text[from..end].eq_ignore_ascii_case(article))
+    let is_article = |article: &&str| text[from..end].eq_ignore_ascii_case(article);
+    after.is_some_and(char::is_alphabetic) && ELIDED.iter().any(is_article)
 }
 
-fn is_joint(byte: u8) -> bool {
-    matches!(byte, b'_' | b'-' | b'.')
+fn is_joint(c: char) -> bool {
+    matches!(c, '_' | '-' | '.')
 }
 
-fn is_bar(byte: u8) -> bool {
-    matches!(byte, b'/' | b'@')
+fn is_bar(c: char) -> bool {
+    matches!(c, '/' | '@')
 }
 
 /// `C++`, `C#`: marks that belong to a name of one or two letters.
@@ -253,10 +251,10 @@ fn after_contraction(text: &str, at: usize) -> usize {
     let is_ending = ["s", "t", "re", "ve", "ll", "d", "m"]
         .iter()
         .any(|ending| rest[..length].eq_ignore_ascii_case(ending));
-    if is_ending {
-        at + mark.len_utf8() + length
+    at + if is_ending {
+        mark.len_utf8() + length
     } else {
-        at
+        0
     }
 }
 
@@ -274,24 +272,20 @@ fn add(run: &str, terms: &mut Terms) {
         }
         return;
     }
-    if !bytes.iter().any(|byte| is_bar(*byte)) {
+    if !run.contains(is_bar) {
         segment(run, has_digit, terms);
         return;
     }
     let whole = if has_digit { Role::Exact } else { Role::Joined };
-    let bars = bytes.iter().filter(|byte| is_bar(**byte)).count();
+    let bars = run.matches(is_bar).count();
     let mut rest = run;
     for left in (1..=bars).rev() {
         if (left == bars || left <= ENDS) && rest.len() <= MAX_BYTES {
             terms.push(&[rest], whole);
         }
-        let bar = rest
-            .bytes()
-            .position(is_bar)
-            .map_or(rest.len(), |at| at + 1);
-        rest = &rest[bar..];
+        rest = &rest[rest.find(is_bar).map_or(rest.len(), |at| at + 1)..];
     }
-    for part in run.split(|c: char| c.is_ascii() && is_bar(c as u8)) {
+    for part in run.split(is_bar) {
         segment(part, has_digit, terms);
     }
 }
@@ -306,13 +300,13 @@ fn segment(segment: &str, is_exact: bool, terms: &mut Terms) {
     } else {
         (Role::Word, Role::Joined)
     };
-    if !segment.bytes().any(|byte| is_joint(byte) || byte == b',') && !has_humps(segment) {
+    let joints = |c: char| is_joint(c) || c == ',';
+    if !segment.contains(joints) && !has_humps(segment) {
         terms.push(&[segment], word);
         return;
     }
     // The whole goes first; whether there are parts is known when the second one comes.
     terms.push(&[segment], whole);
-    let joints = |c: char| c.is_ascii() && (is_joint(c as u8) || c == ',');
     let mut parted = segment;
     if let Some(bare) = without_v(segment) {
         terms.push(&[bare], whole);
