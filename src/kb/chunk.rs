@@ -6,23 +6,17 @@
 //! section until the target is reached, and `cut` parts what is too large by itself. Sizes are counted in bytes: a byte of English and a byte
 //! of Chinese cost the embedding model about the same share of its window, a character does not.
 
+mod blocks;
+mod outline;
+
 use std::collections::HashSet;
 use std::iter;
-
-use blocks::Block;
-use cut::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
 use crate::text::{front_matter, stem};
+use blocks::Block;
 
-mod blocks;
-mod cut;
-mod org;
-mod outline;
-mod rst;
-
-pub(super) use cut::MAX_BYTES;
 pub(crate) use outline::Outline;
 
 /// Names of files that do not tell what the file is about.
@@ -121,8 +115,8 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
 fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut impl FnMut(Block)) {
     match document.shape {
         TextLayout::Markdown => blocks::markdown(lines, take),
-        TextLayout::Rst => rst::blocks(lines, take),
-        TextLayout::Org => org::blocks(lines, take),
+        TextLayout::Rst => blocks::rst(lines, take),
+        TextLayout::Org => blocks::org(lines, take),
         TextLayout::Plain => blocks::paragraphs(lines, take),
         TextLayout::Code | TextLayout::Data => blocks::code(lines, take),
         TextLayout::Rows => (0..lines.len()).for_each(|at| take(row(source, document, at))),
@@ -268,7 +262,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
     let mut titles = block.titles.clone();
     let mut start = block.start;
     while start <= block.end && chunks.len() < limits.chunks {
-        let end = cut::end(lines, start, block.end);
+        let end = end_of_part(lines, start, block.end);
         let within = &lines[start..=end];
         if let Some(first) = within.iter().position(|line| !line.trim().is_empty()) {
             let last = within
@@ -279,7 +273,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
                 start: start + first + 1,
                 end: start + last + 1,
             };
-            let pieces = cut::pieces(within[first..=last].join("\n"));
+            let pieces = cut_line(within[first..=last].join("\n"));
             for text in pieces.into_iter().take(limits.pieces_of_a_line) {
                 chunks.push(Chunk {
                     names: std::mem::take(&mut titles),
@@ -303,9 +297,95 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
         start = if block.columns.is_some() {
             end + 1
         } else {
-            cut::next(lines, start, end)
+            next_part(lines, start, end)
         };
     }
+}
+
+// Parts one block that is too large.
+//
+// The parts of one text overlap a little, so that what stands across the cut is found; whole
+// lines do, so that each part is still exactly its lines. Nothing else overlaps: what the author
+// parted is about different things.
+
+/// The size, in bytes, that a chunk grows to.
+pub(super) const TARGET_BYTES: usize = 1100;
+/// The most bytes of a chunk.
+pub(crate) const MAX_BYTES: usize = 1500;
+/// The most bytes of a part that the next one repeats.
+const OVERLAP_BYTES: usize = 150;
+
+/// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the
+/// last blank line within the second half of the target, else as many lines as fit.
+pub(super) fn end_of_part(lines: &[&str], start: usize, last: usize) -> usize {
+    let mut bytes = 0;
+    let mut end = start;
+    let mut blank = None;
+    let mut full = false;
+    for (at, line) in lines.iter().enumerate().take(last + 1).skip(start) {
+        bytes += line.len() + 1;
+        if bytes > MAX_BYTES && at > start {
+            return blank.unwrap_or(end);
+        }
+        full |= bytes > TARGET_BYTES && at > start;
+        if full {
+            continue;
+        }
+        if line.trim().is_empty() && bytes > TARGET_BYTES / 2 {
+            blank = Some(at);
+        }
+        end = at;
+    }
+    last
+}
+
+/// Where the next part begins after one of the lines `start..=end`: at the last of its lines that
+/// are short enough to be said twice.
+pub(super) fn next_part(lines: &[&str], start: usize, end: usize) -> usize {
+    if lines[end].trim().is_empty() {
+        return end + 1;
+    }
+    let mut bytes = 0;
+    let repeated = lines[start..=end]
+        .iter()
+        .rev()
+        .take_while(|line| {
+            bytes += line.len() + 1;
+            !line.trim().is_empty() && bytes <= OVERLAP_BYTES
+        })
+        .count();
+    // Each part brings more that is new than old.
+    end + 1 - repeated.min((end - start).div_ceil(2))
+}
+
+/// Cuts a text that is over the limit after a sentence or between words. Such a text is always one long line.
+pub(super) fn cut_line(text: String) -> Vec<String> {
+    if text.len() <= MAX_BYTES {
+        return vec![text];
+    }
+    let mut pieces = Vec::new();
+    // What a line repeats is found once.
+    let mut seen = HashSet::new();
+    let mut keep = |piece: &str| {
+        let piece = piece.trim();
+        if !piece.is_empty() && seen.insert(blake3::hash(piece.as_bytes())) {
+            pieces.push(piece.to_owned());
+        }
+    };
+    let mut rest = text.as_str();
+    while rest.len() > MAX_BYTES {
+        let limit = rest.floor_char_boundary(TARGET_BYTES);
+        let head = &rest[..limit];
+        let at = [". ", "。", "! ", "? ", "！", "？", "; ", " "]
+            .iter()
+            .filter_map(|mark| head.rfind(mark).map(|at| at + mark.len()))
+            .find(|&at| at > limit / 2)
+            .unwrap_or(limit);
+        keep(&rest[..at]);
+        rest = &rest[at..];
+    }
+    keep(rest);
+    pieces
 }
 
 #[cfg(test)]

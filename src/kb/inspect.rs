@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
-use super::index::for_each_document;
-use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
-use super::source::{Roots, Sources};
-use super::source::{SourceFile, WalkResult, walk};
-use super::source::{TextCache, cache};
+use super::index::{
+    Administration, EmbeddedStore, Limits, Reader, Right, Store, for_each_document, is_held,
+};
+use super::source::{Roots, SourceFile, Sources, TextCache, WalkResult, cache, walk};
 
 /// The most new files that are looked into; with more of them the index is not up to date in any case.
 const MOST_LOOKED_INTO: usize = 500;

@@ -10,22 +10,20 @@
 //! A document may be one line of a million ids: each line costs what is on it and no more, and of
 //! the links of a document the first [`MAX_LINKS`] are kept.
 
+mod forms;
+mod relations;
+
 use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
 
-use self::forms::Forms;
-use self::relations::{NamedRange, Relations};
+use forms::Forms;
+use relations::{NamedRange, Relations};
 
-mod forms;
-mod link;
-mod relations;
-mod vocabulary;
-
-pub(crate) use link::LinkTargets;
-pub use link::{Link, LinkKind, LinkTarget};
+pub(crate) use forms::LinkTargets;
+pub use forms::{Link, LinkKind, LinkTarget};
 
 /// Prefixes that look like tickets and are standards.
 const NOT_TICKETS: &[&str] = &[

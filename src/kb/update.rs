@@ -10,7 +10,6 @@ mod changes;
 mod embedding;
 mod file_reading;
 mod job;
-mod update_plan;
 
 use super::error::KbError;
 

@@ -16,8 +16,7 @@ use unpdf::parser::raw::tokenizer::dict_get;
 use unpdf::parser::raw::{PdfDict, RawDocument};
 use unpdf::{Error, ErrorKind, FormField, Metadata, PageStreamOptions, ParseEvent, PdfParser};
 
-use super::draft::Draft;
-use super::tables::{escaped, table};
+use super::draft::{Draft, escaped, table};
 use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 

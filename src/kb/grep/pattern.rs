@@ -9,8 +9,8 @@
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::super::error::KbError;
-use super::passage::ReadAs;
+use super::tally::ReadAs;
+use crate::kb::error::KbError;
 use crate::text::is_cjk;
 
 /// The most words of a query: a mask has this many bits.

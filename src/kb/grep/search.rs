@@ -6,7 +6,8 @@
 //! streamed through `grep-searcher`, whose buffer then holds the longest line.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +16,15 @@ use encoding_rs::{Encoding, UTF_8};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
 
-use super::passage::{CONTEXT_LINES, MAX_LINE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
-use super::tally::{Candidate, RankClass, Tally};
+use super::tally::{CONTEXT_LINES, Candidate, MAX_LINE_BYTES, MAX_PASSAGE_LINES, RankClass, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
-use crate::kb::extract::{self, MAX_FILE_BYTES, SNIFF_BYTES, TextLayout, utf_16_by_pattern};
+use crate::kb::extract;
+use crate::kb::extract::{MAX_FILE_BYTES, SNIFF_BYTES, TextLayout, utf_16_by_pattern};
 use crate::kb::index::Within;
 use crate::kb::opened::Opened;
-use crate::kb::source::Roots;
-use crate::kb::source::TextCache;
-use crate::kb::source::walk;
+use crate::kb::source::{Roots, TextCache, walk};
 
 /// A longer line of a large file, or a hole in it, ends the search of this file.
 const LONGEST_LINE_BYTES: usize = 64 << 20;

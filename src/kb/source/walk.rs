@@ -9,25 +9,23 @@
 //! `belonging` decides about each entry: by the `rules` of its folder and by the names of `secret`
 //! files. Folders are read side by side; the order of the result is that of the names all the same.
 
-use std::io;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, mpsc};
+use std::{fs, io};
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
-pub(crate) use belonging::builder;
-
-use super::cloud::is_dataless;
-use super::included::Included;
-use super::roots::{Roots, below};
-use super::stamp::Stamp;
+use super::roots::{Included, Roots, below};
+use crate::agent::ports::ToolError;
+use crate::files;
+use crate::files::Unreadable;
+use crate::globs;
+use crate::globs::{BadGlob, Globs};
 use crate::kb::extract::{SkipReason, is_too_large, too_large};
-use crate::kb::opened::Opened;
-
-mod belonging;
-mod rules;
-mod secret;
+use crate::kb::opened::{Opened, Stamp, is_dataless, placeholder_of};
 
 /// A file that was passed over, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,4 +303,556 @@ fn plain(error: &ignore::Error) -> String {
     error
         .io_error()
         .map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+// A name of a file as a user or a model writes it, as the file of the base that it means.
+
+impl Roots {
+    /// The canonical path of a file or folder of the base, however it was named: as evidence
+    /// names it, relative to a root, or absolute.
+    ///
+    /// What hidden or ignored files hold is not part of the base, although it lies within.
+    pub fn resolve(&self, asked: &str) -> Result<PathBuf, ToolError> {
+        let asked = asked.trim();
+        if asked.is_empty() {
+            return Err(ToolError::BadArguments(
+                "path is empty; name a file of the knowledge base".to_owned(),
+            ));
+        }
+        let missing = || ToolError::NotFound {
+            what: asked.to_owned(),
+        };
+        let mut outside = false;
+        for candidate in self.candidates(asked) {
+            match candidate.canonicalize() {
+                Ok(real) => match self.paths().find(|root| real.starts_with(root)) {
+                    Some(root) if lists(root, &self.included(root), &real) => {
+                        return Ok(real);
+                    }
+                    Some(_) => {}
+                    None => outside = true,
+                },
+                Err(_) => outside |= !self.contains_lexically(&candidate),
+            }
+        }
+        if outside {
+            Err(ToolError::OutsideRoots {
+                path: asked.to_owned(),
+            })
+        } else {
+            Err(missing())
+        }
+    }
+}
+
+// Which entries below a root belong to the base: decided here for all who go through its folders.
+//
+// What the ignore rules leave out and what is hidden is left out without a word, as everywhere.
+// What holds secrets by its name is left out and said. What the user names to be included is
+// read although it is hidden or holds secrets by its name. A file that the user names itself is read
+// in any case; a folder that would be left out and leads to it is gone through, and nothing else of
+// it is looked at.
+
+/// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
+/// costs little; `aside` gets what is left out and why. An error is why nothing of the root is
+/// looked at.
+pub(crate) fn builder(
+    root: &Path,
+    included: &Included,
+    is_on_the_way: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+    aside: impl Fn(&Path, SkipReason) + Send + Sync + 'static,
+) -> Result<WalkBuilder, SkipReason> {
+    let belonging = Belonging::read(root, included, &aside)?;
+    let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).follow_links(false);
+    builder.filter_entry(move |entry| {
+        is_on_the_way(entry)
+            && match belonging.judge(entry, &aside) {
+                Placement::In => true,
+                Placement::Out => false,
+                Placement::LeftOut(reason) => {
+                    aside(entry.path(), reason);
+                    false
+                }
+                Placement::InCloud(file) => {
+                    aside(&file, SkipReason::InCloud);
+                    false
+                }
+            }
+    });
+    Ok(builder)
+}
+
+enum Placement {
+    In,
+    Out,
+    LeftOut(SkipReason),
+    /// A placeholder of this file.
+    InCloud(PathBuf),
+}
+
+/// What one way through a root knows.
+struct Belonging {
+    root: PathBuf,
+    included: Included,
+    budget: RuleBudget,
+    none: Arc<IgnoreRules>,
+    /// The rules that hold in the folders that were come by; those without any are not kept.
+    known: RwLock<HashMap<PathBuf, Arc<IgnoreRules>>>,
+    /// Folders that are only gone through, on the way to a file that was named.
+    passages: RwLock<HashSet<PathBuf>>,
+}
+
+impl Belonging {
+    fn read(
+        root: &Path,
+        included: &Included,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<Self, SkipReason> {
+        let belonging = Self {
+            root: root.to_owned(),
+            included: included.clone(),
+            budget: RuleBudget::default(),
+            none: Arc::default(),
+            known: RwLock::default(),
+            passages: RwLock::default(),
+        };
+        belonging.enter(root, &belonging.none, aside)?;
+        Ok(belonging)
+    }
+
+    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
+        let path = entry.path();
+        if !is_dir(entry) {
+            return if self.included.names(path) {
+                Placement::In
+            } else if self.lies_in_passage(path) {
+                Placement::Out
+            } else {
+                self.judge_file(entry)
+            };
+        }
+        let verdict = if self.lies_in_passage(path) {
+            Placement::Out
+        } else {
+            self.judge_folder(entry, aside)
+        };
+        if !matches!(verdict, Placement::In) && self.included.leads_to_named(path) {
+            if let Placement::LeftOut(reason) = verdict {
+                aside(path, reason);
+            }
+            let mut passages = self
+                .passages
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            passages.insert(path.to_owned());
+            return Placement::In;
+        }
+        verdict
+    }
+
+    fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
+        let path = entry.path();
+        let rules = self.rules_beside(path);
+        let ruling = rules.rule(path, true);
+        if ruling == Ruling::Ignored || is_hidden(entry) && ruling != Ruling::Kept {
+            return Placement::Out;
+        }
+        match self.enter(path, &rules, aside) {
+            Ok(()) => Placement::In,
+            Err(reason) => Placement::LeftOut(reason),
+        }
+    }
+
+    fn judge_file(&self, entry: &DirEntry) -> Placement {
+        let path = entry.path();
+        let rules = self.rules_beside(path);
+        let ruling = rules.rule(path, false);
+        if ruling == Ruling::Ignored {
+            return Placement::Out;
+        }
+        let relative = below(&self.root, path).unwrap_or(path);
+        if self.included.fits(relative) {
+            return Placement::In;
+        }
+        if let Some(held) = held_by(relative) {
+            return Placement::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
+        }
+        if is_hidden(entry) && ruling != Ruling::Kept {
+            return placeholder_of(path).map_or(Placement::Out, Placement::InCloud);
+        }
+        Placement::In
+    }
+
+    /// Few walks have passages: without any, the folder is not looked for.
+    fn lies_in_passage(&self, path: &Path) -> bool {
+        let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
+        !passages.is_empty()
+            && path
+                .parent()
+                .is_some_and(|folder| passages.contains(folder))
+    }
+
+    /// The rules of the folder that holds this; not looked for where no folder has any.
+    fn rules_beside(&self, path: &Path) -> Arc<IgnoreRules> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let own = (!known.is_empty())
+            .then(|| known.get(path.parent().unwrap_or(path)))
+            .flatten();
+        Arc::clone(own.unwrap_or(&self.none))
+    }
+
+    /// Reads the rules of a folder before anything in it is looked at.
+    fn enter(
+        &self,
+        folder: &Path,
+        above: &Arc<IgnoreRules>,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<(), SkipReason> {
+        let FolderRules { rules, irregular } =
+            IgnoreRules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
+        for path in irregular {
+            aside(&path, SkipReason::NotRegular);
+        }
+        if !Arc::ptr_eq(&rules, &self.none) {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(folder.to_owned(), rules);
+        }
+        Ok(())
+    }
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+// The ignore rules of folders.
+//
+// `.gitignore`, `.ignore` and `.git/info/exclude` are read here and not by the crate that goes
+// through the folders: it waits for pipes, reads without a bound, and takes a file that it cannot
+// read for one that hides nothing. A folder whose rules cannot be known is not looked into: they
+// may hide anything. What is no file at all, a pipe or a folder of that name, holds no rules.
+
+/// Largest ignore file. Git's own template for a language is below 10 kB.
+const MAX_RULE_BYTES: u64 = 512 * 1024;
+/// Most patterns in one ignore file: each takes some kilobytes in the matcher.
+const MAX_RULE_PATTERNS: usize = 10_000;
+/// Most bytes of all ignore files of a root together.
+const MAX_BYTES_IN_ALL: u64 = 4 * 1024 * 1024;
+/// Largest `.git` file of a work tree, which says where its repository is.
+const MAX_POINTER_BYTES: u64 = 16 * 1024;
+
+/// The rules that hold in a folder: its own, then those of the folders above it.
+#[derive(Debug, Default)]
+pub(super) struct IgnoreRules {
+    above: Option<Arc<IgnoreRules>>,
+    /// Rule files in the order in which they decide: `.ignore`, `.gitignore`, `.git/info/exclude`.
+    own: [Option<Gitignore>; 3],
+}
+
+/// What the rules say of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ruling {
+    /// Nothing.
+    None,
+    /// It is left out.
+    Ignored,
+    /// It stays in, whatever else.
+    Kept,
+}
+
+/// How much may still be read.
+#[derive(Debug, Default)]
+pub(super) struct RuleBudget(AtomicU64);
+
+/// The rules of a folder, and which of its files of rules are no files.
+pub(super) struct FolderRules {
+    pub rules: Arc<IgnoreRules>,
+    pub irregular: Vec<PathBuf>,
+}
+
+impl IgnoreRules {
+    /// Reads the rules of a folder within one whose rules are `above`; the error says why they
+    /// cannot be known.
+    pub fn read(
+        above: &Arc<Self>,
+        folder: &Path,
+        budget: &RuleBudget,
+    ) -> Result<FolderRules, String> {
+        let mut irregular = Vec::new();
+        let mut own = [None, None, None];
+        let paths = [
+            Some(folder.join(".ignore")),
+            Some(folder.join(".gitignore")),
+            exclude_of(folder),
+        ];
+        for (own, path) in own.iter_mut().zip(paths) {
+            let Some(path) = path else { continue };
+            let refused = |why: &dyn std::fmt::Display| {
+                let name = path.strip_prefix(folder).unwrap_or(&path);
+                format!("{}: {why}", name.display())
+            };
+            match read(&path, budget) {
+                Ok(Some(text)) => {
+                    *own = compile_rules(folder, &text).map_err(|why| refused(&why))?
+                }
+                Ok(None) => {}
+                Err(Unreadable::NotRegular) if path.is_dir() => {}
+                Err(Unreadable::NotRegular) => irregular.push(path),
+                Err(why) => return Err(refused(&why)),
+            }
+        }
+        let rules = if own.iter().all(Option::is_none) {
+            Arc::clone(above)
+        } else {
+            let above = Some(Arc::clone(above));
+            Arc::new(Self { above, own })
+        };
+        Ok(FolderRules { rules, irregular })
+    }
+
+    /// What they say of an entry of the folder; the nearest rule decides, of each kind of file.
+    pub fn rule(&self, path: &Path, is_dir: bool) -> Ruling {
+        let mut said = [Ruling::None; 3];
+        let mut at = Some(self);
+        while let Some(rules) = at {
+            for (said, own) in said.iter_mut().zip(&rules.own) {
+                if let (Ruling::None, Some(own)) = (*said, own) {
+                    *said = match own.matched(path, is_dir) {
+                        Match::None => Ruling::None,
+                        Match::Ignore(_) => Ruling::Ignored,
+                        Match::Whitelist(_) => Ruling::Kept,
+                    };
+                }
+            }
+            at = rules.above.as_deref();
+        }
+        let mut said = said.into_iter();
+        said.find(|said| *said != Ruling::None)
+            .unwrap_or(Ruling::None)
+    }
+}
+
+/// `None` where there is no such file, or where the folder cannot be read.
+fn read(path: &Path, budget: &RuleBudget) -> Result<Option<String>, Unreadable> {
+    let bytes = match files::read_bounded(path, MAX_RULE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(why) if is_not_there(&why) || fs::symlink_metadata(path).is_err() => return Ok(None),
+        Err(why) => return Err(why),
+    };
+    let spent = budget.0.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    if spent + bytes.len() as u64 > MAX_BYTES_IN_ALL {
+        let why = "with the rules of other folders it is too much";
+        return Err(io::Error::other(why).into());
+    }
+    if memchr::memchr(0, &bytes).is_some() {
+        return Err(Unreadable::NotText);
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn is_not_there(why: &Unreadable) -> bool {
+    let Unreadable::Io(error) = why else {
+        return false;
+    };
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// `None` where nothing is a rule. A line that is no pattern hides nothing, as for git.
+fn compile_rules(folder: &Path, text: &str) -> Result<Option<Gitignore>, &'static str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut builder = GitignoreBuilder::new(folder);
+    for (n, line) in lines.enumerate() {
+        if n >= MAX_RULE_PATTERNS {
+            return Err("it holds more than 10,000 patterns");
+        }
+        if globs::is_too_much(line) {
+            return Err("a pattern in it is too complicated");
+        }
+        if let Err(error) = builder.add_line(None, line) {
+            tracing::debug!(folder = %folder.display(), %error, "a rule is no pattern");
+        }
+    }
+    let rules = builder
+        .build()
+        .map_err(|_| "its patterns are too complicated")?;
+    Ok((!rules.is_empty()).then_some(rules))
+}
+
+/// Where a repository keeps the rules that it does not share. A work tree beside its repository
+/// has a file that says where that is.
+fn exclude_of(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    let kind = fs::metadata(&git).ok()?.file_type();
+    if kind.is_dir() {
+        return Some(git.join("info/exclude"));
+    }
+    let pointer = files::read_text_bounded(&git, MAX_POINTER_BYTES).ok()?;
+    let own = folder.join(pointer.lines().next()?.strip_prefix("gitdir: ")?);
+    let shared = files::read_text_bounded(&own.join("commondir"), MAX_POINTER_BYTES).ok()?;
+    Some(own.join(shared.lines().next()?).join("info/exclude"))
+}
+
+// Which files hold secrets by their names: `assets/secret-files.txt` says so.
+
+const SECRET_FILES: &str = include_str!("../../../assets/secret-files.txt");
+
+static SECRET_NAMES: LazyLock<Option<SecretNames>> =
+    LazyLock::new(|| SecretNames::parse(SECRET_FILES).ok());
+
+/// What a file at this path below a root holds by its name; `None` for one like any other.
+pub(super) fn held_by(relative: &Path) -> Option<&'static str> {
+    SECRET_NAMES.as_ref()?.held_by(relative)
+}
+
+struct SecretNames {
+    globs: Globs,
+    /// For each of them what such a file holds; `None` takes the name out again.
+    holds: Vec<Option<&'static str>>,
+}
+
+impl SecretNames {
+    fn parse(list: &'static str) -> Result<Self, BadGlob> {
+        let lines = list.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let (mut patterns, mut holds) = (Vec::new(), Vec::new());
+        for line in lines {
+            let (pattern, held) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            let taken_out = pattern.strip_prefix('!');
+            patterns.push(taken_out.unwrap_or(pattern));
+            holds.push(taken_out.is_none().then_some(held.trim()));
+        }
+        let globs = Globs::new(patterns)?;
+        Ok(Self { globs, holds })
+    }
+
+    fn held_by(&self, relative: &Path) -> Option<&'static str> {
+        *self.holds.get(self.globs.last_that_fits(relative)?)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_every_line_of_the_list_says_what_is_held() {
+        let names = SecretNames::parse(SECRET_FILES).ok().unwrap();
+        assert!(names.holds.len() > 80);
+        assert!(names.holds.iter().flatten().all(|held| !held.is_empty()));
+    }
+
+    #[test]
+    fn trust_what_holds_secrets_by_its_name_is_known() {
+        for path in [
+            ".env",
+            ".env.local",
+            "app/.env.production",
+            ".envrc",
+            "secret.env",
+            "prod.env",
+            "docker.env.local",
+            "server.pem",
+            "tls/SERVER.KEY",
+            "id_rsa",
+            "id_ed25519",
+            "backup/id_rsa.bak",
+            "id_ecdsa_work",
+            "deploy_ed25519",
+            "work.id_rsa",
+            "a.kdbx",
+            "a.p12",
+            "a.pfx",
+            "a.jks",
+            "release.keystore",
+            ".netrc",
+            "_netrc",
+            ".npmrc",
+            ".pypirc",
+            ".htpasswd",
+            "credentials",
+            ".aws/credentials",
+            "credentials.json",
+            "secrets.yaml",
+            "k8s/secrets.json",
+            "secrets.txt",
+            "putty.ppk",
+            "my-private.asc",
+            "secret-key.gpg",
+            "private_key.asc",
+            ".git-credentials",
+            "kubeconfig",
+            "prod.kubeconfig",
+            ".kube/config",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            "prod.tfvars",
+            "passwords.txt",
+            "client_secret_12.apps.json",
+            "my-service-account.json",
+            ".docker/config.json",
+            "ssh_host_rsa_key",
+            "wallet.dat",
+            "etc/shadow",
+            "secring.gpg",
+        ] {
+            assert!(held_by(Path::new(path)).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn trust_a_note_about_secrets_is_a_note() {
+        for path in [
+            "secrets-management.md",
+            "id_card.md",
+            "secrets.md",
+            "secrets.rs",
+            "secret.md",
+            "id_rsa.md",
+            "id_rsa-rotation.md",
+            "id_rsa.pub",
+            "id_ed25519.pub",
+            "keys.md",
+            "keynote.txt",
+            "monkey.txt",
+            "environment.md",
+            "dotenv.md",
+            "env.md",
+            ".env.example",
+            "docker.env.example",
+            "credentials.md",
+            "credentials-policy.docx",
+            "password.md",
+            "passwords.html",
+            "password.py",
+            "pem-files.md",
+            "guide.asc",
+            "release.asc",
+            "report.pdf",
+            "kubeconfig.md",
+            "terraform.md",
+            "main.tf",
+            "shadow.md",
+            "id.md",
+            "identity.md",
+            "id_token.md",
+            "private.md",
+            "netrc.md",
+            "npmrc.md",
+            "wallet.md",
+            "config.json",
+            "settings.xml",
+            "accounts.csv",
+            "service-account.md",
+            "rsa.md",
+        ] {
+            assert_eq!(held_by(Path::new(path)), None, "{path}");
+        }
+    }
 }

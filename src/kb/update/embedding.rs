@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use super::job::{Job, Phase, Unembedded};
 use crate::kb::chunk::with_heading;
 use crate::kb::error::KbError;
-use crate::kb::index::{ChunkId, FetchOptions, Passage, Reader, VectorBatch};
-use crate::kb::index::{ChunkKey, KeyHash};
+use crate::kb::index::{ChunkId, ChunkKey, FetchOptions, KeyHash, Passage, Reader, VectorBatch};
 
 /// Chunks embedded between two writes, at first …
 const BATCH: usize = 16;

@@ -11,14 +11,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::changes::{Changes, SeenFiles, look_at};
+use super::changes::{ChangedFile, Changes, SeenFiles, look_at, looks_same, plan};
 use super::job::{Job, MissingText, Phase, UpdateReport};
-use super::update_plan::{ChangedFile, looks_same, plan};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
-use crate::kb::index::ChunkKey;
-use crate::kb::index::{Batch, Document, Limits, LocalStamp, NewDocument, Reader};
+use crate::kb::index::{Batch, ChunkKey, Document, Limits, LocalStamp, NewDocument, Reader};
 use crate::kb::links;
 use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 

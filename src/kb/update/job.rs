@@ -10,9 +10,7 @@ use crate::domain::LineRange;
 use crate::kb::budget::ByteBudget;
 use crate::kb::error::KbError;
 use crate::kb::index::{ChunkKey, KeyHash, Limits, Store};
-use crate::kb::source::Roots;
-use crate::kb::source::Skipped;
-use crate::kb::source::TextCache;
+use crate::kb::source::{Roots, Skipped, TextCache};
 
 /// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);

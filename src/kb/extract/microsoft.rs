@@ -7,17 +7,17 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Cursor;
 use std::mem;
 
-use office_oxide::docx::{BlockElement, DocxDocument, NumberFormat, Paragraph};
-use office_oxide::docx::{ParagraphContent, RunContent};
-use office_oxide::ir::{self, DocumentIR, Element, InlineContent, List, Section};
+use office_oxide::docx::{
+    BlockElement, DocxDocument, NumberFormat, Paragraph, ParagraphContent, RunContent,
+};
+use office_oxide::ir::{DocumentIR, Element, InlineContent, List, Section};
 use office_oxide::limits::Limits;
 use office_oxide::options::ParseOptions;
-use office_oxide::{Document, DocumentFormat, OfficeError};
+use office_oxide::{Document, DocumentFormat, OfficeError, ir};
 
+use super::draft::{Draft, MAX_TEXT_BYTES};
+use super::{Extraction, SkipReason, TextLayout, sheet};
 use crate::domain::PlaceUnit;
-use crate::kb::extract::draft::{Draft, MAX_TEXT_BYTES};
-use crate::kb::extract::sheet;
-use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 const MEGABYTE: u64 = 1024 * 1024;
 

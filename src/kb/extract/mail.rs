@@ -10,10 +10,9 @@ use msg_parser::{Outlook, Person};
 use office_oxide::cfb::CfbReader;
 
 use super::decode::decode;
-use super::html;
+use super::draft::Draft;
+use super::{Extraction, SkipReason, TextLayout, html};
 use crate::domain::PlaceUnit;
-use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 use crate::text::plural;
 
 /// Messages within messages are read down to here.
