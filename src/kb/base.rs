@@ -59,7 +59,7 @@ pub struct KnowledgeBase {
 }
 
 impl KnowledgeBase {
-    pub(super) fn over(
+    pub(super) fn with_store(
         roots: Roots,
         store: Box<dyn Store>,
         home: PathBuf,
@@ -130,7 +130,7 @@ impl KnowledgeBase {
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
         self.run(progress, stop, |job| {
-            let mut report = job.words(&Changes::Everything)?;
+            let mut report = job.read_changes(&Changes::Everything)?;
             report.embedded = self.embed_by_language(job)?;
             Ok(report)
         })
@@ -167,7 +167,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.words(changes))
+        self.run(progress, stop, |job| job.read_changes(changes))
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
@@ -183,7 +183,7 @@ impl KnowledgeBase {
     fn read_afresh(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
         let mut vectors = job.store.begin_vectors(job.limits())?;
         left_out::forget_missing_text(&self.home);
-        let report = job.words_afresh()?;
+        let report = job.read_everything()?;
         vectors.clear(job.limits())?;
         LanguageChoice::forget(&self.home);
         Ok(report)
@@ -245,7 +245,7 @@ impl KnowledgeBase {
         self.refresh()?;
         let mut report = work(&job);
         if let Ok(report) = &mut report {
-            report.unembedded = self.refused().values().cloned().collect();
+            report.unembedded = self.refused_chunks().values().cloned().collect();
             report
                 .unembedded
                 .sort_by(|a, b| (&a.path, a.lines.start).cmp(&(&b.path, b.lines.start)));
@@ -272,7 +272,7 @@ impl KnowledgeBase {
         self.store.lease(self.embedder.model_id(), LEASE, call())
     }
 
-    fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
+    fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -341,7 +341,7 @@ impl KnowledgeBase {
         let now = || -> Result<KbStatus, KbError> {
             let counts = reader.counts(call())?;
             let pending = reader.pending_count(call())?;
-            let refused = pending.min(self.refused().len());
+            let refused = pending.min(self.refused_chunks().len());
             Ok(KbStatus {
                 name: self.name.clone(),
                 documents: counts.documents,
@@ -529,7 +529,7 @@ impl KnowledgeBase {
     /// that it has until that is done.
     pub(super) fn embed_by_language(&self, job: &Job<'_>) -> Result<usize, KbError> {
         let Some(choice) = self.embedder.choice() else {
-            return job.meaning();
+            return job.embed_pending();
         };
         let before = self.choice_before(job, choice)?;
         let reader = job.store.reader();
@@ -546,7 +546,7 @@ impl KnowledgeBase {
             self.refresh()?;
             now.write(&self.home);
         }
-        job.meaning()
+        job.embed_pending()
     }
 
     /// The choice that the vectors of the base were made by; `None` of a base without vectors.
@@ -582,7 +582,7 @@ impl KnowledgeBase {
             embedder: embedder.as_ref(),
             ..*job
         }
-        .meaning()?;
+        .embed_pending()?;
         if store.reader().pending_count(call())? == 0 {
             choice.choose(now.languages);
             now.write(&self.home);

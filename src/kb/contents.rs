@@ -212,7 +212,7 @@ impl KnowledgeBase {
                 Within::all(stop).go_on()?;
                 walked.map(|file| file.source).collect()
             };
-            let unread = self.unread(files.insert(walked), name, stop)?;
+            let unread = self.unread_documents(files.insert(walked), name, stop)?;
             let named = nearer(means, unread);
             found.push(if named.is_empty() {
                 self.known_as(name, stop)?
@@ -252,7 +252,7 @@ impl KnowledgeBase {
     }
 
     /// The files that a name means and that are no documents yet; only their names are known.
-    fn unread(
+    fn unread_documents(
         &self,
         files: &[String],
         name: &str,

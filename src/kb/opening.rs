@@ -30,7 +30,7 @@ impl KnowledgeBase {
         }
         let address = index::address(index_home, &roots.corpus())?;
         let store = index::open(&address, embedder.model_id())?;
-        Ok(Self::over(roots, store, home, None, embedder))
+        Ok(Self::with_store(roots, store, home, None, embedder))
     }
 
     /// Opens the base that a store shares. What it keeps up to date there are these folders and files,
@@ -50,7 +50,7 @@ impl KnowledgeBase {
             address: opened.address,
             space: opened.space,
         };
-        Ok(Self::over(
+        Ok(Self::with_store(
             roots,
             opened.store,
             home,

@@ -3,8 +3,8 @@
 mod calibration;
 
 use std::collections::{HashMap, HashSet};
-use std::panic::AssertUnwindSafe;
-use std::{panic, thread};
+use std::sync::mpsc;
+use std::thread;
 
 use super::error::KbError;
 use super::grep::{GrepPassage, MAX_LINE_BYTES, not_empty};
@@ -13,7 +13,6 @@ use super::index::{
 };
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
-use crate::threads;
 use calibration::{Cosines, RankBasis, Sides, share};
 
 /// How many passages each side offers to the fusion at least.
@@ -126,22 +125,23 @@ pub(super) fn hybrid(
     };
     let name = tokens::name_key(dense_query);
     let lexical = || reader.lexical(lexical_query, name.as_deref(), pool, asked.within);
-    let embedding = || {
-        let embedding = || embed(embedder, dense_query, asked.within);
-        panic_to_error(panic::catch_unwind(AssertUnwindSafe(embedding)))
-    };
-    let (lexical, semantic) = if embedder.is_cpu_bound() {
-        // The cores of an embedding wait for each other many times; one that is busy with the
-        // words stops them all.
-        let vector = embedding();
-        run_both(lexical, || near(vector?))
-    } else {
-        thread::scope(|scope| {
-            let embedding = scope.spawn(embedding);
-            let lexical = lexical();
-            (lexical, join_thread(embedding).and_then(near))
-        })
-    };
+    let (done, embedded) = mpsc::channel::<()>();
+    let (lexical, semantic) = thread::scope(|scope| {
+        let semantic = scope.spawn(move || {
+            let vector = embed(embedder, dense_query, asked.within);
+            drop(done);
+            near(vector?)
+        });
+        if embedder.is_cpu_bound() {
+            // The cores of an embedding wait for each other many times; one that is busy with the
+            // words stops them all.
+            let _ = embedded.recv();
+        }
+        let lexical = lexical();
+        // A search goes on without an embedding that panics.
+        let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
+        (lexical, semantic.join().unwrap_or_else(panicked))
+    });
     let mut lexical = lexical?;
     asked.within.go_on()?;
     let rewritten = rewritten(dense_query, &lexical.corrections, |word| {
@@ -236,31 +236,6 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             rank: at + 1,
         })
         .collect()
-}
-
-/// Runs both, the second on a thread of its own if there are cores for it.
-fn run_both<A, B: Send>(
-    first: impl FnOnce() -> Result<A, KbError>,
-    second: impl FnOnce() -> Result<B, KbError> + Send,
-) -> (Result<A, KbError>, Result<B, KbError>) {
-    if threads::for_a_search() < 2 {
-        return (first(), second());
-    }
-    thread::scope(|scope| {
-        let second = scope.spawn(second);
-        (first(), join_thread(second))
-    })
-}
-
-/// Waits for a thread; a panic becomes an error.
-fn join_thread<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
-    panic_to_error(thread.join())
-}
-
-/// A panic while searching by meaning is an error of the embedding, without which a search goes on.
-fn panic_to_error<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
-    let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
-    result.unwrap_or_else(panicked)
 }
 
 struct SearchCandidate {

@@ -13,4 +13,4 @@ pub(crate) use embeddable::{is_prose, is_words_only};
 pub use roots::Sources;
 pub(crate) use roots::{Included, Roots};
 pub use walk::Skipped;
-pub(crate) use walk::{SourceFile, WalkResult, look, walk};
+pub(crate) use walk::{SourceFile, WalkResult, look_at_file, walk};

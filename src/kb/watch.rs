@@ -368,7 +368,7 @@ pub(super) enum WaitResult {
 
 impl Debouncer {
     /// Takes a report; called by the watching thread.
-    pub fn receive(&self, report: notify::Result<Event>, scope: &WatchScope) {
+    fn receive(&self, report: notify::Result<Event>, scope: &WatchScope) {
         let mut state = self.state();
         let matters = match report {
             Ok(event) => state.add(&event, scope),

@@ -355,44 +355,7 @@ fn is_link(error: &io::Error) -> bool {
 // lines in the text, where `kb::fields` finds it.
 
 /// Keys that name, place or date a page, and say nothing that is asked for.
-const NAMING: &[&str] = &[
-    "title",
-    "aliases",
-    "alias",
-    "tags",
-    "tag",
-    "keywords",
-    "category",
-    "categories",
-    "description",
-    "summary",
-    "date",
-    "lastmod",
-    "created",
-    "updated",
-    "modified",
-    "author",
-    "authors",
-    "slug",
-    "url",
-    "permalink",
-    "layout",
-    "template",
-    "weight",
-    "draft",
-    "id",
-    "hide",
-    "icon",
-    "lang",
-    "nav_order",
-    "outline",
-    "publish",
-    "toc",
-    "cssclass",
-    "cssclasses",
-    "sidebar_label",
-    "sidebar_position",
-];
+const NAMING: &str = include_str!("../../../assets/naming-keys.txt");
 
 /// The lines between the rules.
 pub(super) struct Metadata<'t> {
@@ -451,7 +414,11 @@ pub(crate) fn names_only(lines: &[&str]) -> bool {
         .iter()
         .filter_map(|line| entry(line))
         .map(|(key, _)| key);
-    keys.all(|key| NAMING.iter().any(|naming| naming.eq_ignore_ascii_case(key)))
+    keys.all(|key| {
+        NAMING
+            .lines()
+            .any(|naming| naming.eq_ignore_ascii_case(key))
+    })
 }
 
 /// Key and value of a line at the margin.

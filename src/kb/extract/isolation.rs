@@ -122,17 +122,16 @@ impl Readers {
     ) -> Result<Extraction, SkipReason> {
         let _taken = self.take(shares, stop)?;
         let bytes = SMALL * shares as u64;
-        let idle = if shares == 1 {
-            self.state().idle.pop()
-        } else {
-            // It has the shares of those that are kept.
-            let kept = std::mem::take(&mut self.state().idle);
-            drop(kept);
-            None
+        // A large one has the shares of those that are kept, which end here.
+        let mut kept = match shares {
+            1 => self.state().idle.pop().into_iter().collect(),
+            _ => std::mem::take(&mut self.state().idle),
         };
+        let idle = kept.pop().filter(|_| shares == 1);
+        drop(kept);
         let mut reader = match idle {
             Some(reader) => reader,
-            None => ReaderProcess::start(&self.program, Share { bytes }).map_err(|error| {
+            None => ReaderProcess::start(&self.program, bytes).map_err(|error| {
                 SkipReason::NotNow(format!("no process for it could be started ({error})"))
             })?,
         };
@@ -189,11 +188,8 @@ impl Drop for ReadingSession<'_> {
         let Some(readers) = self.0 else { return };
         let mut state = readers.state();
         state.sessions -= 1;
-        let idle = if state.sessions == 0 {
-            std::mem::take(&mut state.idle)
-        } else {
-            Vec::new()
-        };
+        let is_last = state.sessions == 0;
+        let idle = is_last.then(|| std::mem::take(&mut state.idle));
         drop(state);
         // Their end is waited for, which must not happen while the state is locked.
         drop(idle);
@@ -216,7 +212,8 @@ impl Drop for BorrowedReader<'_> {
 /// One process.
 #[derive(Debug)]
 struct ReaderProcess {
-    share: Share,
+    /// How much memory it may have.
+    bytes: u64,
     process: Child,
     asks: BufWriter<ChildStdin>,
     answers: Receiver<ExtractReply>,
@@ -224,11 +221,11 @@ struct ReaderProcess {
 }
 
 impl ReaderProcess {
-    fn start(program: &Path, share: Share) -> io::Result<Self> {
+    fn start(program: &Path, bytes: u64) -> io::Result<Self> {
         let mut command = Command::new(program);
         command
             .arg(READER_ARGUMENT)
-            .arg(share.bytes.to_string())
+            .arg(bytes.to_string())
             // No key of ours is its business, and no folder is kept from being removed.
             .env_clear()
             .current_dir("/")
@@ -259,7 +256,7 @@ impl ReaderProcess {
         })?;
         let last_words = thread::Builder::new().spawn(move || end_of(errors))?;
         Ok(Self {
-            share,
+            bytes,
             process,
             asks: BufWriter::new(asks),
             answers,
@@ -321,15 +318,10 @@ impl ReaderProcess {
         let says = |words: &str| memchr::memmem::find(&said, words.as_bytes()).is_some();
         // What the standard library says before it ends a process for want of memory.
         if says("memory allocation of") || says("overflowed its stack") {
-            return SkipReason::TooMuchMemory(self.share.bytes / MEGABYTE);
+            return SkipReason::TooMuchMemory(self.bytes / MEGABYTE);
         }
-        match status.and_then(ended_by) {
-            Some(ReaderEnd::OutOfTime) => SkipReason::TooSlow(seconds),
-            Some(ReaderEnd::FromOutside) => {
-                SkipReason::NotNow("the process that read it was ended".to_owned())
-            }
-            None => SkipReason::BrokeOff,
-        }
+        let reason = status.and_then(|status| reason_of_end(status, seconds));
+        reason.unwrap_or(SkipReason::BrokeOff)
     }
 
     /// How the process ended; one that does not end by itself is ended.
@@ -353,30 +345,24 @@ impl Drop for ReaderProcess {
     }
 }
 
-enum ReaderEnd {
-    OutOfTime,
-    FromOutside,
-}
-
-/// Which end says something about the document, and which about the machine.
+/// What the end of a process says about the document, or about the machine.
 #[cfg(unix)]
-fn ended_by(status: ExitStatus) -> Option<ReaderEnd> {
+fn reason_of_end(status: ExitStatus, seconds: u64) -> Option<SkipReason> {
+    use rustix::process::Signal;
     use std::os::unix::process::ExitStatusExt;
 
-    use rustix::process::Signal;
-
-    let signal = status.signal().and_then(Signal::from_named_raw)?;
-    match signal {
-        Signal::XCPU => Some(ReaderEnd::OutOfTime),
+    match status.signal().and_then(Signal::from_named_raw)? {
+        Signal::XCPU => Some(SkipReason::TooSlow(seconds)),
         Signal::KILL | Signal::TERM | Signal::INT | Signal::HUP | Signal::QUIT => {
-            Some(ReaderEnd::FromOutside)
+            let why = "the process that read it was ended";
+            Some(SkipReason::NotNow(why.to_owned()))
         }
         _ => None,
     }
 }
 
 #[cfg(not(unix))]
-fn ended_by(_: ExitStatus) -> Option<ReaderEnd> {
+fn reason_of_end(_: ExitStatus, _: u64) -> Option<SkipReason> {
     None
 }
 
@@ -549,36 +535,23 @@ pub const READER_ARGUMENT: &str = "--read-documents";
 /// A process that still holds more than this after a document is not asked again.
 const MAX_KEPT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// How much memory such a process may have, with what of it is for the stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub bytes: u64,
-}
-
-impl Share {
-    /// Deep nesting needs a large stack.
-    fn stack(self) -> usize {
-        (self.bytes / 4) as usize
-    }
-}
-
 /// Takes apart what comes, until nothing more does. `share` is what the argument behind
 /// [`READER_ARGUMENT`] says: how many bytes of memory it may have.
 pub fn read_documents(share: Option<&str>) -> ExitCode {
-    let Some(share) = share.and_then(|bytes| bytes.parse().ok()) else {
+    let Some(bytes) = share.and_then(|bytes| bytes.parse::<u64>().ok()) else {
         return ExitCode::from(2);
     };
-    let share = Share { bytes: share };
     let Ok(mut answers) = own_output() else {
         return ExitCode::FAILURE;
     };
-    limits::memory(share);
+    limits::memory(bytes);
     // A panic is an outcome like any other.
     panic::set_hook(Box::new(|_| {}));
     let (hand_over, documents) = mpsc::sync_channel::<(ExtractRequest, Vec<u8>)>(0);
     let worker = thread::Builder::new()
         .name("document".to_owned())
-        .stack_size(share.stack());
+        // Deep nesting needs a large stack.
+        .stack_size((bytes / 4) as usize);
     let work = move || {
         documents
             .into_iter()
@@ -639,22 +612,20 @@ mod limits {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use rustix::time::{ClockId, clock_gettime};
 
-    use super::Share;
-
     /// Address space that is only reserved, as allocators do, costs nothing.
     const RESERVED_BYTES: u64 = 1024 * 1024 * 1024;
 
     /// No more memory than that, no file, and no image of it when it breaks.
-    pub fn memory(share: Share) {
+    pub fn memory(bytes: u64) {
         lower(Resource::Core, 0);
         lower(Resource::Fsize, 0);
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
-            lower(Resource::Data, share.bytes);
-            lower(Resource::As, share.bytes + RESERVED_BYTES);
+            lower(Resource::Data, bytes);
+            lower(Resource::As, bytes + RESERVED_BYTES);
         }
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        lower(Resource::Data, share.bytes);
+        lower(Resource::Data, bytes);
     }
 
     /// Limits the processor time of this process, in seconds.
@@ -691,9 +662,7 @@ mod limits {
 mod limits {
     //! Only the other side's clock bounds this process here.
 
-    use super::Share;
-
-    pub fn memory(_: Share) {}
+    pub fn memory(_: u64) {}
 
     pub fn time(_: u64) {}
 

@@ -163,7 +163,7 @@ impl Tally {
         }
     }
 
-    /// Takes over what another thread found.
+    /// Takes what another thread found, or what one file holds.
     pub fn join(&mut self, other: Self) {
         self.files += other.files;
         for (count, more) in self.holding.iter_mut().zip(other.holding) {

@@ -4,19 +4,32 @@
 //! for a row or a column of a table, or, as a verb, for the ids that follow. It is kept as it is
 //! written, in the language of the document.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+use super::forms::compile;
+
+/// What may stand before a colon, as a heading or in a cell of a table, in lower case.
+static RELATIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../assets/relations.txt")).collect());
+/// Relations that are also verbs in a sentence, longer ones first.
+static VERBS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../assets/relation-verbs.txt")).collect());
+
+static KEY: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
         r#"^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_"'`]{0,3}([\p{L}][\p{L} _-]{0,30}?)[*_"'`]{0,3}\s*[:：][*_"'`]{0,3}\s*(.*)$"#,
     )
-    .ok()
 });
-static ITEM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s*(?:[-*+•]|\d+[.)])\s+").ok());
+static ITEM: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*(?:[-*+•]|\d+[.)])\s+"));
+
+/// The entries of a list, one a line.
+fn entries(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#'))
+}
 
 /// Within this part of the line every link is of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +108,7 @@ impl Relations {
             return Vec::new();
         }
         if let Some(below) = &self.below {
-            let is_item = ITEM.as_ref().is_some_and(|item| item.is_match(line));
+            let is_item = ITEM.is_match(line);
             let begins_with_link = bare.starts_with(['[', '<'])
                 || ids
                     .first()
@@ -148,7 +161,7 @@ fn key_of(line: &str) -> Option<(String, &str)> {
     // A key is short: what has no colon soon is prose.
     let start = &line.as_bytes()[..line.len().min(80)];
     memchr::memchr2(b':', FULL_WIDTH, start)?;
-    let found = KEY.as_ref()?.captures(line)?;
+    let found = KEY.captures(line)?;
     let name = relation_in(found.get(1)?.as_str())?;
     Some((name, found.get(2)?.as_str()))
 }
@@ -173,7 +186,7 @@ fn relation_in(text: &str) -> Option<String> {
             c => plain.extend(c.to_lowercase()),
         }
     }
-    RELATIONS.contains(&plain.as_str()).then(|| bare.to_owned())
+    RELATIONS.contains(plain.as_str()).then(|| bare.to_owned())
 }
 
 /// The text of a heading in Markdown, AsciiDoc or Org.
@@ -247,175 +260,3 @@ fn verb_at_end(text: &str) -> Option<&str> {
         (end.eq_ignore_ascii_case(verb) && begins).then_some(end)
     })
 }
-
-// What relations are called, in English and Chinese.
-
-/// What may stand before a colon, as a heading or in a cell of a table, in lower case.
-pub(super) const RELATIONS: &[&str] = &[
-    "parent",
-    "parents",
-    "parent id",
-    "parent key",
-    "child",
-    "children",
-    "epic",
-    "epic link",
-    "subtask",
-    "subtasks",
-    "sub task",
-    "sub tasks",
-    "blocks",
-    "blocking",
-    "blocked by",
-    "is blocked by",
-    "clones",
-    "cloned by",
-    "is cloned by",
-    "clone of",
-    "cloned from",
-    "duplicates",
-    "duplicate of",
-    "duplicated by",
-    "is duplicated by",
-    "relates to",
-    "related to",
-    "is related to",
-    "related",
-    "related issues",
-    "related tickets",
-    "depends on",
-    "depended on by",
-    "is depended on by",
-    "required by",
-    "is required by",
-    "requires",
-    "causes",
-    "caused by",
-    "is caused by",
-    "fixes",
-    "fixed by",
-    "is fixed by",
-    "closes",
-    "closed by",
-    "resolves",
-    "resolved by",
-    "supersedes",
-    "superseded by",
-    "is superseded by",
-    "replaces",
-    "replaced by",
-    "is replaced by",
-    "see also",
-    "see",
-    "implements",
-    "implemented by",
-    "is implemented by",
-    "part of",
-    "child of",
-    "is child of",
-    "parent of",
-    "is parent of",
-    "split from",
-    "split to",
-    "follows",
-    "precedes",
-    "links",
-    "link",
-    "refs",
-    "references",
-    "父任务",
-    "父级",
-    "上级任务",
-    "子任务",
-    "史诗",
-    "阻塞",
-    "阻塞了",
-    "阻塞于",
-    "被阻塞",
-    "被阻塞于",
-    "阻碍",
-    "克隆",
-    "克隆自",
-    "克隆了",
-    "被克隆",
-    "被克隆为",
-    "重复",
-    "重复于",
-    "被重复",
-    "关联",
-    "关联到",
-    "关联任务",
-    "相关",
-    "相关任务",
-    "依赖",
-    "依赖于",
-    "被依赖",
-    "导致",
-    "由…导致",
-    "修复",
-    "取代",
-    "被取代",
-    "实现",
-    "参见",
-    "参考",
-    "链接",
-];
-
-/// Relations that are also verbs in a sentence, right before an id. Longer ones come first.
-pub(super) const VERBS: &[&str] = &[
-    "is blocked by",
-    "blocked by",
-    "blocks",
-    "is cloned by",
-    "cloned by",
-    "cloned from",
-    "clone of",
-    "clones",
-    "is duplicated by",
-    "duplicated by",
-    "duplicate of",
-    "duplicates",
-    "is related to",
-    "related to",
-    "relates to",
-    "depends on",
-    "is required by",
-    "required by",
-    "requires",
-    "is caused by",
-    "caused by",
-    "causes",
-    "is fixed by",
-    "fixed by",
-    "fixes",
-    "closes",
-    "resolves",
-    "is superseded by",
-    "superseded by",
-    "supersedes",
-    "is replaced by",
-    "replaced by",
-    "replaces",
-    "is implemented by",
-    "implemented by",
-    "implements",
-    "child of",
-    "parent of",
-    "subtask of",
-    "part of",
-    "split from",
-    "被阻塞于",
-    "阻塞了",
-    "阻塞",
-    "克隆自",
-    "克隆了",
-    "克隆",
-    "重复于",
-    "依赖于",
-    "依赖",
-    "关联到",
-    "取代",
-    "参见",
-    "父任务",
-    "子任务",
-];

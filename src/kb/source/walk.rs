@@ -18,7 +18,7 @@ use std::{fs, io};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder, WalkState};
 
-use super::roots::{Included, Roots, below};
+use super::roots::{Included, Roots};
 use crate::agent::ports::ToolError;
 use crate::files;
 use crate::files::Unreadable;
@@ -66,89 +66,90 @@ impl WalkResult {
     }
 }
 
+/// What one thread of a walk tells: a file, or what is passed over, why, and whether documents below it
+/// may still be there.
+type Seen = Result<SourceFile, (PathBuf, SkipReason, bool)>;
+
 /// All files of the base; not all of them once `stop` is raised.
 pub(crate) fn walk(roots: &Roots, stop: &AtomicBool) -> WalkResult {
-    let WalkResult {
-        mut found,
-        mut skipped,
-        mut unseen,
-    } = WalkResult::default();
+    let mut result = WalkResult::default();
     for root in roots.paths() {
-        if roots.is_away(root) {
-            unseen.push(roots.source_of(root).unwrap_or_default());
-            skipped.push(away(root));
-            continue;
-        }
-        let (sender, receiver) = mpsc::channel();
-        let (miss, missed) = mpsc::channel();
-        let pass_over = sender.clone();
-        let aside = move |path: &Path, reason| {
-            // Received until the walk is over.
-            let _ = pass_over.send(Err((path.to_owned(), reason)));
-        };
-        let builder = match builder(root, &roots.included(root), |_| true, aside) {
-            Ok(builder) => builder,
-            Err(reason) => {
-                skipped.push(skip(roots, root, reason));
-                continue;
-            }
-        };
-        builder.build_parallel().run(|| {
-            let (sender, miss) = (sender.clone(), miss.clone());
-            Box::new(move |entry| {
-                if stop.load(Ordering::Relaxed) {
-                    return WalkState::Quit;
-                }
-                let sorted = match entry {
-                    Ok(entry) => sort(roots, root, &entry),
-                    Err(error) => {
-                        let path = path_in(&error).unwrap_or(Path::new("?"));
-                        let gone = error.io_error().is_some_and(is_not_found);
-                        if !gone {
-                            let _ = miss.send(roots.source_of(path).unwrap_or_default());
-                        }
-                        Some(Err((
-                            path.to_owned(),
-                            SkipReason::Unreadable(plain(&error)),
-                        )))
-                    }
-                };
-                match sorted.map(|sorted| sender.send(sorted)) {
-                    Some(Err(_)) => WalkState::Quit,
-                    _ => WalkState::Continue,
-                }
-            })
-        });
-        drop((builder, sender, miss));
-        unseen.extend(missed);
-        for sorted in receiver {
-            match sorted {
-                Ok(file) => found.push(file),
-                Err((path, reason)) => {
-                    if reason == SkipReason::InCloud {
-                        unseen.extend(roots.source_of(&path));
-                    }
-                    skipped.push(skip(roots, &path, reason));
-                }
-            }
+        let was_away = roots.is_away(root);
+        if !was_away {
+            walk_root(roots, root, stop, &mut result);
         }
         // It may go while it is walked.
-        if roots.is_away(root) {
-            unseen.push(roots.source_of(root).unwrap_or_default());
-            skipped.push(away(root));
+        if was_away || roots.is_away(root) {
+            result
+                .unseen
+                .push(roots.source_of(root).unwrap_or_default());
+            // The user knows it by its whole path.
+            result.skipped.push(Skipped {
+                path: escape_controls(&root.to_string_lossy()),
+                reason: SkipReason::Away,
+            });
         }
     }
-    found.sort_unstable_by(|a: &SourceFile, b| a.source.cmp(&b.source));
-    skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    WalkResult {
-        found,
-        skipped,
-        unseen,
-    }
+    result
+        .found
+        .sort_unstable_by(|a, b| a.source.cmp(&b.source));
+    result.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    result
 }
 
-fn is_not_found(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
+fn walk_root(roots: &Roots, root: &Path, stop: &AtomicBool, result: &mut WalkResult) {
+    let (sender, receiver) = mpsc::channel::<Seen>();
+    let pass_over = sender.clone();
+    let aside = move |path: &Path, reason: SkipReason| {
+        let is_unseen = reason == SkipReason::InCloud;
+        // Received until the walk is over.
+        let _ = pass_over.send(Err((path.to_owned(), reason, is_unseen)));
+    };
+    let builder = match builder(root, &roots.included(root), |_| true, aside) {
+        Ok(builder) => builder,
+        Err(reason) => return result.skipped.push(skip(roots, root, reason)),
+    };
+    builder.build_parallel().run(|| {
+        let sender = sender.clone();
+        Box::new(move |entry| {
+            if stop.load(Ordering::Relaxed) {
+                return WalkState::Quit;
+            }
+            let seen = match entry {
+                Ok(entry) => look_at_entry(roots, root, &entry).map(|seen| {
+                    seen.map_err(|reason| {
+                        let is_unseen = reason == SkipReason::InCloud;
+                        (entry.into_path(), reason, is_unseen)
+                    })
+                }),
+                Err(error) => {
+                    let path = path_in(&error).unwrap_or(Path::new("?")).to_owned();
+                    let is_gone = error
+                        .io_error()
+                        .is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
+                    Some(Err((path, unreadable(&error), !is_gone)))
+                }
+            };
+            match seen.map(|seen| sender.send(seen)) {
+                Some(Err(_)) => WalkState::Quit,
+                _ => WalkState::Continue,
+            }
+        })
+    });
+    drop((builder, sender));
+    for seen in receiver {
+        match seen {
+            Ok(file) => result.found.push(file),
+            Err((path, reason, is_unseen)) => {
+                if is_unseen {
+                    result
+                        .unseen
+                        .push(roots.source_of(&path).unwrap_or_default());
+                }
+                result.skipped.push(skip(roots, &path, reason));
+            }
+        }
+    }
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.
@@ -158,7 +159,7 @@ pub(crate) fn lists(root: &Path, included: &Included, canonical: &Path) -> bool 
 
 /// What a walk of this root would make of this file; `None` when it does not come by. Who knows
 /// that it does need not look at the folders on the way.
-pub(crate) fn look(
+pub(crate) fn look_at_file(
     roots: &Roots,
     root: &Path,
     file: &Path,
@@ -172,10 +173,10 @@ pub(crate) fn look(
         way_to(root, &roots.included(root), file)?
     };
     let seen = match entry {
-        Ok(entry) => sort(roots, root, &entry)?,
-        Err(reason) => Err((file.to_owned(), reason)),
+        Ok(entry) => look_at_entry(roots, root, &entry)?,
+        Err(reason) => Err(reason),
     };
-    Some(seen.map_err(|(path, reason)| skip(roots, &path, reason)))
+    Some(seen.map_err(|reason| skip(roots, file, reason)))
 }
 
 /// The entry that a walk comes by at this path, or why it is left out, where that is said.
@@ -211,14 +212,8 @@ pub(crate) fn is_dir(entry: &DirEntry) -> bool {
 
 /// Whether names below the root can be written down and read back.
 pub(crate) fn is_plain(root: &Path, path: &Path) -> bool {
-    let name = below(root, path).and_then(Path::to_str);
-    name.is_some_and(|name| {
-        if name.is_ascii() {
-            !name.bytes().any(|byte| byte.is_ascii_control())
-        } else {
-            !name.contains(char::is_control)
-        }
-    })
+    let name = path.strip_prefix(root).ok().and_then(Path::to_str);
+    name.is_some_and(|name| !name.contains(char::is_control))
 }
 
 fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
@@ -226,14 +221,6 @@ fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
     Skipped {
         path: escape_controls(&name.unwrap_or_else(|| path.to_string_lossy().into_owned())),
         reason,
-    }
-}
-
-/// Reports a missing root under its whole path, by which the user knows it.
-fn away(root: &Path) -> Skipped {
-    Skipped {
-        path: escape_controls(&root.to_string_lossy()),
-        reason: SkipReason::Away,
     }
 }
 
@@ -250,42 +237,39 @@ fn escape_controls(name: &str) -> String {
     shown
 }
 
-/// What one entry is; `None` for a folder, and for what is listed elsewhere.
-fn sort(
+/// What one entry is, or why it is passed over; `None` for a folder, and for what is listed elsewhere.
+fn look_at_entry(
     roots: &Roots,
     root: &Path,
     entry: &DirEntry,
-) -> Option<Result<SourceFile, (PathBuf, SkipReason)>> {
+) -> Option<Result<SourceFile, SkipReason>> {
     let path = entry.path();
     let source = roots.source_of(path)?;
-    let pass_over = |reason| Some(Err((path.to_owned(), reason)));
     if entry.path_is_symlink() {
-        let inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
-        if inside {
-            return None;
-        }
-        return pass_over(SkipReason::LinkOutside);
+        let is_inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
+        return (!is_inside).then_some(Err(SkipReason::LinkOutside));
     }
-    match entry.file_type() {
-        Some(kind) if kind.is_dir() => return None,
-        Some(kind) if kind.is_file() => {}
-        _ => return pass_over(SkipReason::NotRegular),
+    if is_dir(entry) {
+        return None;
+    }
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        return Some(Err(SkipReason::NotRegular));
     }
     if !is_plain(root, path) {
-        return pass_over(SkipReason::BadName);
+        return Some(Err(SkipReason::BadName));
     }
-    match entry.metadata() {
-        Ok(meta) if is_dataless(&meta) => pass_over(SkipReason::InCloud),
-        Ok(meta) if is_too_large(path, meta.len()) => pass_over(
-            Opened::beneath(root, path).map_or_else(SkipReason::from, |file| too_large(&file)),
-        ),
-        Ok(meta) => Some(Ok(SourceFile {
+    Some(match entry.metadata() {
+        Ok(meta) if is_dataless(&meta) => Err(SkipReason::InCloud),
+        Ok(meta) if is_too_large(path, meta.len()) => {
+            Err(Opened::beneath(root, path).map_or_else(SkipReason::from, |file| too_large(&file)))
+        }
+        Ok(meta) => Ok(SourceFile {
             path: path.to_owned(),
             source,
             stamp: Stamp::from_metadata(&meta),
-        })),
-        Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
-    }
+        }),
+        Err(error) => Err(unreadable(&error)),
+    })
 }
 
 fn path_in(error: &ignore::Error) -> Option<&Path> {
@@ -299,10 +283,9 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-fn plain(error: &ignore::Error) -> String {
-    error
-        .io_error()
-        .map_or_else(|| error.to_string(), ToString::to_string)
+fn unreadable(error: &ignore::Error) -> SkipReason {
+    let io_error = error.io_error();
+    SkipReason::Unreadable(io_error.map_or_else(|| error.to_string(), ToString::to_string))
 }
 
 // A name of a file as a user or a model writes it, as the file of the base that it means.
@@ -471,7 +454,7 @@ impl Belonging {
         if ruling == Ruling::Ignored {
             return Placement::Out;
         }
-        let relative = below(&self.root, path).unwrap_or(path);
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
         if self.included.fits(relative) {
             return Placement::In;
         }
@@ -509,7 +492,7 @@ impl Belonging {
         above: &Arc<IgnoreRules>,
         aside: &impl Fn(&Path, SkipReason),
     ) -> Result<(), SkipReason> {
-        let FolderRules { rules, irregular } =
+        let (rules, irregular) =
             IgnoreRules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
         for path in irregular {
             aside(&path, SkipReason::NotRegular);
@@ -565,20 +548,14 @@ pub(super) enum Ruling {
 #[derive(Debug, Default)]
 pub(super) struct RuleBudget(AtomicU64);
 
-/// The rules of a folder, and which of its files of rules are no files.
-pub(super) struct FolderRules {
-    pub rules: Arc<IgnoreRules>,
-    pub irregular: Vec<PathBuf>,
-}
-
 impl IgnoreRules {
-    /// Reads the rules of a folder within one whose rules are `above`; the error says why they
-    /// cannot be known.
+    /// Reads the rules of a folder within one whose rules are `above`, and which of its files of rules
+    /// are no files; the error says why they cannot be known.
     pub fn read(
         above: &Arc<Self>,
         folder: &Path,
         budget: &RuleBudget,
-    ) -> Result<FolderRules, String> {
+    ) -> Result<(Arc<Self>, Vec<PathBuf>), String> {
         let mut irregular = Vec::new();
         let mut own = [None, None, None];
         let paths = [
@@ -608,7 +585,7 @@ impl IgnoreRules {
             let above = Some(Arc::clone(above));
             Arc::new(Self { above, own })
         };
-        Ok(FolderRules { rules, irregular })
+        Ok((rules, irregular))
     }
 
     /// What they say of an entry of the folder; the nearest rule decides, of each kind of file.

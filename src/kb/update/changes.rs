@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::job::Job;
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Limits, Reader, for_each_document};
-use crate::kb::source::{Roots, Skipped, SourceFile, WalkResult, has_placeholder, look};
+use crate::kb::source::{Roots, Skipped, SourceFile, WalkResult, has_placeholder, look_at_file};
 
 /// The most changed files that are looked at one by one; with more, everything is looked at.
 const MOST: usize = 512;
@@ -79,7 +79,8 @@ pub(super) fn look_at(
         }
         let document = contents.document;
         match fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_file() => match look(roots, root, path, document.is_some()) {
+            Ok(meta) if meta.is_file() => match look_at_file(roots, root, path, document.is_some())
+            {
                 Some(Ok(file)) => seen.found.push((file, document)),
                 Some(Err(skipped)) => {
                     let is_passing = skipped.reason.is_passing();
@@ -116,10 +117,8 @@ fn is_gone(kind: ErrorKind, path: &Path) -> bool {
     kind == ErrorKind::NotFound && folder_is_there()
 }
 
-// Which files an update looks into, and which documents no file is there for.
-
 /// The differences between the files and the index.
-pub(super) struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// Files that look changed, each with the document that it was.
     pub changed: Vec<ChangedFile<'a>>,
     /// Documents that no file is there for.
@@ -127,10 +126,10 @@ pub(super) struct Plan<'a> {
 }
 
 /// Compares files and documents, both in the order of their names.
-pub(super) fn plan<'a>(
-    job: &Job<'_>,
+pub(crate) fn plan<'a>(
     walked: &'a WalkResult,
     before: Option<&dyn Reader>,
+    stop: &AtomicBool,
 ) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {
         changed: Vec::new(),
@@ -138,7 +137,7 @@ pub(super) fn plan<'a>(
     };
     let mut files = walked.found.iter().peekable();
     if let Some(before) = before {
-        for_each_document(before, job.stop, |document| {
+        for_each_document(before, stop, |document| {
             while let Some(file) = files.next_if(|file| file.source < document.source) {
                 plan.changed.push(ChangedFile { file, old: None });
             }
@@ -166,7 +165,7 @@ pub(super) fn looks_same(old: &Document, file: &SourceFile) -> bool {
 
 /// A file that looks changed.
 #[derive(Clone)]
-pub(super) struct ChangedFile<'a> {
+pub(crate) struct ChangedFile<'a> {
     pub file: &'a SourceFile,
     pub old: Option<Arc<Document>>,
 }
