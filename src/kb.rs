@@ -14,11 +14,10 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! [`KnowledgeBase`] (`base`) is the public interface. `contents`, `fields`, `named` and `whole` answer questions
-//! about documents; `whole` also reads a file without a base. `missing_text` lists what could not be read from
-//! documents, `inspect` looks at an index without changing it, `taken_over` copies vectors from one base to
-//! another, `shared` sets up a store that several machines use. `languages` chooses the embedding by the languages
-//! of the base, and `monitored` keeps the error of the last embedding. `opened`, `budget` and `error` are used by
+//! [`KnowledgeBase`] (`base`) is the public interface; `opening` opens one, and sets up a store that several
+//! machines use. `contents`, `fields` and `whole` answer questions about documents; `whole` also reads a file
+//! without a base. `left_out` keeps what was left out of the index, `inspect` looks at an index without changing
+//! it, `languages` chooses the embedding by the languages of the base. `opened`, `budget` and `error` are used by
 //! several rooms.
 
 mod base;
@@ -35,7 +34,6 @@ mod inspect;
 mod languages;
 mod left_out;
 mod links;
-mod monitored;
 mod opened;
 mod opening;
 mod search;

@@ -9,7 +9,6 @@ use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::grep::{GrepPassage, ReadAs};
 use super::index::{ChunkKey, EmbeddedStore, Lease, Limits, Reader, Store, Within};
 use super::languages::LanguageChoice;
-use super::monitored::MonitoredEmbedder;
 use super::search::{Hit, SearchMode};
 use super::source::{Roots, Skipped, TextCache};
 use super::update::{Changes, Job, Progress, RefusedChunks, SkippedFiles, UpdateReport};
@@ -29,6 +28,10 @@ pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
 
+/// Told how far an update is.
+type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
+type UpdateResult = Result<UpdateReport, KbError>;
+
 /// Where a shared base is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedStore {
@@ -47,7 +50,9 @@ pub struct KnowledgeBase {
     name: String,
     shared: Option<SharedStore>,
     home: PathBuf,
-    embedder: MonitoredEmbedder,
+    embedder: Arc<dyn Embedder>,
+    /// Why the last embedding failed: a search goes on without it, and must not be silent.
+    embedding_error: Mutex<Option<EmbedError>>,
     store: Box<dyn Store>,
     texts: TextCache,
     skipped_files: SkippedFiles,
@@ -82,7 +87,8 @@ impl KnowledgeBase {
             shared,
             refused: Mutex::default(),
             last: Mutex::new(last),
-            embedder: MonitoredEmbedder::new(embedder),
+            embedder,
+            embedding_error: Mutex::default(),
             store,
             texts: TextCache::open(&home),
             skipped_files: SkippedFiles::default(),
@@ -124,11 +130,7 @@ impl KnowledgeBase {
     /// While another process reads or embeds, this is [`KbError::Locked`], after the words have
     /// been brought up to date where only the embedding is taken; searching goes on with what is
     /// there.
-    pub fn update(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn update(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| {
             let mut report = job.read_changes(&Changes::Everything)?;
             report.embedded = self.embed_by_language(job)?;
@@ -137,11 +139,7 @@ impl KnowledgeBase {
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
-    pub fn rebuild(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn rebuild(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| {
             let mut report = self.read_afresh(job)?;
             report.embedded = self.embed_by_language(job)?;
@@ -151,11 +149,7 @@ impl KnowledgeBase {
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
     /// searchable, in seconds also where the other half takes minutes.
-    pub fn update_words(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn update_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.update_changed(&Changes::Everything, progress, stop)
     }
 
@@ -164,23 +158,19 @@ impl KnowledgeBase {
     pub fn update_changed(
         &self,
         changes: &Changes,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    ) -> UpdateResult {
         self.run(progress, stop, |job| job.read_changes(changes))
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
-    pub fn rebuild_words(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn rebuild_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| self.read_afresh(job))
     }
 
     /// Reads everything again. The vectors are gone only when that has come to its end.
-    fn read_afresh(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    fn read_afresh(&self, job: &Job<'_>) -> UpdateResult {
         let mut vectors = job.store.begin_vectors(job.limits())?;
         left_out::forget_missing_text(&self.home);
         let report = job.read_everything()?;
@@ -191,11 +181,7 @@ impl KnowledgeBase {
 
     /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
     /// only how many.
-    pub fn embed_pending(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn embed_pending(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| self.embed(job))
     }
 
@@ -203,10 +189,10 @@ impl KnowledgeBase {
     /// to everything else on the machine, and once `pause` is raised it ends with the batch that is going on, or with the first.
     pub fn embed_some(
         &self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
         pause: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    ) -> UpdateResult {
         self.run(progress, stop, |job| {
             self.embed(&Job {
                 priority: BulkPriority::Idle,
@@ -216,7 +202,7 @@ impl KnowledgeBase {
         })
     }
 
-    fn embed(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    fn embed(&self, job: &Job<'_>) -> UpdateResult {
         Ok(UpdateReport {
             embedded: self.embed_by_language(job)?,
             ..UpdateReport::default()
@@ -225,15 +211,15 @@ impl KnowledgeBase {
 
     fn run(
         &self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
-        work: impl FnOnce(&Job<'_>) -> Result<UpdateReport, KbError>,
-    ) -> Result<UpdateReport, KbError> {
+        work: impl FnOnce(&Job<'_>) -> UpdateResult,
+    ) -> UpdateResult {
         let job = Job {
             roots: &self.roots,
             store: self.store.as_ref(),
             texts: &self.texts,
-            embedder: &self.embedder,
+            embedder: self.embedder.as_ref(),
             skipped_files: &self.skipped_files,
             budget: &self.budget,
             refused: &self.refused,
@@ -244,6 +230,11 @@ impl KnowledgeBase {
         };
         self.refresh()?;
         let mut report = work(&job);
+        match &report {
+            Ok(report) if report.embedded > 0 => self.note_embedding(None),
+            Ok(_) => {}
+            Err(error) => self.note_embedding(Some(error)),
+        }
         if let Ok(report) = &mut report {
             report.unembedded = self.refused_chunks().values().cloned().collect();
             report
@@ -362,7 +353,8 @@ impl KnowledgeBase {
 
     /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
     pub fn embedding_trouble(&self) -> Option<EmbedError> {
-        self.embedder.last_error()
+        let error = self.embedding_error.lock();
+        error.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before
@@ -429,8 +421,10 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        let found = search::vector(self.reader().as_ref(), &self.embedder, query, k, within);
-        found.inspect_err(|error| self.note_failure(error))
+        let embedder = self.embedder.as_ref();
+        let found = search::vector(self.reader().as_ref(), embedder, query, k, within);
+        self.note_embedding(found.as_ref().err());
+        found
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
@@ -447,18 +441,24 @@ impl KnowledgeBase {
             k,
             within,
         };
-        let (hits, failed) = search::hybrid(self.reader().as_ref(), &self.embedder, &asked)?;
-        if let Some(error) = failed {
-            self.note_failure(&error);
-        }
-        Ok(hits)
+        let found = search::hybrid(self.reader().as_ref(), self.embedder.as_ref(), &asked);
+        self.note_embedding(match &found {
+            Ok((_, failure)) => failure.as_ref(),
+            Err(error) => Some(error),
+        });
+        Ok(found?.0)
     }
 
-    /// An embedding that came and cannot be compared with what is kept has failed too.
-    fn note_failure(&self, error: &KbError) {
-        if let KbError::Embed(error) = error {
-            self.embedder.note_failure(error);
-        }
+    /// Keeps why an embedding failed; one that worked ends the notice. An embedding that came and cannot
+    /// be compared with what is kept has failed too.
+    fn note_embedding(&self, failure: Option<&KbError>) {
+        let error = match failure {
+            None => None,
+            Some(KbError::Embed(error)) => Some(error.clone()),
+            Some(_) => return,
+        };
+        let last = self.embedding_error.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = error;
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from

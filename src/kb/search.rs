@@ -147,22 +147,25 @@ pub(super) fn hybrid(
     let rewritten = rewritten(dense_query, &lexical.corrections, |word| {
         embedder.knows(word)
     });
+    let mut failed = None;
     let (dense_query, semantic) = match &rewritten {
         None => (dense_query, semantic),
         Some(meant) => match embed(embedder, meant, asked.within).and_then(near) {
             Ok(found) => (meant.as_str(), Ok(found)),
             Err(error) => {
                 tracing::warn!(%error, "the corrected query is searched by its words alone");
+                failed = Some(error);
                 (dense_query, semantic)
             }
         },
     };
     asked.within.go_on()?;
-    let (vector, semantic, failed) = match semantic {
-        Ok((vector, matches)) => (Some(vector), matches, None),
+    let (vector, semantic) = match semantic {
+        Ok((vector, matches)) => (Some(vector), matches),
         Err(error) if !lexical.matches.is_empty() => {
             tracing::warn!(%error, "hybrid search goes on without the semantic side");
-            (None, Vec::new(), Some(error))
+            failed = Some(error);
+            (None, Vec::new())
         }
         Err(error) => return Err(error),
     };

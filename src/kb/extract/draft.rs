@@ -200,13 +200,13 @@ impl Tables {
         let is_said = rows
             .iter()
             .fold(false, |_, row| self.push_text(&row.join(" ")));
-        (!is_said).then(|| table(&rows))
+        (!is_said).then(|| markdown_table(&rows))
     }
 }
 
 /// Rows as a Markdown table; the first row is its header. Every row is as wide as the widest, so
 /// few bytes can ask for very many: what is over the limit of a document's text is not written.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown_table(rows: &[Vec<String>]) -> String {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut text = String::new();
     for (at, row) in rows.iter().enumerate() {
@@ -329,7 +329,7 @@ mod tests_of_tables {
     fn a_table_as_wide_as_it_is_long_ends_at_the_limit() {
         let mut rows = vec![Vec::new(); 100_000];
         rows.push(vec![String::new(); 100_000]);
-        let text = table(&rows);
+        let text = markdown_table(&rows);
         assert!(text.len() > MAX_TEXT_BYTES && text.len() < MAX_TEXT_BYTES * 2);
     }
 }

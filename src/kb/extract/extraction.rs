@@ -274,35 +274,20 @@ fn megabytes(bytes: u64) -> String {
 impl SkipReason {
     /// Whether the same bytes would give the same reason again, so that it can be remembered.
     pub(crate) fn is_lasting(&self) -> bool {
-        match self {
-            Self::Binary
-            | Self::Unsupported(_)
-            | Self::TooLarge(_)
-            | Self::LargeText(_)
-            | Self::NoText(_)
-            | Self::Scan
-            | Self::Picture
-            | Self::Damaged(_)
-            | Self::Encrypted
-            | Self::UnpacksTooMuch(_)
-            | Self::TooSlow(_)
-            | Self::TooMuchMemory(_)
-            | Self::BrokeOff => true,
-            Self::NotNow(_)
-            | Self::InCloud
-            | Self::Stopped
-            | Self::Away
-            | Self::LinkOutside
-            | Self::NotRegular
-            | Self::BadName
-            | Self::BadRules(_)
-            | Self::HoldsSecrets(_)
-            | Self::Unreadable(_) => false,
-        }
+        let is_of_place = matches!(
+            self,
+            Self::Stopped
+                | Self::Away
+                | Self::LinkOutside
+                | Self::NotRegular
+                | Self::BadName
+                | Self::BadRules(_)
+                | Self::HoldsSecrets(_)
+                | Self::Unreadable(_)
+        );
+        !is_of_place && !self.is_passing()
     }
-}
 
-impl SkipReason {
     /// Whether it says something of the machine and nothing of the file: what was known of the
     /// file before stays known.
     pub(crate) fn is_passing(&self) -> bool {

@@ -15,7 +15,7 @@ use markup5ever_rcdom::NodeData;
 use quick_xml::escape::unescape;
 use regex::Regex;
 
-use super::draft::{Draft, table};
+use super::draft::{Draft, markdown_table};
 use super::{Extraction, SkipReason};
 use crate::text::extension;
 
@@ -81,17 +81,9 @@ pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
         .skip_tags(SILENT.to_vec())
         .add_handler(vec!["title"], keep_title)
         .add_handler(vec!["a"], without_anchors)
-        .add_handler(
-            vec!["button"],
-            |handlers: &dyn Handlers, element: Element<'_>| without_labels(handlers, element.node),
-        )
+        .add_handler(vec!["button"], without_labels)
         .add_handler(vec!["img"], without_data)
-        .add_handler(
-            vec!["table"],
-            |handlers: &dyn Handlers, element: Element<'_>| {
-                Some(table_as_markdown(handlers, element.node))
-            },
-        )
+        .add_handler(vec!["table"], table_as_markdown)
         .build();
     let markdown = converter
         .convert(html)
@@ -118,8 +110,8 @@ fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<Hand
 }
 
 /// What a button says that is no mere label.
-fn without_labels(handlers: &dyn Handlers, button: &Rc<Node>) -> Option<HandlerResult> {
-    let said = handlers.walk_children(button);
+fn without_labels(handlers: &dyn Handlers, button: Element<'_>) -> Option<HandlerResult> {
+    let said = handlers.walk_children(button.node);
     let is_question = said.content.split_whitespace().count() >= BUTTON_WORDS;
     is_question.then_some(said)
 }
@@ -264,7 +256,8 @@ const MAX_SPAN: usize = 100;
 
 /// The table as Markdown. A cell that covers rows belongs to each of them; one that covers columns
 /// is said once.
-pub(super) fn table_as_markdown(handlers: &dyn Handlers, node: &Rc<Node>) -> HandlerResult {
+fn table_as_markdown(handlers: &dyn Handlers, table: Element<'_>) -> Option<HandlerResult> {
+    let node = table.node;
     let mut caption = String::new();
     let mut rows: Vec<Rc<Node>> = Vec::new();
     collect(handlers, node, &mut rows, &mut caption);
@@ -296,13 +289,14 @@ pub(super) fn table_as_markdown(handlers: &dyn Handlers, node: &Rc<Node>) -> Han
         }
     }
     if grid.is_empty() {
-        return handlers.walk_children(node);
+        return Some(handlers.walk_children(node));
     }
     if is_within_cell(node) {
         let said = grid.concat().join(" ");
-        return HandlerResult::from(format!("{caption} {said}"));
+        return Some(HandlerResult::from(format!("{caption} {said}")));
     }
-    HandlerResult::from(format!("\n\n{caption}\n\n{}\n\n", table(&grid)))
+    let markdown = format!("\n\n{caption}\n\n{}\n\n", markdown_table(&grid));
+    Some(HandlerResult::from(markdown))
 }
 
 /// Whether the table stands in a cell of another one.
