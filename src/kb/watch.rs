@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use notify::{Config, Event, RecommendedWatcher, Watcher, WatcherKind};
+use notify::{Config, Event, RecommendedWatcher, Watcher};
 
 use super::{Changes, KnowledgeBase};
 use directories::{WatchOutcome, WatchedDirectories};
@@ -84,7 +84,7 @@ impl Watch {
         match watcher {
             Ok(watcher) => {
                 watching.watcher = Some(watcher);
-                watching.watched.forget(None);
+                watching.watched.forget();
                 watching.watch_all();
                 watching.poll_silent(knowledge.roots().paths());
             }
@@ -167,19 +167,13 @@ impl Watch {
         let mut watching = self.watching();
         if let Some(error) = &events.broken {
             watching.poll_instead(error);
-        } else if (events.everything || events.rules)
-            && RecommendedWatcher::kind() == WatcherKind::Inotify
-        {
-            // Folders whose creation was not reported, or that were left out before, are not watched.
-            watching.watched.forget(None);
-            watching.watch_all();
-        } else if events.root {
-            let known = !events.everything;
-            watching.watched.forget(known.then_some(&events.paths));
+        } else if events.everything {
+            // Folders whose creation was not reported, that were left out before, or that have taken the
+            // place of another one, are not watched.
+            watching.watched.forget();
             watching.watch_all();
         }
-        let everything =
-            events.everything || events.root || events.rules || events.broken.is_some();
+        let everything = events.everything || events.broken.is_some();
         let (paths, ignored) = watching.scope.sift(events.paths);
         self.debouncer.ignore(ignored);
         watching.follow(&paths);
@@ -261,7 +255,7 @@ impl WatchState {
     fn poll_instead(&mut self, error: &notify::Error) {
         self.polling = Some(POLL);
         self.watcher = None;
-        self.watched.forget(None);
+        self.watched.forget();
         self.notices.push_back(format!(
             "the folders cannot be watched ({}); they are looked through every few seconds instead",
             crate::text::one_line(&directories::reason(error), 200)
@@ -349,12 +343,9 @@ struct DebouncerState {
 #[derive(Default, Debug)]
 pub(super) struct PendingEvents {
     pub paths: BTreeSet<PathBuf>,
-    /// Reports were lost, or there were too many.
+    /// Reports were lost or there were too many, something happened to a root itself, or the rules have
+    /// changed for what belongs to the base.
     pub everything: bool,
-    /// Something happened to a root itself.
-    pub root: bool,
-    /// The rules for what belongs to the base have changed.
-    pub rules: bool,
     /// Watching has come to an end.
     pub broken: Option<notify::Error>,
 }
@@ -451,9 +442,9 @@ impl DebouncerState {
         for path in &event.paths {
             match scope.role_of(path) {
                 PathRole::None => continue,
-                PathRole::Root => self.events.root |= scope::ends_a_watch(event.kind),
+                PathRole::Root => self.events.everything |= scope::ends_a_watch(event.kind),
                 PathRole::Rules => {
-                    self.events.rules = true;
+                    self.events.everything = true;
                     self.ignored.clear();
                 }
                 PathRole::File if self.is_ignored(path) => continue,

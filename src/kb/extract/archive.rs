@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::{Cursor, Read};
 
 use quick_xml::Reader;
-use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event as Raw};
 use zip::result::ZipError;
 use zip::{ZipArchive, ZipWriter};
@@ -176,16 +176,11 @@ impl Tag<'_> {
 
     /// The attribute of that name, whatever its prefix.
     pub fn attribute(&self, name: &str) -> Option<String> {
-        self.find(|key| local(key) == name)
-    }
-
-    fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<String> {
         let mut attributes = self.start.attributes();
-        attributes
-            .with_checks(false)
-            .filter_map(Result::ok)
-            .find(|attribute| is_it(attribute.key.into_inner()))
-            .map(|attribute| unescaped(&attribute.value))
+        let mut attributes = attributes.with_checks(false).filter_map(Result::ok);
+        let own = attributes.find(|own| local(own.key.into_inner()) == name)?;
+        let value = &*own.value;
+        Some(unescape(value).map_or_else(|_| value.to_owned(), Cow::into_owned))
     }
 }
 
@@ -244,16 +239,7 @@ impl<'a> Events<'a> {
 
     /// Passes over what is left of the element that has just begun.
     pub fn skip(&mut self) -> Result<(), SkipReason> {
-        let mut depth = 1_usize;
-        while depth > 0 {
-            match self.next()? {
-                Some(XmlEvent::Open(_)) => depth += 1,
-                Some(XmlEvent::Close(_)) => depth -= 1,
-                Some(XmlEvent::Text(_)) => {}
-                None => return Ok(()),
-            }
-        }
-        Ok(())
+        self.text().map(drop)
     }
 
     /// The characters of what is left of the element that has just begun.
@@ -288,10 +274,6 @@ pub(crate) fn first_text(xml: &str, name: &str) -> Option<String> {
 
 fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
-fn unescaped(value: &str) -> String {
-    quick_xml::escape::unescape(value).map_or_else(|_| value.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, mpsc};
-use std::{fs, io};
+use std::{fs, io, iter};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder, WalkState};
@@ -345,39 +345,28 @@ pub(crate) fn builder(
     is_on_the_way: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
     aside: impl Fn(&Path, SkipReason) + Send + Sync + 'static,
 ) -> Result<WalkBuilder, SkipReason> {
-    let belonging = Belonging::read(root, included, &aside)?;
+    let belonging = Belonging {
+        root: root.to_owned(),
+        included: included.clone(),
+        aside,
+        budget: RuleBudget::default(),
+        none: Arc::default(),
+        known: RwLock::default(),
+        passages: RwLock::default(),
+    };
+    belonging.enter(root, &belonging.none)?;
     let mut builder = WalkBuilder::new(root);
     builder.standard_filters(false).follow_links(false);
-    builder.filter_entry(move |entry| {
-        is_on_the_way(entry)
-            && match belonging.judge(entry, &aside) {
-                Placement::In => true,
-                Placement::Out => false,
-                Placement::LeftOut(reason) => {
-                    aside(entry.path(), reason);
-                    false
-                }
-                Placement::InCloud(file) => {
-                    aside(&file, SkipReason::InCloud);
-                    false
-                }
-            }
-    });
+    builder.filter_entry(move |entry| is_on_the_way(entry) && belonging.holds(entry));
     Ok(builder)
 }
 
-enum Placement {
-    In,
-    Out,
-    LeftOut(SkipReason),
-    /// A placeholder of this file.
-    InCloud(PathBuf),
-}
-
 /// What one way through a root knows.
-struct Belonging {
+struct Belonging<A> {
     root: PathBuf,
     included: Included,
+    /// Gets what is left out, and why.
+    aside: A,
     budget: RuleBudget,
     none: Arc<IgnoreRules>,
     /// The rules that hold in the folders that were come by; those without any are not kept.
@@ -386,116 +375,77 @@ struct Belonging {
     passages: RwLock<HashSet<PathBuf>>,
 }
 
-impl Belonging {
-    fn read(
-        root: &Path,
-        included: &Included,
-        aside: &impl Fn(&Path, SkipReason),
-    ) -> Result<Self, SkipReason> {
-        let belonging = Self {
-            root: root.to_owned(),
-            included: included.clone(),
-            budget: RuleBudget::default(),
-            none: Arc::default(),
-            known: RwLock::default(),
-            passages: RwLock::default(),
-        };
-        belonging.enter(root, &belonging.none, aside)?;
-        Ok(belonging)
-    }
-
-    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
+impl<A: Fn(&Path, SkipReason)> Belonging<A> {
+    /// Whether an entry belongs to the base, or is a folder on the way to a file that does.
+    fn holds(&self, entry: &DirEntry) -> bool {
         let path = entry.path();
+        let is_in_passage = path.parent().is_some_and(|folder| {
+            let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
+            passages.contains(folder)
+        });
         if !is_dir(entry) {
-            return if self.included.names(path) {
-                Placement::In
-            } else if self.lies_in_passage(path) {
-                Placement::Out
-            } else {
-                self.judge_file(entry)
-            };
+            return self.included.names(path) || !is_in_passage && self.holds_file(entry);
         }
-        let verdict = if self.lies_in_passage(path) {
-            Placement::Out
-        } else {
-            self.judge_folder(entry, aside)
-        };
-        if !matches!(verdict, Placement::In) && self.included.leads_to_named(path) {
-            if let Placement::LeftOut(reason) = verdict {
-                aside(path, reason);
-            }
+        if !is_in_passage && self.holds_folder(entry) {
+            return true;
+        }
+        let is_passage = self.included.leads_to_named(path);
+        if is_passage {
             let mut passages = self
                 .passages
                 .write()
                 .unwrap_or_else(PoisonError::into_inner);
             passages.insert(path.to_owned());
-            return Placement::In;
         }
-        verdict
+        is_passage
     }
 
-    fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
+    fn holds_folder(&self, entry: &DirEntry) -> bool {
         let path = entry.path();
         let rules = self.rules_beside(path);
         let ruling = rules.rule(path, true);
-        if ruling == Ruling::Ignored || is_hidden(entry) && ruling != Ruling::Kept {
-            return Placement::Out;
+        if ruling.is_ignore() || is_hidden(entry) && !ruling.is_whitelist() {
+            return false;
         }
-        match self.enter(path, &rules, aside) {
-            Ok(()) => Placement::In,
-            Err(reason) => Placement::LeftOut(reason),
-        }
+        let entered = self.enter(path, &rules);
+        entered.map_err(|reason| (self.aside)(path, reason)).is_ok()
     }
 
-    fn judge_file(&self, entry: &DirEntry) -> Placement {
+    fn holds_file(&self, entry: &DirEntry) -> bool {
         let path = entry.path();
         let rules = self.rules_beside(path);
         let ruling = rules.rule(path, false);
-        if ruling == Ruling::Ignored {
-            return Placement::Out;
-        }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        if ruling.is_ignore() {
+            return false;
+        }
         if self.included.fits(relative) {
-            return Placement::In;
+            return true;
         }
         if let Some(held) = held_by(relative) {
-            return Placement::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
+            (self.aside)(path, SkipReason::HoldsSecrets(held.to_owned()));
+            return false;
         }
-        if is_hidden(entry) && ruling != Ruling::Kept {
-            return placeholder_of(path).map_or(Placement::Out, Placement::InCloud);
+        let is_left_out = is_hidden(entry) && !ruling.is_whitelist();
+        if is_left_out && let Some(file) = placeholder_of(path) {
+            (self.aside)(&file, SkipReason::InCloud);
         }
-        Placement::In
+        !is_left_out
     }
 
-    /// Few walks have passages: without any, the folder is not looked for.
-    fn lies_in_passage(&self, path: &Path) -> bool {
-        let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
-        !passages.is_empty()
-            && path
-                .parent()
-                .is_some_and(|folder| passages.contains(folder))
-    }
-
-    /// The rules of the folder that holds this; not looked for where no folder has any.
+    /// The rules of the folder that holds this.
     fn rules_beside(&self, path: &Path) -> Arc<IgnoreRules> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let own = (!known.is_empty())
-            .then(|| known.get(path.parent().unwrap_or(path)))
-            .flatten();
+        let own = known.get(path.parent().unwrap_or(path));
         Arc::clone(own.unwrap_or(&self.none))
     }
 
     /// Reads the rules of a folder before anything in it is looked at.
-    fn enter(
-        &self,
-        folder: &Path,
-        above: &Arc<IgnoreRules>,
-        aside: &impl Fn(&Path, SkipReason),
-    ) -> Result<(), SkipReason> {
+    fn enter(&self, folder: &Path, above: &Arc<IgnoreRules>) -> Result<(), SkipReason> {
         let (rules, irregular) =
             IgnoreRules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
         for path in irregular {
-            aside(&path, SkipReason::NotRegular);
+            (self.aside)(&path, SkipReason::NotRegular);
         }
         if !Arc::ptr_eq(&rules, &self.none) {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -531,17 +481,6 @@ pub(super) struct IgnoreRules {
     above: Option<Arc<IgnoreRules>>,
     /// Rule files in the order in which they decide: `.ignore`, `.gitignore`, `.git/info/exclude`.
     own: [Option<Gitignore>; 3],
-}
-
-/// What the rules say of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ruling {
-    /// Nothing.
-    None,
-    /// It is left out.
-    Ignored,
-    /// It stays in, whatever else.
-    Kept,
 }
 
 /// How much may still be read.
@@ -589,24 +528,14 @@ impl IgnoreRules {
     }
 
     /// What they say of an entry of the folder; the nearest rule decides, of each kind of file.
-    pub fn rule(&self, path: &Path, is_dir: bool) -> Ruling {
-        let mut said = [Ruling::None; 3];
-        let mut at = Some(self);
-        while let Some(rules) = at {
-            for (said, own) in said.iter_mut().zip(&rules.own) {
-                if let (Ruling::None, Some(own)) = (*said, own) {
-                    *said = match own.matched(path, is_dir) {
-                        Match::None => Ruling::None,
-                        Match::Ignore(_) => Ruling::Ignored,
-                        Match::Whitelist(_) => Ruling::Kept,
-                    };
-                }
-            }
-            at = rules.above.as_deref();
-        }
-        let mut said = said.into_iter();
-        said.find(|said| *said != Ruling::None)
-            .unwrap_or(Ruling::None)
+    pub fn rule(&self, path: &Path, is_dir: bool) -> Match<()> {
+        let of_kind = |kind: usize| {
+            let rules = iter::successors(Some(self), |rules| rules.above.as_deref());
+            let own = rules.filter_map(|rules| rules.own[kind].as_ref());
+            own.map(|own| own.matched(path, is_dir).map(|_| ()))
+                .find(|ruling| !ruling.is_none())
+        };
+        (0..self.own.len()).find_map(of_kind).unwrap_or(Match::None)
     }
 }
 
