@@ -185,10 +185,7 @@ fn row(source: &str, document: &Extraction, at: usize) -> Block {
         path: iter::once(document.name(source)).chain(sheet).collect(),
         start: at,
         end: at,
-        heading: false,
-        metadata: false,
-        titles: Vec::new(),
-        columns: None,
+        ..Block::default()
     }
 }
 
@@ -206,99 +203,90 @@ struct Packer<'a> {
 impl Packer<'_> {
     fn push(&mut self, block: Block) {
         let is_boundary = self.boundaries.contains(&block.start);
-        match self.open.take() {
-            Some(mut before) if !is_boundary && fits(self.lines, &before, &block) => {
+        self.open = Some(match self.open.take() {
+            Some(mut before) if !is_boundary && self.fits(&before, &block) => {
                 before.titles.extend(block.titles);
-                self.open = Some(Block {
+                Block {
                     start: before.start,
                     titles: before.titles,
                     heading: before.heading && block.heading,
                     columns: block.columns.filter(|_| before.heading),
                     ..block
-                });
+                }
             }
             before => {
-                self.emit(before);
-                self.open = Some(block);
+                before.into_iter().for_each(|before| self.emit(before));
+                block
             }
-        }
+        });
     }
 
     fn finish(mut self) -> Vec<Chunk> {
-        let last = self.open.take();
-        self.emit(last);
+        if let Some(last) = self.open.take() {
+            self.emit(last);
+        }
         self.chunks.truncate(self.limits.chunks);
         self.chunks
     }
 
-    fn emit(&mut self, block: Option<Block>) {
-        if let Some(block) = block {
-            emit(self.lines, &block, self.name, self.limits, &mut self.chunks);
-        }
-    }
-}
-
-fn fits(lines: &[&str], before: &Block, block: &Block) -> bool {
-    let together = size(&lines[before.start..=block.end]);
-    if before.heading {
-        // A heading without a text of its own goes with what follows it, unless that is whole
-        // without it and would not be with it.
-        return together <= MAX_BYTES || size(&lines[block.start..=block.end]) > MAX_BYTES;
-    }
-    let is_one = before.path == block.path && !before.metadata;
-    !block.heading && is_one && together <= TARGET_BYTES
-}
-
-fn size(lines: &[&str]) -> usize {
-    lines.iter().map(|line| line.len() + 1).sum()
-}
-
-fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: &mut Vec<Chunk>) {
-    let mut heading = if block.path.is_empty() {
-        name.to_owned()
-    } else {
-        block.path.join(" > ")
-    };
-    let mut titles = block.titles.clone();
-    let mut start = block.start;
-    while start <= block.end && chunks.len() < limits.chunks {
-        let end = end_of_part(lines, start, block.end);
-        let within = &lines[start..=end];
-        if let Some(first) = within.iter().position(|line| !line.trim().is_empty()) {
-            let last = within
-                .iter()
-                .rposition(|line| !line.trim().is_empty())
-                .unwrap_or(first);
-            let range = LineRange {
-                start: start + first + 1,
-                end: start + last + 1,
-            };
-            let pieces = cut_line(within[first..=last].join("\n"));
-            for text in pieces.into_iter().take(limits.pieces_of_a_line) {
-                chunks.push(Chunk {
-                    names: std::mem::take(&mut titles),
-                    heading: heading.clone(),
-                    lines: range,
-                    place: None,
-                    text,
-                });
-            }
-        }
-        if end == block.end {
-            break;
-        }
-        if start == block.start
-            && let Some(columns) = &block.columns
-        {
-            // The rows that come now are far from their header.
-            let above = if heading.is_empty() { "" } else { " > " };
-            heading.push_str(&format!("{above}{columns}"));
-        }
-        start = if block.columns.is_some() {
-            end + 1
-        } else {
-            next_part(lines, start, end)
+    fn fits(&self, before: &Block, block: &Block) -> bool {
+        let size = |start: usize| -> usize {
+            let lines = self.lines[start..=block.end].iter();
+            lines.map(|line| line.len() + 1).sum()
         };
+        let together = size(before.start);
+        if before.heading {
+            // A heading without a text of its own goes with what follows it, unless that is whole
+            // without it and would not be with it.
+            return together <= MAX_BYTES || size(block.start) > MAX_BYTES;
+        }
+        let is_one = before.path == block.path && !before.metadata;
+        !block.heading && is_one && together <= TARGET_BYTES
+    }
+
+    /// Makes chunks of a block.
+    fn emit(&mut self, block: Block) {
+        let lines = self.lines;
+        let mut heading = block.path.join(" > ");
+        if block.path.is_empty() {
+            self.name.clone_into(&mut heading);
+        }
+        let mut titles = block.titles;
+        let mut start = block.start;
+        while start <= block.end && self.chunks.len() < self.limits.chunks {
+            let end = end_of_part(lines, start, block.end);
+            let mut said = (start..=end).filter(|&at| !lines[at].trim().is_empty());
+            if let Some(first) = said.next() {
+                let last = said.next_back().unwrap_or(first);
+                let pieces = cut_line(lines[first..=last].join("\n"));
+                for text in pieces.into_iter().take(self.limits.pieces_of_a_line) {
+                    self.chunks.push(Chunk {
+                        names: std::mem::take(&mut titles),
+                        heading: heading.clone(),
+                        lines: LineRange {
+                            start: first + 1,
+                            end: last + 1,
+                        },
+                        place: None,
+                        text,
+                    });
+                }
+            }
+            if end == block.end {
+                break;
+            }
+            if start == block.start
+                && let Some(columns) = &block.columns
+            {
+                // The rows that come now are far from their header.
+                let above = if heading.is_empty() { "" } else { " > " };
+                heading.push_str(&format!("{above}{columns}"));
+            }
+            start = match block.columns {
+                Some(_) => end + 1,
+                None => next_part(lines, start, end),
+            };
+        }
     }
 }
 
@@ -309,7 +297,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
 // parted is about different things.
 
 /// The size, in bytes, that a chunk grows to.
-pub(super) const TARGET_BYTES: usize = 1100;
+const TARGET_BYTES: usize = 1100;
 /// The most bytes of a chunk.
 pub(crate) const MAX_BYTES: usize = 1500;
 /// The most bytes of a part that the next one repeats.
@@ -317,7 +305,7 @@ const OVERLAP_BYTES: usize = 150;
 
 /// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the
 /// last blank line within the second half of the target, else as many lines as fit.
-pub(super) fn end_of_part(lines: &[&str], start: usize, last: usize) -> usize {
+fn end_of_part(lines: &[&str], start: usize, last: usize) -> usize {
     let mut bytes = 0;
     let mut end = start;
     let mut blank = None;
@@ -341,7 +329,7 @@ pub(super) fn end_of_part(lines: &[&str], start: usize, last: usize) -> usize {
 
 /// Where the next part begins after one of the lines `start..=end`: at the last of its lines that
 /// are short enough to be said twice.
-pub(super) fn next_part(lines: &[&str], start: usize, end: usize) -> usize {
+fn next_part(lines: &[&str], start: usize, end: usize) -> usize {
     if lines[end].trim().is_empty() {
         return end + 1;
     }
@@ -359,7 +347,7 @@ pub(super) fn next_part(lines: &[&str], start: usize, end: usize) -> usize {
 }
 
 /// Cuts a text that is over the limit after a sentence or between words. Such a text is always one long line.
-pub(super) fn cut_line(text: String) -> Vec<String> {
+fn cut_line(text: String) -> Vec<String> {
     if text.len() <= MAX_BYTES {
         return vec![text];
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::text::{Fence, front_matter, plain_heading};
 
 /// Lines `start..=end`, counted from 0, under a path of headings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Block {
     pub path: Vec<String>,
     pub start: usize,
@@ -38,10 +38,7 @@ impl Headings {
             path: self.0.iter().map(|(_, title)| title.clone()).collect(),
             start,
             end,
-            heading: false,
-            metadata: false,
-            titles: Vec::new(),
-            columns: None,
+            ..Block::default()
         }
     }
 
@@ -56,52 +53,63 @@ impl Headings {
     }
 }
 
+/// Hands the blocks from line `at` on to `take`, in order; `next` makes the one that begins at a line. Blank
+/// lines between them belong to none.
+fn visit_blocks(
+    lines: &[&str],
+    mut at: usize,
+    take: &mut impl FnMut(Block),
+    mut next: impl FnMut(&mut Headings, usize) -> Block,
+) {
+    let mut headings = Headings::default();
+    while at < lines.len() {
+        if lines[at].trim().is_empty() {
+            at += 1;
+            continue;
+        }
+        let block = next(&mut headings, at);
+        at = block.end + 1;
+        take(block);
+    }
+}
+
 /// Blocks of Markdown, in order, each handed to `take`.
 pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
-    let mut headings = Headings::default();
-    let mut at = front_matter(lines.iter().copied());
-    if at > 0 {
+    let text = front_matter(lines.iter().copied());
+    if text > 0 {
         take(Block {
+            end: text - 1,
             metadata: true,
-            ..headings.block(0, at - 1)
+            ..Block::default()
         });
     }
-    while at < lines.len() {
-        let line = lines[at];
-        if line.trim().is_empty() {
-            at += 1;
-        } else if let Some(fence) = Fence::opened_by(line.trim_start()) {
-            let end = end_of_fence(lines, at, fence);
-            take(headings.block(at, end));
-            at = end + 1;
-        } else if let Some((level, title, height)) = heading(lines, at) {
+    visit_blocks(lines, text, take, |headings, at| {
+        let last_before = |from: usize, is_end: &dyn Fn(usize) -> bool| {
+            let end = (from..lines.len()).find(|&line| is_end(line));
+            end.unwrap_or(lines.len()) - 1
+        };
+        if let Some(fence) = Fence::opened_by(lines[at].trim_start()) {
+            return headings.block(at, end_of_fence(lines, at, fence));
+        }
+        if let Some((level, title, height)) = heading(lines, at) {
             headings.enter(level, &title);
-            take(headings.heading(at, at + height - 1));
-            at += height;
-        } else if let Some(columns) = table(lines, at) {
-            let end = (at + 2..lines.len())
-                .find(|&n| !lines[n].contains('|'))
-                .unwrap_or(lines.len())
-                - 1;
-            take(Block {
+            return headings.heading(at, at + height - 1);
+        }
+        if let Some(columns) = table(lines, at) {
+            let end = last_before(at + 2, &|line| !lines[line].contains('|'));
+            return Block {
                 columns: Some(columns),
                 ..headings.block(at, end)
-            });
-            at = end + 1;
-        } else {
-            let end = (at + 1..lines.len())
-                .find(|&n| {
-                    lines[n].trim().is_empty()
-                        || is_fence(lines[n])
-                        || heading(lines, n).is_some()
-                        || table(lines, n).is_some()
-                })
-                .unwrap_or(lines.len())
-                - 1;
-            take(headings.block(at, end));
-            at = end + 1;
+            };
         }
-    }
+        let end = last_before(at + 1, &|line| {
+            lines[line].trim().is_empty()
+                || is_fence(lines[line])
+                || heading(lines, line).is_some()
+                || table(lines, line).is_some()
+        });
+        headings.block(at, end)
+    });
 }
 
 /// Paragraphs of plain text.
@@ -207,27 +215,19 @@ fn unindented(line: &str) -> Option<&str> {
 
 /// Paragraphs, and directives with what belongs to them, under their headings.
 pub(super) fn rst(lines: &[&str], take: &mut impl FnMut(Block)) {
-    let mut headings = Headings::default();
     let mut marks: Vec<(char, bool)> = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        if lines[at].trim().is_empty() {
-            at += 1;
-        } else if let Some(heading) = rst_heading(lines, at) {
-            let known = marks.iter().position(|mark| *mark == heading.mark);
-            let level = known.unwrap_or_else(|| {
-                marks.push(heading.mark);
-                marks.len() - 1
-            });
-            headings.enter(level, heading.title);
-            take(headings.heading(at, at + heading.height - 1));
-            at += heading.height;
-        } else {
-            let end = rst_end(lines, at);
-            take(headings.block(at, end));
-            at = end + 1;
-        }
-    }
+    visit_blocks(lines, 0, take, |headings, at| {
+        let Some(heading) = rst_heading(lines, at) else {
+            return headings.block(at, rst_end(lines, at));
+        };
+        let known = marks.iter().position(|mark| *mark == heading.mark);
+        let level = known.unwrap_or_else(|| {
+            marks.push(heading.mark);
+            marks.len() - 1
+        });
+        headings.enter(level, heading.title);
+        headings.heading(at, at + heading.height - 1)
+    });
 }
 
 struct RstHeading<'a> {
@@ -296,22 +296,14 @@ const STATES: &[&str] = &["TODO", "DONE", "NEXT", "WAITING", "CANCELLED", "CANCE
 
 /// Paragraphs and blocks under their headings.
 pub(super) fn org(lines: &[&str], take: &mut impl FnMut(Block)) {
-    let mut headings = Headings::default();
     let closings = closings(lines);
-    let mut at = 0;
-    while at < lines.len() {
-        if lines[at].trim().is_empty() {
-            at += 1;
-        } else if let Some((level, title)) = org_heading(lines[at]) {
-            headings.enter(level, &title);
-            take(headings.heading(at, at));
-            at += 1;
-        } else {
-            let end = org_end(lines, at, &closings);
-            take(headings.block(at, end));
-            at = end + 1;
-        }
-    }
+    visit_blocks(lines, 0, take, |headings, at| {
+        let Some((level, title)) = org_heading(lines[at]) else {
+            return headings.block(at, org_end(lines, at, &closings));
+        };
+        headings.enter(level, &title);
+        headings.heading(at, at)
+    });
 }
 
 fn org_heading(line: &str) -> Option<(usize, String)> {

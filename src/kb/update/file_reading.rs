@@ -432,7 +432,7 @@ mod tests {
         store: EmbeddedStore,
         texts: TextCache,
         skipped_files: SkippedFiles,
-        refused: std::sync::Mutex<super::super::job::RefusedChunks>,
+        refused: std::sync::Mutex<super::super::RefusedChunks>,
         budget: ByteBudget,
         stop: AtomicBool,
     }
