@@ -14,11 +14,10 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! [`KnowledgeBase`] (`base`) is the public interface. `contents`, `fields`, `named` and `whole` answer questions
-//! about documents; `whole` also reads a file without a base. `missing_text` lists what could not be read from
-//! documents, `inspect` looks at an index without changing it, `taken_over` copies vectors from one base to
-//! another, `shared` sets up a store that several machines use. `languages` chooses the embedding by the languages
-//! of the base, and `monitored` keeps the error of the last embedding. `opened`, `budget` and `error` are used by
+//! [`KnowledgeBase`] (`base`) is the public interface; `opening` opens one, and sets up a store that several
+//! machines use. `contents`, `fields` and `whole` answer questions about documents; `whole` also reads a file
+//! without a base. `left_out` keeps what was left out of the index, `inspect` looks at an index without changing
+//! it, `languages` chooses the embedding by the languages of the base. `opened`, `budget` and `error` are used by
 //! several rooms.
 
 mod base;
@@ -35,20 +34,15 @@ mod inspect;
 mod languages;
 mod left_out;
 mod links;
-mod missing_text;
-mod monitored;
-mod named;
 mod opened;
+mod opening;
 mod search;
-mod shared;
 mod source;
-mod status;
-mod taken_over;
 mod update;
 mod watch;
 mod whole;
 
-pub use base::{KnowledgeBase, LEASE, SharedStore};
+pub use base::{KbStatus, KnowledgeBase, LEASE, SharedStore};
 pub(crate) use chunk::Outline;
 pub use chunk::{Chunk, chunk};
 pub use contents::SourceStatus;
@@ -61,20 +55,15 @@ pub use extract::{
 };
 pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
-pub use index::Document;
-pub use index::Lease;
-pub use index::Passage;
 pub(crate) use index::Within;
-pub use index::{SpaceState, StoreAccess, StoreState};
+pub use index::{Document, Lease, Passage, SpaceState, StoreAccess, StoreState};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub use languages::LanguageChoice;
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
+pub use opening::{StoreAdministration, store_setup_script};
 pub use search::{Hit, SearchMode};
-pub use shared::{StoreAdministration, store_setup_script};
-pub use source::Skipped;
-pub use source::Sources;
-pub use status::KbStatus;
+pub use source::{Skipped, Sources};
 pub use update::{Changes, MissingText, Phase, Progress, Unembedded, UpdateReport};
 pub use watch::{Watch, Woken};
 pub use whole::{DocumentReader, FileText, WholeDocument};

@@ -1,25 +1,21 @@
-mod embedding_choice;
-mod opening;
-
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
-use super::grep::{self, GrepPassage, ReadAs};
-use super::index::{Lease, Limits, Reader, Store, Within};
+use super::grep::{GrepPassage, ReadAs};
+use super::index::{ChunkKey, EmbeddedStore, Lease, Limits, Reader, Store, Within};
 use super::languages::LanguageChoice;
-use super::missing_text;
-use super::monitored::MonitoredEmbedder;
-use super::search::{self, Hit, SearchMode};
-use super::source::Roots;
-use super::source::TextCache;
-use super::status::KbStatus;
+use super::search::{Hit, SearchMode};
+use super::source::{Roots, Skipped, TextCache};
 use super::update::{Changes, Job, Progress, RefusedChunks, SkippedFiles, UpdateReport};
+use super::{grep, left_out, search};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
+use crate::domain::Languages;
+use crate::embed::BuiltInModel;
 
 /// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -31,6 +27,10 @@ pub const LEASE: Duration = Duration::from_mins(2);
 pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
+
+/// Told how far an update is.
+type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
+type UpdateResult = Result<UpdateReport, KbError>;
 
 /// Where a shared base is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,9 @@ pub struct KnowledgeBase {
     name: String,
     shared: Option<SharedStore>,
     home: PathBuf,
-    embedder: MonitoredEmbedder,
+    embedder: Arc<dyn Embedder>,
+    /// Why the last embedding failed: a search goes on without it, and must not be silent.
+    embedding_error: Mutex<Option<EmbedError>>,
     store: Box<dyn Store>,
     texts: TextCache,
     skipped_files: SkippedFiles,
@@ -62,6 +64,39 @@ pub struct KnowledgeBase {
 }
 
 impl KnowledgeBase {
+    pub(super) fn with_store(
+        roots: Roots,
+        store: Box<dyn Store>,
+        home: PathBuf,
+        shared: Option<SharedStore>,
+        embedder: Arc<dyn Embedder>,
+    ) -> Self {
+        let has_files = roots.paths().next().is_some();
+        let name = match &shared {
+            Some(shared) if has_files => format!("{} (store)", shared.space),
+            Some(shared) => format!("{} (store, no files here)", shared.space),
+            None => roots.name(),
+        };
+        let last = KbStatus {
+            name: name.clone(),
+            ..KbStatus::default()
+        };
+        Self {
+            roots,
+            name,
+            shared,
+            refused: Mutex::default(),
+            last: Mutex::new(last),
+            embedder,
+            embedding_error: Mutex::default(),
+            store,
+            texts: TextCache::open(&home),
+            skipped_files: SkippedFiles::default(),
+            budget: ByteBudget::default(),
+            home,
+        }
+    }
+
     /// The store that the base shares with others; `None` for an index in the data folder.
     pub fn shared_store(&self) -> Option<&SharedStore> {
         self.shared.as_ref()
@@ -95,24 +130,16 @@ impl KnowledgeBase {
     /// While another process reads or embeds, this is [`KbError::Locked`], after the words have
     /// been brought up to date where only the embedding is taken; searching goes on with what is
     /// there.
-    pub fn update(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn update(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| {
-            let mut report = job.words(&Changes::Everything)?;
+            let mut report = job.read_changes(&Changes::Everything)?;
             report.embedded = self.embed_by_language(job)?;
             Ok(report)
         })
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
-    pub fn rebuild(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn rebuild(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| {
             let mut report = self.read_afresh(job)?;
             report.embedded = self.embed_by_language(job)?;
@@ -122,11 +149,7 @@ impl KnowledgeBase {
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
     /// searchable, in seconds also where the other half takes minutes.
-    pub fn update_words(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn update_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.update_changed(&Changes::Everything, progress, stop)
     }
 
@@ -135,26 +158,22 @@ impl KnowledgeBase {
     pub fn update_changed(
         &self,
         changes: &Changes,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.words(changes))
+    ) -> UpdateResult {
+        self.run(progress, stop, |job| job.read_changes(changes))
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
-    pub fn rebuild_words(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn rebuild_words(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| self.read_afresh(job))
     }
 
     /// Reads everything again. The vectors are gone only when that has come to its end.
-    fn read_afresh(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    fn read_afresh(&self, job: &Job<'_>) -> UpdateResult {
         let mut vectors = job.store.begin_vectors(job.limits())?;
-        missing_text::forget(&self.home);
-        let report = job.words_afresh()?;
+        left_out::forget_missing_text(&self.home);
+        let report = job.read_everything()?;
         vectors.clear(job.limits())?;
         LanguageChoice::forget(&self.home);
         Ok(report)
@@ -162,11 +181,7 @@ impl KnowledgeBase {
 
     /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
     /// only how many.
-    pub fn embed_pending(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    pub fn embed_pending(&self, progress: OnProgress<'_>, stop: &AtomicBool) -> UpdateResult {
         self.run(progress, stop, |job| self.embed(job))
     }
 
@@ -174,10 +189,10 @@ impl KnowledgeBase {
     /// to everything else on the machine, and once `pause` is raised it ends with the batch that is going on, or with the first.
     pub fn embed_some(
         &self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
         pause: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
+    ) -> UpdateResult {
         self.run(progress, stop, |job| {
             self.embed(&Job {
                 priority: BulkPriority::Idle,
@@ -187,7 +202,7 @@ impl KnowledgeBase {
         })
     }
 
-    fn embed(&self, job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    fn embed(&self, job: &Job<'_>) -> UpdateResult {
         Ok(UpdateReport {
             embedded: self.embed_by_language(job)?,
             ..UpdateReport::default()
@@ -196,15 +211,15 @@ impl KnowledgeBase {
 
     fn run(
         &self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: OnProgress<'_>,
         stop: &AtomicBool,
-        work: impl FnOnce(&Job<'_>) -> Result<UpdateReport, KbError>,
-    ) -> Result<UpdateReport, KbError> {
+        work: impl FnOnce(&Job<'_>) -> UpdateResult,
+    ) -> UpdateResult {
         let job = Job {
             roots: &self.roots,
             store: self.store.as_ref(),
             texts: &self.texts,
-            embedder: &self.embedder,
+            embedder: self.embedder.as_ref(),
             skipped_files: &self.skipped_files,
             budget: &self.budget,
             refused: &self.refused,
@@ -215,8 +230,13 @@ impl KnowledgeBase {
         };
         self.refresh()?;
         let mut report = work(&job);
+        match &report {
+            Ok(report) if report.embedded > 0 => self.note_embedding(None),
+            Ok(_) => {}
+            Err(error) => self.note_embedding(Some(error)),
+        }
         if let Ok(report) = &mut report {
-            report.unembedded = self.refused().values().cloned().collect();
+            report.unembedded = self.refused_chunks().values().cloned().collect();
             report
                 .unembedded
                 .sort_by(|a, b| (&a.path, a.lines.start).cmp(&(&b.path, b.lines.start)));
@@ -225,7 +245,7 @@ impl KnowledgeBase {
         if let Ok(report) = &mut report
             && (report.looked_at > 0 || !report.missing_texts.is_empty())
         {
-            missing_text::keep(&self.home, report);
+            left_out::keep_missing_text(&self.home, report);
         }
         if matches!(report, Err(KbError::Locked | KbError::ReadOnly))
             && let Err(error) = self.refresh()
@@ -243,13 +263,19 @@ impl KnowledgeBase {
         self.store.lease(self.embedder.model_id(), LEASE, call())
     }
 
-    fn refused(&self) -> MutexGuard<'_, RefusedChunks> {
+    fn refused_chunks(&self) -> MutexGuard<'_, RefusedChunks> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Which model makes the vectors.
     pub fn model_id(&self) -> &str {
         self.embedder.model_id()
+    }
+
+    /// The files that no process has reported before. From now on all of `skipped` count as reported, and
+    /// no others.
+    pub fn new_among(&self, skipped: &[Skipped]) -> Vec<Skipped> {
+        left_out::new_among(&self.home, skipped)
     }
 
     pub(super) fn roots(&self) -> &Roots {
@@ -306,7 +332,7 @@ impl KnowledgeBase {
         let now = || -> Result<KbStatus, KbError> {
             let counts = reader.counts(call())?;
             let pending = reader.pending_count(call())?;
-            let refused = pending.min(self.refused().len());
+            let refused = pending.min(self.refused_chunks().len());
             Ok(KbStatus {
                 name: self.name.clone(),
                 documents: counts.documents,
@@ -327,7 +353,8 @@ impl KnowledgeBase {
 
     /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
     pub fn embedding_trouble(&self) -> Option<EmbedError> {
-        self.embedder.last_error()
+        let error = self.embedding_error.lock();
+        error.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before
@@ -394,8 +421,10 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        let found = search::vector(self.reader().as_ref(), &self.embedder, query, k, within);
-        found.inspect_err(|error| self.note_failure(error))
+        let embedder = self.embedder.as_ref();
+        let found = search::vector(self.reader().as_ref(), embedder, query, k, within);
+        self.note_embedding(found.as_ref().err());
+        found
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
@@ -412,18 +441,24 @@ impl KnowledgeBase {
             k,
             within,
         };
-        let (hits, failed) = search::hybrid(self.reader().as_ref(), &self.embedder, &asked)?;
-        if let Some(error) = failed {
-            self.note_failure(&error);
-        }
-        Ok(hits)
+        let found = search::hybrid(self.reader().as_ref(), self.embedder.as_ref(), &asked);
+        self.note_embedding(match &found {
+            Ok((_, failure)) => failure.as_ref(),
+            Err(error) => Some(error),
+        });
+        Ok(found?.0)
     }
 
-    /// An embedding that came and cannot be compared with what is kept has failed too.
-    fn note_failure(&self, error: &KbError) {
-        if let KbError::Embed(error) = error {
-            self.embedder.note_failure(error);
-        }
+    /// Keeps why an embedding failed; one that worked ends the notice. An embedding that came and cannot
+    /// be compared with what is kept has failed too.
+    fn note_embedding(&self, failure: Option<&KbError>) {
+        let error = match failure {
+            None => None,
+            Some(KbError::Embed(error)) => Some(error.clone()),
+            Some(_) => return,
+        };
+        let last = self.embedding_error.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = error;
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
@@ -435,5 +470,190 @@ impl KnowledgeBase {
         within: Within<'_>,
     ) -> Result<Vec<GrepPassage>, KbError> {
         Ok(grep::grep(&self.roots, &self.texts, query, k, within)?.0)
+    }
+}
+
+// What the index holds.
+
+/// What the index holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KbStatus {
+    /// Its name for people: the folders' names.
+    pub name: String,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Chunks indexed.
+    pub chunks: usize,
+    /// Chunks that are found by their words only and never embedded.
+    pub words_only: usize,
+    /// Chunks that still wait for their embedding.
+    pub pending: usize,
+    /// The languages of its embedding, where there is a choice.
+    pub languages: Option<Languages>,
+}
+
+impl KbStatus {
+    /// How many chunks are to be embedded in all, with those that are by now.
+    pub fn to_embed(&self) -> usize {
+        let to_embed = self.chunks.saturating_sub(self.words_only);
+        to_embed.max(self.pending)
+    }
+
+    /// A line about passages that are not embedded yet; `None` when all are.
+    pub fn incomplete(&self) -> Option<String> {
+        if self.pending == 0 {
+            return None;
+        }
+        let all = self.to_embed();
+        if all == 1 {
+            let line = "the only passage is not embedded yet; it is found by its words only";
+            return Some(line.to_owned());
+        }
+        Some(format!(
+            "{} of {all} passages are embedded; the others are found by their words only",
+            all - self.pending
+        ))
+    }
+}
+
+// Which embedding a base gets where there is a choice, and how it turns from one to the other.
+//
+// An index in the data folder keeps the choice beside it and turns where its text has changed by much. A
+// shared store keeps the model of its vectors itself: the first writer chooses, everyone else follows.
+
+impl KnowledgeBase {
+    /// Embeds what has no vector yet, by the model for what the base is written in; returns how many
+    /// passages that were.
+    ///
+    /// A base that turns to another model is embedded by that one from the start, and searched by the vectors
+    /// that it has until that is done.
+    pub(super) fn embed_by_language(&self, job: &Job<'_>) -> Result<usize, KbError> {
+        let Some(choice) = self.embedder.choice() else {
+            return job.embed_pending();
+        };
+        let before = self.choice_before(job, choice)?;
+        let reader = job.store.reader();
+        let now = match before {
+            Some(before) if self.shared.is_some() && choice.fixed().is_none() => before,
+            _ => LanguageChoice::make(before, choice.fixed(), reader.as_ref(), job.limits())?,
+        };
+        let turns = before.is_some_and(|before| before.languages != now.languages);
+        if turns && self.shared.is_none() {
+            return self.turn_to(now, job, choice);
+        }
+        if before != Some(now) {
+            choice.choose(now.languages);
+            self.refresh()?;
+            now.write(&self.home);
+        }
+        job.embed_pending()
+    }
+
+    /// The choice that the vectors of the base were made by; `None` of a base without vectors.
+    fn choice_before(
+        &self,
+        job: &Job<'_>,
+        choice: &dyn EmbeddingChoice,
+    ) -> Result<Option<LanguageChoice>, KbError> {
+        if self.shared.is_some() {
+            let languages = languages_in_use(job.store, job.limits())?;
+            return Ok(languages.map(LanguageChoice::unsampled));
+        }
+        if job.store.dimensions(job.limits())?.is_none() {
+            return Ok(None);
+        }
+        let kept = LanguageChoice::read(&self.home);
+        Ok(Some(kept.unwrap_or_else(|| {
+            LanguageChoice::unsampled(choice.current())
+        })))
+    }
+
+    fn turn_to(
+        &self,
+        now: LanguageChoice,
+        job: &Job<'_>,
+        choice: &dyn EmbeddingChoice,
+    ) -> Result<usize, KbError> {
+        let embedder = choice.embedder_for(now.languages);
+        let store = EmbeddedStore::open(&self.home, embedder.model_id())?;
+        store.refresh(embedder.model_id(), job.limits())?;
+        let count = Job {
+            store: &store,
+            embedder: embedder.as_ref(),
+            ..*job
+        }
+        .embed_pending()?;
+        if store.reader().pending_count(call())? == 0 {
+            choice.choose(now.languages);
+            now.write(&self.home);
+            self.refresh()?;
+        }
+        Ok(count)
+    }
+
+    /// Searches a shared base by the model that its vectors were made by, unless the user fixed one.
+    pub(super) fn follow_shared_model(&self) -> Result<(), KbError> {
+        let choice = self.embedder.choice().filter(|it| it.fixed().is_none());
+        if let Some(choice) = choice.filter(|_| self.shared.is_some())
+            && let Some(languages) = languages_in_use(self.store.as_ref(), call())?
+        {
+            choice.choose(languages);
+        }
+        Ok(())
+    }
+
+    /// What its embedding was chosen by; `None` where nothing was chosen yet or there is no choice.
+    pub fn language_choice(&self) -> Option<LanguageChoice> {
+        self.embedder.choice()?;
+        LanguageChoice::read(&self.home)
+    }
+}
+
+/// The languages of the built-in model whose vectors a store has; `None` where it has none.
+fn languages_in_use(store: &dyn Store, limits: Limits<'_>) -> Result<Option<Languages>, KbError> {
+    let model = store.model_in_use(limits)?;
+    Ok(model
+        .and_then(|id| BuiltInModel::from_id(&id))
+        .map(BuiltInModel::languages))
+}
+
+// Vectors from one base to another: what both say need not be embedded twice.
+
+/// Chunks between two looks at whether to go on.
+const AT_ONCE: usize = 1024;
+
+impl KnowledgeBase {
+    /// Takes over the vectors that another base of the same embedding has for what this one says too,
+    /// and tells how many those were. Blocks. While another process embeds, this is
+    /// [`KbError::Locked`].
+    pub fn take_vectors_of(
+        &self,
+        other: &KnowledgeBase,
+        stop: &AtomicBool,
+    ) -> Result<usize, KbError> {
+        if self.model_id() != other.model_id() {
+            return Ok(0);
+        }
+        let limits = || Limits::of_a_call(stop);
+        let mut vectors = self.store().begin_vectors(limits())?;
+        let (reader, known) = (self.reader(), other.reader());
+        let (mut taken, mut cursor) = (0, None);
+        while !stop.load(Ordering::Relaxed) {
+            let page = reader.pending(cursor, AT_ONCE, limits())?;
+            let keys: Vec<ChunkKey> = page.chunks.iter().map(|(_, key)| *key).collect();
+            let found = keys.iter().copied().zip(known.vectors(&keys, limits())?);
+            let rows: Vec<(ChunkKey, Vec<f32>)> = found
+                .filter_map(|(key, vector)| Some((key, vector?)))
+                .collect();
+            vectors.put_vectors(&rows, limits())?;
+            taken += rows.len();
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        drop(vectors);
+        self.refresh()?;
+        Ok(taken)
     }
 }

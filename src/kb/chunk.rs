@@ -6,23 +6,17 @@
 //! section until the target is reached, and `cut` parts what is too large by itself. Sizes are counted in bytes: a byte of English and a byte
 //! of Chinese cost the embedding model about the same share of its window, a character does not.
 
+mod blocks;
+mod outline;
+
 use std::collections::HashSet;
 use std::iter;
-
-use blocks::Block;
-use cut::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
 use crate::text::{front_matter, stem};
+use blocks::Block;
 
-mod blocks;
-mod cut;
-mod org;
-mod outline;
-mod rst;
-
-pub(super) use cut::MAX_BYTES;
 pub(crate) use outline::Outline;
 
 /// Names of files that do not tell what the file is about.
@@ -121,8 +115,8 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
 fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut impl FnMut(Block)) {
     match document.shape {
         TextLayout::Markdown => blocks::markdown(lines, take),
-        TextLayout::Rst => rst::blocks(lines, take),
-        TextLayout::Org => org::blocks(lines, take),
+        TextLayout::Rst => blocks::rst(lines, take),
+        TextLayout::Org => blocks::org(lines, take),
         TextLayout::Plain => blocks::paragraphs(lines, take),
         TextLayout::Code | TextLayout::Data => blocks::code(lines, take),
         TextLayout::Rows => (0..lines.len()).for_each(|at| take(row(source, document, at))),
@@ -191,10 +185,7 @@ fn row(source: &str, document: &Extraction, at: usize) -> Block {
         path: iter::once(document.name(source)).chain(sheet).collect(),
         start: at,
         end: at,
-        heading: false,
-        metadata: false,
-        titles: Vec::new(),
-        columns: None,
+        ..Block::default()
     }
 }
 
@@ -212,100 +203,177 @@ struct Packer<'a> {
 impl Packer<'_> {
     fn push(&mut self, block: Block) {
         let is_boundary = self.boundaries.contains(&block.start);
-        match self.open.take() {
-            Some(mut before) if !is_boundary && fits(self.lines, &before, &block) => {
+        self.open = Some(match self.open.take() {
+            Some(mut before) if !is_boundary && self.fits(&before, &block) => {
                 before.titles.extend(block.titles);
-                self.open = Some(Block {
+                Block {
                     start: before.start,
                     titles: before.titles,
                     heading: before.heading && block.heading,
                     columns: block.columns.filter(|_| before.heading),
                     ..block
-                });
+                }
             }
             before => {
-                self.emit(before);
-                self.open = Some(block);
+                before.into_iter().for_each(|before| self.emit(before));
+                block
             }
-        }
+        });
     }
 
     fn finish(mut self) -> Vec<Chunk> {
-        let last = self.open.take();
-        self.emit(last);
+        if let Some(last) = self.open.take() {
+            self.emit(last);
+        }
         self.chunks.truncate(self.limits.chunks);
         self.chunks
     }
 
-    fn emit(&mut self, block: Option<Block>) {
-        if let Some(block) = block {
-            emit(self.lines, &block, self.name, self.limits, &mut self.chunks);
-        }
-    }
-}
-
-fn fits(lines: &[&str], before: &Block, block: &Block) -> bool {
-    let together = size(&lines[before.start..=block.end]);
-    if before.heading {
-        // A heading without a text of its own goes with what follows it, unless that is whole
-        // without it and would not be with it.
-        return together <= MAX_BYTES || size(&lines[block.start..=block.end]) > MAX_BYTES;
-    }
-    let is_one = before.path == block.path && !before.metadata;
-    !block.heading && is_one && together <= TARGET_BYTES
-}
-
-fn size(lines: &[&str]) -> usize {
-    lines.iter().map(|line| line.len() + 1).sum()
-}
-
-fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: &mut Vec<Chunk>) {
-    let mut heading = if block.path.is_empty() {
-        name.to_owned()
-    } else {
-        block.path.join(" > ")
-    };
-    let mut titles = block.titles.clone();
-    let mut start = block.start;
-    while start <= block.end && chunks.len() < limits.chunks {
-        let end = cut::end(lines, start, block.end);
-        let within = &lines[start..=end];
-        if let Some(first) = within.iter().position(|line| !line.trim().is_empty()) {
-            let last = within
-                .iter()
-                .rposition(|line| !line.trim().is_empty())
-                .unwrap_or(first);
-            let range = LineRange {
-                start: start + first + 1,
-                end: start + last + 1,
-            };
-            let pieces = cut::pieces(within[first..=last].join("\n"));
-            for text in pieces.into_iter().take(limits.pieces_of_a_line) {
-                chunks.push(Chunk {
-                    names: std::mem::take(&mut titles),
-                    heading: heading.clone(),
-                    lines: range,
-                    place: None,
-                    text,
-                });
-            }
-        }
-        if end == block.end {
-            break;
-        }
-        if start == block.start
-            && let Some(columns) = &block.columns
-        {
-            // The rows that come now are far from their header.
-            let above = if heading.is_empty() { "" } else { " > " };
-            heading.push_str(&format!("{above}{columns}"));
-        }
-        start = if block.columns.is_some() {
-            end + 1
-        } else {
-            cut::next(lines, start, end)
+    fn fits(&self, before: &Block, block: &Block) -> bool {
+        let size = |start: usize| -> usize {
+            let lines = self.lines[start..=block.end].iter();
+            lines.map(|line| line.len() + 1).sum()
         };
+        let together = size(before.start);
+        if before.heading {
+            // A heading without a text of its own goes with what follows it, unless that is whole
+            // without it and would not be with it.
+            return together <= MAX_BYTES || size(block.start) > MAX_BYTES;
+        }
+        let is_one = before.path == block.path && !before.metadata;
+        !block.heading && is_one && together <= TARGET_BYTES
     }
+
+    /// Makes chunks of a block.
+    fn emit(&mut self, block: Block) {
+        let lines = self.lines;
+        let mut heading = block.path.join(" > ");
+        if block.path.is_empty() {
+            self.name.clone_into(&mut heading);
+        }
+        let mut titles = block.titles;
+        let mut start = block.start;
+        while start <= block.end && self.chunks.len() < self.limits.chunks {
+            let end = end_of_part(lines, start, block.end);
+            let mut said = (start..=end).filter(|&at| !lines[at].trim().is_empty());
+            if let Some(first) = said.next() {
+                let last = said.next_back().unwrap_or(first);
+                let pieces = cut_line(lines[first..=last].join("\n"));
+                for text in pieces.into_iter().take(self.limits.pieces_of_a_line) {
+                    self.chunks.push(Chunk {
+                        names: std::mem::take(&mut titles),
+                        heading: heading.clone(),
+                        lines: LineRange {
+                            start: first + 1,
+                            end: last + 1,
+                        },
+                        place: None,
+                        text,
+                    });
+                }
+            }
+            if end == block.end {
+                break;
+            }
+            if start == block.start
+                && let Some(columns) = &block.columns
+            {
+                // The rows that come now are far from their header.
+                let above = if heading.is_empty() { "" } else { " > " };
+                heading.push_str(&format!("{above}{columns}"));
+            }
+            start = match block.columns {
+                Some(_) => end + 1,
+                None => next_part(lines, start, end),
+            };
+        }
+    }
+}
+
+// Parts one block that is too large.
+//
+// The parts of one text overlap a little, so that what stands across the cut is found; whole
+// lines do, so that each part is still exactly its lines. Nothing else overlaps: what the author
+// parted is about different things.
+
+/// The size, in bytes, that a chunk grows to.
+const TARGET_BYTES: usize = 1100;
+/// The most bytes of a chunk.
+pub(crate) const MAX_BYTES: usize = 1500;
+/// The most bytes of a part that the next one repeats.
+const OVERLAP_BYTES: usize = 150;
+
+/// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the
+/// last blank line within the second half of the target, else as many lines as fit.
+fn end_of_part(lines: &[&str], start: usize, last: usize) -> usize {
+    let mut bytes = 0;
+    let mut end = start;
+    let mut blank = None;
+    let mut full = false;
+    for (at, line) in lines.iter().enumerate().take(last + 1).skip(start) {
+        bytes += line.len() + 1;
+        if bytes > MAX_BYTES && at > start {
+            return blank.unwrap_or(end);
+        }
+        full |= bytes > TARGET_BYTES && at > start;
+        if full {
+            continue;
+        }
+        if line.trim().is_empty() && bytes > TARGET_BYTES / 2 {
+            blank = Some(at);
+        }
+        end = at;
+    }
+    last
+}
+
+/// Where the next part begins after one of the lines `start..=end`: at the last of its lines that
+/// are short enough to be said twice.
+fn next_part(lines: &[&str], start: usize, end: usize) -> usize {
+    if lines[end].trim().is_empty() {
+        return end + 1;
+    }
+    let mut bytes = 0;
+    let repeated = lines[start..=end]
+        .iter()
+        .rev()
+        .take_while(|line| {
+            bytes += line.len() + 1;
+            !line.trim().is_empty() && bytes <= OVERLAP_BYTES
+        })
+        .count();
+    // Each part brings more that is new than old.
+    end + 1 - repeated.min((end - start).div_ceil(2))
+}
+
+/// Cuts a text that is over the limit after a sentence or between words. Such a text is always one long line.
+fn cut_line(text: String) -> Vec<String> {
+    if text.len() <= MAX_BYTES {
+        return vec![text];
+    }
+    let mut pieces = Vec::new();
+    // What a line repeats is found once.
+    let mut seen = HashSet::new();
+    let mut keep = |piece: &str| {
+        let piece = piece.trim();
+        if !piece.is_empty() && seen.insert(blake3::hash(piece.as_bytes())) {
+            pieces.push(piece.to_owned());
+        }
+    };
+    let mut rest = text.as_str();
+    while rest.len() > MAX_BYTES {
+        let limit = rest.floor_char_boundary(TARGET_BYTES);
+        let head = &rest[..limit];
+        let at = [". ", "。", "! ", "? ", "！", "？", "; ", " "]
+            .iter()
+            .filter_map(|mark| head.rfind(mark).map(|at| at + mark.len()))
+            .find(|&at| at > limit / 2)
+            .unwrap_or(limit);
+        keep(&rest[..at]);
+        rest = &rest[at..];
+    }
+    keep(rest);
+    pieces
 }
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ mod tests {
     static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn words_and_meaning(job: &Job<'_>) -> Result<UpdateReport, KbError> {
-        let mut report = job.words(&Changes::Everything)?;
-        report.embedded = job.meaning()?;
+        let mut report = job.read_changes(&Changes::Everything)?;
+        report.embedded = job.embed_pending()?;
         Ok(report)
     }
 
@@ -764,7 +764,7 @@ mod tests {
         store.refresh("letters", limits()).unwrap();
         let report = machine
             .job(&store)
-            .words(&Changes::Files(vec![file]))
+            .read_changes(&Changes::Files(vec![file]))
             .unwrap();
         assert_eq!((report.changed, report.unchanged), (1, 2));
         let saved = server.calls();

@@ -6,6 +6,27 @@
 //! against harm: it runs in a process of its own (`isolation`), and `archive` and the formats bound what
 //! comes out of it.
 
+mod agenda;
+mod archive;
+mod decode;
+mod draft;
+mod extraction;
+mod format;
+#[cfg(fuzzing)]
+pub mod fuzz;
+mod html;
+mod isolation;
+mod mail;
+mod markdown;
+mod microsoft;
+mod notebook;
+mod odf;
+mod office;
+mod pdf;
+mod readable;
+mod recognition;
+mod sheet;
+
 use std::fs::File;
 use std::io::Seek;
 use std::path::{Path, PathBuf};
@@ -14,38 +35,21 @@ use std::thread;
 
 use encoding_rs::Encoding;
 
-pub(super) use draft::MAX_TEXT_BYTES;
-pub(super) use extraction::MAX_ENCODED_BYTES;
-pub use extraction::{Extraction, Mark, TextLayout};
-use format::{Reading, kind_of, reading};
-use isolation::Readers;
-pub(super) use isolation::ReadingSession;
-pub use isolation::{READER_ARGUMENT, read_documents};
-pub(super) use limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES, SNIFF_BYTES};
-pub(super) use metadata::names_only;
-pub use reason::SkipReason;
-pub use recognition::{PROGRAMS as RECOGNITION_PROGRAMS, TextRecognition};
-pub(super) use text::utf_16_by_pattern;
-
 use super::opened::Opened;
 use crate::domain::{FileFormat, FileKind};
 use crate::files::{Unreadable, read_all};
+use format::{Reading, kind_of, reading};
+use isolation::Readers;
 
-mod draft;
-mod extraction;
-mod format;
-#[cfg(fuzzing)]
-pub mod fuzz;
-mod isolation;
-mod limits;
-mod metadata;
-mod office;
-mod pdf;
-mod reason;
-mod recognition;
-mod sheet;
-mod tables;
-mod text;
+pub(super) use decode::utf_16_by_pattern;
+pub(super) use draft::MAX_TEXT_BYTES;
+pub use extraction::{Extraction, Mark, SkipReason, TextLayout};
+pub(super) use extraction::{
+    MAX_DOCUMENT_BYTES, MAX_ENCODED_BYTES, MAX_FILE_BYTES, SNIFF_BYTES, names_only,
+};
+pub(super) use isolation::ReadingSession;
+pub use isolation::{READER_ARGUMENT, read_documents};
+pub use recognition::{PROGRAMS as RECOGNITION_PROGRAMS, TextRecognition};
 
 /// Deep nesting needs a large stack.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
@@ -131,7 +135,7 @@ impl Extractor {
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
-            let text = text::decode::decode(read_bytes(file.rewound()?, size, MAX_FILE_BYTES)?)?;
+            let text = decode::decode(read_bytes(file.rewound()?, size, MAX_FILE_BYTES)?)?;
             let text = match readable {
                 Some(readable) => readable(&text),
                 None => text,

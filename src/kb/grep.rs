@@ -6,20 +6,18 @@
 //! share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
 //! read again, in `show`.
 
-use self::pattern::Pattern;
-use super::error::KbError;
-use super::index::Within;
-use super::source::Roots;
-use super::source::TextCache;
-
-mod passage;
 mod pattern;
 mod search;
 mod show;
 mod tally;
 
-pub(super) use passage::MAX_LINE_BYTES;
-pub use passage::{GrepPassage, ReadAs};
+use super::error::KbError;
+use super::index::Within;
+use super::source::{Roots, TextCache};
+use pattern::Pattern;
+
+pub(super) use tally::MAX_LINE_BYTES;
+pub use tally::{GrepPassage, ReadAs};
 
 /// The best `k` passages for words or a regular expression, and for which of them it was taken;
 /// [`KbError::Stopped`] soon after that is wanted.

@@ -4,17 +4,14 @@
 //! it as it is. So nothing is made here but what every look at an index leaves, and whether
 //! another process is at work is seen without keeping it from that.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
-use super::index::for_each_document;
-use super::index::{EmbeddedStore, Limits, Reader, Right, Store, is_held};
-use super::source::{Roots, Sources};
-use super::source::{SourceFile, WalkResult, walk};
-use super::source::{TextCache, cache};
+use super::index::{EmbeddedStore, Limits, Reader, Right, Store, for_each_document, is_held};
+use super::source::{Roots, SourceFile, Sources, TextCache, WalkResult, cache, walk};
+use super::update::plan;
 
 /// The most new files that are looked into; with more of them the index is not up to date in any case.
 const MOST_LOOKED_INTO: usize = 500;
@@ -231,23 +228,19 @@ fn compare<'a>(
     walked: &'a WalkResult,
     stop: &AtomicBool,
 ) -> Result<Vec<&'a SourceFile>, KbError> {
-    let files = walked.found.iter().map(|file| (file.source.as_str(), file));
-    let mut unknown: HashMap<&str, &SourceFile> = files.collect();
-    for_each_document(reader, stop, |document| {
-        let known = document.stamp.map(|local| local.stamp);
-        match unknown.remove(document.source.as_str()) {
-            Some(file) if known == Some(file.stamp) => {}
+    let plan = plan(walked, Some(reader), stop)?;
+    let mut unknown = Vec::new();
+    for changed in plan.changed {
+        match changed.old {
+            // A file that was changed a moment before it was read looks changed to an update.
+            Some(old) if old.stamp.map(|own| own.stamp) == Some(changed.file.stamp) => {}
             Some(_) => indexed.changed += 1,
-            // What could not be looked for is not known to be gone.
-            None if walked.may_hold(&document.source) => {}
-            None => indexed.vanished += 1,
+            None => unknown.push(changed.file),
         }
-    })?;
+    }
     indexed.new = unknown.len();
-    let in_order = walked.found.iter();
-    Ok(in_order
-        .filter(|file| unknown.contains_key(file.source.as_str()))
-        .collect())
+    indexed.vanished = plan.vanished.len();
+    Ok(unknown)
 }
 
 #[cfg(test)]

@@ -10,22 +10,22 @@
 //! A document may be one line of a million ids: each line costs what is on it and no more, and of
 //! the links of a document the first [`MAX_LINKS`] are kept.
 
+mod forms;
+mod relations;
+
 use std::collections::HashSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
 
-use self::forms::Forms;
-use self::relations::{NamedRange, Relations};
+use forms::{Forms, compile};
+use relations::{NamedRange, Relations};
 
-mod forms;
-mod link;
-mod relations;
-mod vocabulary;
+use crate::text::Fences;
 
-pub(crate) use link::LinkTargets;
-pub use link::{Link, LinkKind, LinkTarget};
+pub(crate) use forms::LinkTargets;
+pub use forms::{Link, LinkKind, LinkTarget};
 
 /// Prefixes that look like tickets and are standards.
 const NOT_TICKETS: &[&str] = &[
@@ -38,16 +38,16 @@ const MAX_LINKS: usize = 100_000;
 /// How many links are read before the stop flag is looked at again.
 const LOOK_UP: usize = 1024;
 
-static ID: LazyLock<Option<Regex>> =
-    // A letter without case, as in Chinese, ends no id and begins none.
-    LazyLock::new(|| Regex::new(r"(?-u:\b)([A-Z][A-Z0-9]+)-([0-9]+)(?-u:\b)").ok());
+// A letter without case, as in Chinese, ends no id and begins none.
+static ID: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?-u:\b)([A-Z][A-Z0-9]+)-([0-9]+)(?-u:\b)"));
 
 /// The references of a text. `source` is the document's own name, which relative paths start at.
 /// `None` once `stop` is raised.
 pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<Link>> {
     let forms = Forms::new(source, text);
     let mut relations = Relations::new(source);
-    let mut fence = CodeFence::default();
+    let mut fences = Fences::default();
     let mut links = Links::default();
     for (at, line) in text.lines().enumerate() {
         if links.is_full() {
@@ -58,7 +58,7 @@ pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<L
         }
         links.begin(at + 1);
         let ids = positions_of_ids(line);
-        if fence.holds(line) {
+        if fences.hold(line.trim_start()) {
             for (_, id) in ids {
                 links.add(LinkTarget::Id(id.to_owned()), LinkKind::Mention);
             }
@@ -131,51 +131,17 @@ fn positions_of_ids(line: &str) -> Vec<(usize, &str)> {
     if !line.contains('-') {
         return Vec::new();
     }
-    ID.as_ref()
-        .map(|id| {
-            id.captures_iter(line)
-                .filter(|found| !NOT_TICKETS.contains(&&found[1]))
-                .filter_map(|found| found.get(0))
-                .map(|found| (found.start(), found.as_str()))
-                .collect()
-        })
-        .unwrap_or_default()
+    let found = ID.captures_iter(line);
+    found
+        .filter(|found| !NOT_TICKETS.contains(&&found[1]))
+        .map(|found| found.get_match())
+        .map(|found| (found.start(), found.as_str()))
+        .collect()
 }
 
 /// Whether a line holds a ticket id.
 pub(crate) fn holds_ticket(line: &str) -> bool {
     !positions_of_ids(line).is_empty()
-}
-
-/// Whether the lines that go by are code: between ``` or ~~~.
-#[derive(Default)]
-struct CodeFence {
-    open: Option<(char, usize)>,
-}
-
-impl CodeFence {
-    fn holds(&mut self, line: &str) -> bool {
-        let bare = line.trim_start();
-        let Some(mark) = bare.chars().next().filter(|c| matches!(c, '`' | '~')) else {
-            return self.open.is_some();
-        };
-        let length = bare.chars().take_while(|&c| c == mark).count();
-        let rest = &bare[length..];
-        match self.open {
-            Some((open, least)) => {
-                if mark == open && length >= least && rest.trim().is_empty() {
-                    self.open = None;
-                }
-                true
-            }
-            // ```x``` on one line is no fence.
-            None if length >= 3 && !(mark == '`' && rest.contains('`')) => {
-                self.open = Some((mark, length));
-                true
-            }
-            None => false,
-        }
-    }
 }
 
 #[cfg(test)]

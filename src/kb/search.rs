@@ -1,21 +1,19 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
 mod calibration;
-mod fragments;
 
 use std::collections::{HashMap, HashSet};
-use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc;
 use std::thread;
 
 use super::error::KbError;
-use super::grep::{GrepPassage, not_empty};
-use super::index::{ChunkId, FetchOptions, LexicalMatches, Match, Passage, Reader, Within};
-use super::index::{rewritten, tokens};
+use super::grep::{GrepPassage, MAX_LINE_BYTES, not_empty};
+use super::index::{
+    ChunkId, FetchOptions, LexicalMatches, Match, Passage, Reader, Within, rewritten, tokens,
+};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
-use crate::threads;
 use calibration::{Cosines, RankBasis, Sides, share};
-use fragments::RankedMatch;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
@@ -127,43 +125,47 @@ pub(super) fn hybrid(
     };
     let name = tokens::name_key(dense_query);
     let lexical = || reader.lexical(lexical_query, name.as_deref(), pool, asked.within);
-    let embedding = || {
-        let embedding = || embed(embedder, dense_query, asked.within);
-        panic_to_error(panic::catch_unwind(AssertUnwindSafe(embedding)))
-    };
-    let (lexical, semantic) = if embedder.is_cpu_bound() {
-        // The cores of an embedding wait for each other many times; one that is busy with the
-        // words stops them all.
-        let vector = embedding();
-        run_both(lexical, || near(vector?))
-    } else {
-        thread::scope(|scope| {
-            let embedding = scope.spawn(embedding);
-            let lexical = lexical();
-            (lexical, join_thread(embedding).and_then(near))
-        })
-    };
+    let (done, embedded) = mpsc::channel::<()>();
+    let (lexical, semantic) = thread::scope(|scope| {
+        let semantic = scope.spawn(move || {
+            let vector = embed(embedder, dense_query, asked.within);
+            drop(done);
+            near(vector?)
+        });
+        if embedder.is_cpu_bound() {
+            // The cores of an embedding wait for each other many times; one that is busy with the
+            // words stops them all.
+            let _ = embedded.recv();
+        }
+        let lexical = lexical();
+        // A search goes on without an embedding that panics.
+        let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
+        (lexical, semantic.join().unwrap_or_else(panicked))
+    });
     let mut lexical = lexical?;
     asked.within.go_on()?;
     let rewritten = rewritten(dense_query, &lexical.corrections, |word| {
         embedder.knows(word)
     });
+    let mut failed = None;
     let (dense_query, semantic) = match &rewritten {
         None => (dense_query, semantic),
         Some(meant) => match embed(embedder, meant, asked.within).and_then(near) {
             Ok(found) => (meant.as_str(), Ok(found)),
             Err(error) => {
                 tracing::warn!(%error, "the corrected query is searched by its words alone");
+                failed = Some(error);
                 (dense_query, semantic)
             }
         },
     };
     asked.within.go_on()?;
-    let (vector, semantic, failed) = match semantic {
-        Ok((vector, matches)) => (Some(vector), matches, None),
+    let (vector, semantic) = match semantic {
+        Ok((vector, matches)) => (Some(vector), matches),
         Err(error) if !lexical.matches.is_empty() => {
             tracing::warn!(%error, "hybrid search goes on without the semantic side");
-            (None, Vec::new(), Some(error))
+            failed = Some(error);
+            (None, Vec::new())
         }
         Err(error) => return Err(error),
     };
@@ -237,31 +239,6 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             rank: at + 1,
         })
         .collect()
-}
-
-/// Runs both, the second on a thread of its own if there are cores for it.
-fn run_both<A, B: Send>(
-    first: impl FnOnce() -> Result<A, KbError>,
-    second: impl FnOnce() -> Result<B, KbError> + Send,
-) -> (Result<A, KbError>, Result<B, KbError>) {
-    if threads::for_a_search() < 2 {
-        return (first(), second());
-    }
-    thread::scope(|scope| {
-        let second = scope.spawn(second);
-        (first(), join_thread(second))
-    })
-}
-
-/// Waits for a thread; a panic becomes an error.
-fn join_thread<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
-    panic_to_error(thread.join())
-}
-
-/// A panic while searching by meaning is an error of the embedding, without which a search goes on.
-fn panic_to_error<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
-    let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
-    result.unwrap_or_else(panicked)
 }
 
 struct SearchCandidate {
@@ -402,9 +379,9 @@ fn hits(
     mut passages: HashMap<ChunkId, Passage>,
     (k, within): (usize, Within<'_>),
 ) -> Result<Vec<Hit>, KbError> {
-    let mut shown = fragments::join_lines(found);
+    let mut shown = join_lines(found);
     shown.truncate(k);
-    let chunks = shown.iter().flat_map(fragments::LineMatch::chunks);
+    let chunks = shown.iter().flat_map(LineMatch::chunks);
     let missing: Vec<ChunkId> = chunks
         .filter(|chunk| !passages.contains_key(chunk))
         .collect();
@@ -435,4 +412,107 @@ fn embed(embedder: &dyn Embedder, text: &str, within: Within<'_>) -> Result<Vec<
     let made = embedder.embed_stoppable(&[text], within.caller())?;
     let mut made = made.ok_or(KbError::Stopped)?;
     Ok(made.pop().ok_or_else(missing)?)
+}
+
+// Pieces of one line as one hit.
+//
+// A line over the chunk limit is cut into pieces that share its number. Each is found for itself,
+// but a citation can only name the line: so what was found of one line is shown together, in the
+// order of the line, at the place of its best piece. What the pieces say is fetched only for the
+// lines that are shown.
+
+/// A match with what both sides said about it.
+#[derive(Debug)]
+pub(crate) struct RankedMatch {
+    pub found: Match,
+    pub measured: Measured,
+}
+
+/// The matches at the same lines of a file: one chunk, or pieces of one line.
+#[derive(Debug)]
+pub(crate) struct LineMatch {
+    best: RankedMatch,
+    others: Vec<ChunkId>,
+}
+
+/// Stands where something of the line is left out.
+const GAP: &str = " … ";
+
+/// Joins matches at the same lines; takes and returns them best first.
+pub(crate) fn join_lines(found: Vec<RankedMatch>) -> Vec<LineMatch> {
+    let mut places: HashMap<(String, usize, usize), usize> = HashMap::new();
+    let mut lines: Vec<LineMatch> = Vec::with_capacity(found.len());
+    for item in found {
+        let Match {
+            source, lines: at, ..
+        } = &item.found;
+        let place = (source.clone(), at.start, at.end);
+        if let Some(&at) = places.get(&place) {
+            let LineMatch { best, others } = &mut lines[at];
+            best.found.score = best.found.score.max(item.found.score);
+            let (own, other) = (&mut best.measured, item.measured);
+            own.lexical_rank = better(own.lexical_rank, other.lexical_rank);
+            own.vector_rank = better(own.vector_rank, other.vector_rank);
+            others.push(item.found.chunk);
+        } else {
+            places.insert(place, lines.len());
+            lines.push(LineMatch {
+                best: item,
+                others: Vec::new(),
+            });
+        }
+    }
+    lines
+}
+
+impl LineMatch {
+    /// The score of its best piece.
+    pub fn score(&self) -> f64 {
+        self.best.found.score
+    }
+
+    /// The measures of its best piece, with the best ranks of all pieces.
+    pub fn measured(&self) -> Measured {
+        self.best.measured
+    }
+
+    /// Its pieces, the best first.
+    pub fn chunks(&self) -> impl Iterator<Item = ChunkId> {
+        let others = self.others.iter().copied();
+        std::iter::once(self.best.found.chunk).chain(others)
+    }
+
+    /// The text of its best pieces, as much as grep shows, each text once. `None` where no piece is in
+    /// `known`.
+    pub fn passage(&self, known: &HashMap<ChunkId, Passage>) -> Option<Passage> {
+        let passages = self.chunks();
+        let passages = passages.filter_map(|chunk| Some((chunk, known.get(&chunk)?)));
+        let passages: Vec<(ChunkId, &Passage)> = passages.collect();
+        let (_, best) = *passages.first()?;
+        if self.others.is_empty() {
+            return Some(best.clone());
+        }
+        let mut bytes = 0;
+        let mut pieces: Vec<(ChunkId, &str)> = Vec::new();
+        for (chunk, passage) in &passages {
+            if pieces.iter().any(|(_, text)| *text == passage.text) {
+                continue;
+            }
+            bytes += passage.text.len() + GAP.len();
+            if bytes > MAX_LINE_BYTES {
+                break;
+            }
+            pieces.push((*chunk, &passage.text));
+        }
+        pieces.sort_by_key(|(chunk, _)| *chunk);
+        let texts: Vec<&str> = pieces.into_iter().map(|(_, text)| text).collect();
+        Some(Passage {
+            text: texts.join(GAP),
+            ..best.clone()
+        })
+    }
+}
+
+fn better(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    a.into_iter().chain(b).min()
 }

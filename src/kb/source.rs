@@ -3,20 +3,14 @@
 //! read (`cache`). Knows formats only by what `extract` says of them, and nothing of an index.
 
 pub(crate) mod cache;
-mod cloud;
 mod embeddable;
-mod included;
-mod resolve;
 mod roots;
-mod stamp;
 pub(crate) mod walk;
 
+pub(crate) use super::opened::{Stamp, has_placeholder};
 pub(crate) use cache::TextCache;
-pub(crate) use cloud::has_placeholder;
 pub(crate) use embeddable::{is_prose, is_words_only};
-pub(crate) use included::Included;
-pub(crate) use roots::Roots;
 pub use roots::Sources;
-pub(crate) use stamp::Stamp;
+pub(crate) use roots::{Included, Roots};
 pub use walk::Skipped;
-pub(crate) use walk::{SourceFile, WalkResult, look, walk};
+pub(crate) use walk::{SourceFile, WalkResult, look_at_file, walk};

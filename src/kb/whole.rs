@@ -6,11 +6,11 @@ use std::time::SystemTime;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::extract::{self, Extraction, Extractor, SkipReason, TextRecognition};
+use super::extract;
+use super::extract::{Extraction, Extractor, SkipReason, TextRecognition};
 use super::index::{EmbeddedStore, Limits};
 use super::opened::Opened;
-use super::source::TextCache;
-use super::source::{Roots, Sources};
+use super::source::{Roots, Sources, TextCache};
 use crate::agent::ports::ToolError;
 
 /// A file of the base as the index reads it, and where it lies.

@@ -1,10 +1,12 @@
 //! What should stay together: paragraphs, fences and tables under their headings, or the
 //! top-level items of a source file.
 
+use std::collections::HashMap;
+
 use crate::text::{Fence, front_matter, plain_heading};
 
 /// Lines `start..=end`, counted from 0, under a path of headings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Block {
     pub path: Vec<String>,
     pub start: usize,
@@ -36,10 +38,7 @@ impl Headings {
             path: self.0.iter().map(|(_, title)| title.clone()).collect(),
             start,
             end,
-            heading: false,
-            metadata: false,
-            titles: Vec::new(),
-            columns: None,
+            ..Block::default()
         }
     }
 
@@ -54,52 +53,63 @@ impl Headings {
     }
 }
 
+/// Hands the blocks from line `at` on to `take`, in order; `next` makes the one that begins at a line. Blank
+/// lines between them belong to none.
+fn visit_blocks(
+    lines: &[&str],
+    mut at: usize,
+    take: &mut impl FnMut(Block),
+    mut next: impl FnMut(&mut Headings, usize) -> Block,
+) {
+    let mut headings = Headings::default();
+    while at < lines.len() {
+        if lines[at].trim().is_empty() {
+            at += 1;
+            continue;
+        }
+        let block = next(&mut headings, at);
+        at = block.end + 1;
+        take(block);
+    }
+}
+
 /// Blocks of Markdown, in order, each handed to `take`.
 pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
-    let mut headings = Headings::default();
-    let mut at = front_matter(lines.iter().copied());
-    if at > 0 {
+    let text = front_matter(lines.iter().copied());
+    if text > 0 {
         take(Block {
+            end: text - 1,
             metadata: true,
-            ..headings.block(0, at - 1)
+            ..Block::default()
         });
     }
-    while at < lines.len() {
-        let line = lines[at];
-        if line.trim().is_empty() {
-            at += 1;
-        } else if let Some(fence) = Fence::opened_by(line.trim_start()) {
-            let end = end_of_fence(lines, at, fence);
-            take(headings.block(at, end));
-            at = end + 1;
-        } else if let Some((level, title, height)) = heading(lines, at) {
+    visit_blocks(lines, text, take, |headings, at| {
+        let last_before = |from: usize, is_end: &dyn Fn(usize) -> bool| {
+            let end = (from..lines.len()).find(|&line| is_end(line));
+            end.unwrap_or(lines.len()) - 1
+        };
+        if let Some(fence) = Fence::opened_by(lines[at].trim_start()) {
+            return headings.block(at, end_of_fence(lines, at, fence));
+        }
+        if let Some((level, title, height)) = heading(lines, at) {
             headings.enter(level, &title);
-            take(headings.heading(at, at + height - 1));
-            at += height;
-        } else if let Some(columns) = table(lines, at) {
-            let end = (at + 2..lines.len())
-                .find(|&n| !lines[n].contains('|'))
-                .unwrap_or(lines.len())
-                - 1;
-            take(Block {
+            return headings.heading(at, at + height - 1);
+        }
+        if let Some(columns) = table(lines, at) {
+            let end = last_before(at + 2, &|line| !lines[line].contains('|'));
+            return Block {
                 columns: Some(columns),
                 ..headings.block(at, end)
-            });
-            at = end + 1;
-        } else {
-            let end = (at + 1..lines.len())
-                .find(|&n| {
-                    lines[n].trim().is_empty()
-                        || is_fence(lines[n])
-                        || heading(lines, n).is_some()
-                        || table(lines, n).is_some()
-                })
-                .unwrap_or(lines.len())
-                - 1;
-            take(headings.block(at, end));
-            at = end + 1;
+            };
         }
-    }
+        let end = last_before(at + 1, &|line| {
+            lines[line].trim().is_empty()
+                || is_fence(lines[line])
+                || heading(lines, line).is_some()
+                || table(lines, line).is_some()
+        });
+        headings.block(at, end)
+    });
 }
 
 /// Paragraphs of plain text.
@@ -198,4 +208,160 @@ fn heading(lines: &[&str], at: usize) -> Option<(usize, String, usize)> {
 fn unindented(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len() <= 3).then_some(text)
+}
+
+// Blocks of reStructuredText. Which mark means which level is up to each document: the first one
+// met is the highest.
+
+/// Paragraphs, and directives with what belongs to them, under their headings.
+pub(super) fn rst(lines: &[&str], take: &mut impl FnMut(Block)) {
+    let mut marks: Vec<(char, bool)> = Vec::new();
+    visit_blocks(lines, 0, take, |headings, at| {
+        let Some(heading) = rst_heading(lines, at) else {
+            return headings.block(at, rst_end(lines, at));
+        };
+        let known = marks.iter().position(|mark| *mark == heading.mark);
+        let level = known.unwrap_or_else(|| {
+            marks.push(heading.mark);
+            marks.len() - 1
+        });
+        headings.enter(level, heading.title);
+        headings.heading(at, at + heading.height - 1)
+    });
+}
+
+struct RstHeading<'a> {
+    /// The character, and whether it stands above the title too.
+    mark: (char, bool),
+    title: &'a str,
+    height: usize,
+}
+
+fn rst_heading<'a>(lines: &[&'a str], at: usize) -> Option<RstHeading<'a>> {
+    let alone = at == 0 || lines[at - 1].trim().is_empty();
+    if !alone {
+        return None;
+    }
+    if let Some(mark) = adornment(lines[at]) {
+        let (title, under) = (lines.get(at + 1)?, lines.get(at + 2)?);
+        let framed = adornment(under) == Some(mark) && !title.trim().is_empty();
+        return framed.then(|| RstHeading {
+            mark: (mark, true),
+            title: title.trim(),
+            height: 3,
+        });
+    }
+    let title = lines[at].trim_end();
+    let mark = adornment(lines.get(at + 1)?)?;
+    let long_enough = lines[at + 1].trim_end().len() * 2 >= title.chars().count();
+    (!title.starts_with(char::is_whitespace) && long_enough).then_some(RstHeading {
+        mark: (mark, false),
+        title,
+        height: 2,
+    })
+}
+
+/// The character that a line consists of.
+fn adornment(line: &str) -> Option<char> {
+    let line = line.trim_end();
+    let mark = line.chars().next().filter(char::is_ascii_punctuation)?;
+    (line.len() >= 3 && line.chars().all(|c| c == mark)).then_some(mark)
+}
+
+/// The last line of the block that begins here: a paragraph ends at a blank line, a directive
+/// where the indentation does.
+fn rst_end(lines: &[&str], start: usize) -> usize {
+    let mut end = start;
+    while end + 1 < lines.len() && !lines[end + 1].trim().is_empty() {
+        end += 1;
+    }
+    let directive = lines[start].starts_with(".. ") || lines[end].trim_end().ends_with("::");
+    if !directive {
+        return end;
+    }
+    for (at, line) in lines.iter().enumerate().skip(end + 1) {
+        if line.starts_with([' ', '\t']) && !line.trim().is_empty() {
+            end = at;
+        } else if !line.trim().is_empty() {
+            break;
+        }
+    }
+    end
+}
+
+// Blocks of Org: headings by their stars, `#+BEGIN` blocks whole.
+
+/// Words before a title that say how far it is done.
+const STATES: &[&str] = &["TODO", "DONE", "NEXT", "WAITING", "CANCELLED", "CANCELED"];
+
+/// Paragraphs and blocks under their headings.
+pub(super) fn org(lines: &[&str], take: &mut impl FnMut(Block)) {
+    let closings = closings(lines);
+    visit_blocks(lines, 0, take, |headings, at| {
+        let Some((level, title)) = org_heading(lines[at]) else {
+            return headings.block(at, org_end(lines, at, &closings));
+        };
+        headings.enter(level, &title);
+        headings.heading(at, at)
+    });
+}
+
+fn org_heading(line: &str) -> Option<(usize, String)> {
+    let level = line.bytes().take_while(|byte| *byte == b'*').count();
+    let title = line[level..]
+        .strip_prefix(' ')
+        .filter(|_| level > 0)?
+        .trim();
+    let title = STATES
+        .iter()
+        .find_map(|state| title.strip_prefix(state)?.strip_prefix(' '))
+        .unwrap_or(title);
+    // `Title   :tag:other:`
+    let title = match title.rsplit_once(char::is_whitespace) {
+        Some((before, tags)) if tags.len() > 2 && tags.starts_with(':') && tags.ends_with(':') => {
+            before.trim_end()
+        }
+        _ => title,
+    };
+    Some((level, title.to_owned()))
+}
+
+/// The last line that closes each block name.
+fn closings<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
+    let lines = lines.iter().enumerate();
+    lines
+        .filter_map(|(at, line)| Some((directive(line, "#+end_")?, at)))
+        .collect()
+}
+
+/// The last line of the block or paragraph that begins here.
+fn org_end(lines: &[&str], start: usize, closings: &HashMap<&str, usize>) -> usize {
+    let rest = || lines.iter().enumerate().skip(start + 1);
+    let is_closed = |name: &&str| closings.get(name).is_some_and(|last| *last > start);
+    if let Some(name) = directive(lines[start], "#+begin_").filter(is_closed) {
+        let closed = rest().find(|(_, line)| directive(line, "#+end_") == Some(name));
+        if let Some((at, _)) = closed {
+            return at;
+        }
+    }
+    rest()
+        .find(|(_, line)| {
+            line.trim().is_empty()
+                || org_heading(line).is_some()
+                || directive(line, "#+begin_").is_some()
+        })
+        .map_or(lines.len(), |(at, _)| at)
+        - 1
+}
+
+/// The word that follows a mark at the beginning of a line.
+fn directive<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    let line = line.trim_start();
+    let begins = line.get(..mark.len())?.eq_ignore_ascii_case(mark);
+    begins.then(|| {
+        line[mark.len()..]
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+    })
 }

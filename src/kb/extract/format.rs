@@ -7,10 +7,11 @@
 
 use std::path::Path;
 
-use super::limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES};
-use super::sheet::records;
-use super::text::{agenda, html, json, mail, markdown, notebook, outline, rich, subtitles};
-use super::{Extraction, SkipReason, TextLayout, office, pdf};
+use super::extraction::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES};
+use super::{
+    Extraction, SkipReason, TextLayout, agenda, html, mail, markdown, notebook, office, pdf,
+    readable, sheet,
+};
 use crate::domain::{FILE_FORMATS, FileFormat, FileKind};
 use crate::text::extension;
 
@@ -37,18 +38,20 @@ pub(super) fn reading(kind: FileKind) -> Reading {
         // Only text recognition reads it.
         FileKind::Picture => Reading::Bytes(|_, _| Err(SkipReason::Picture)),
         FileKind::Office => Reading::Bytes(office::document),
-        FileKind::RichText => Reading::Bytes(|name, bytes| rich::document(name, &bytes)),
+        FileKind::RichText => Reading::Bytes(|name, bytes| office::read_rich_text(name, &bytes)),
         FileKind::Mail => Reading::Bytes(mail::document),
         FileKind::Mailbox => Reading::Bytes(|name, bytes| mail::mailbox(name, &bytes)),
         FileKind::SavedPage => Reading::Bytes(|name, bytes| mail::saved_page(name, &bytes)),
         FileKind::Html => Reading::Text(html::document),
-        FileKind::Records => Reading::Text(records::document),
-        FileKind::Notebook => Reading::Text(notebook::document),
+        FileKind::Records => Reading::Text(sheet::read_records),
+        FileKind::Notebook => Reading::Text(notebook::read_notebook),
         FileKind::Agenda => Reading::Text(agenda::document),
-        FileKind::PackedJson => Reading::Text(json::document),
-        FileKind::Subtitles => Reading::Lines(TextLayout::Plain, Some(subtitles::readable)),
+        FileKind::PackedJson => Reading::Text(notebook::read_packed_json),
+        FileKind::Subtitles => {
+            Reading::Lines(TextLayout::Plain, Some(readable::readable_subtitles))
+        }
         FileKind::Markdown => Reading::Lines(TextLayout::Markdown, Some(markdown::readable)),
-        FileKind::Org => Reading::Lines(TextLayout::Org, Some(outline::readable)),
+        FileKind::Org => Reading::Lines(TextLayout::Org, Some(readable::readable_org)),
         FileKind::ReStructuredText => Reading::Lines(TextLayout::Rst, None),
         FileKind::Plain => Reading::Lines(TextLayout::Plain, None),
         FileKind::Json | FileKind::Code => Reading::Lines(TextLayout::Code, None),

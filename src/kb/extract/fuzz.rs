@@ -2,14 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::thread;
-
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use super::format::{Reading, kind_of, reading};
 use super::isolation::extract_bytes;
-use super::text::decode;
-use super::{Extraction, SNIFF_BYTES};
+use super::{Extraction, SNIFF_BYTES, decode};
 use crate::fuzz::{DOCUMENT_TARGETS, packed};
 use crate::kb::chunk;
 use crate::kb::links::links;

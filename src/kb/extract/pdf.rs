@@ -16,8 +16,7 @@ use unpdf::parser::raw::tokenizer::dict_get;
 use unpdf::parser::raw::{PdfDict, RawDocument};
 use unpdf::{Error, ErrorKind, FormField, Metadata, PageStreamOptions, ParseEvent, PdfParser};
 
-use super::draft::Draft;
-use super::tables::{escaped, table};
+use super::draft::{Draft, escaped, markdown_table};
 use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 
@@ -263,7 +262,7 @@ fn blocks(page: &Page) -> Vec<String> {
                     let cells = row.cells.iter();
                     cells.map(unpdf::TableCell::plain_text).collect()
                 });
-                table(&cells.collect::<Vec<_>>())
+                markdown_table(&cells.collect::<Vec<_>>())
             }
             Block::Code { content } | Block::Raw { content } => content.clone(),
             _ => continue,

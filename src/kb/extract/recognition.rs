@@ -2,12 +2,12 @@
 //! pictures. Each makes a PDF with a layer of text, which is then read like any other.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::Seek;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use super::SkipReason;
 

@@ -9,8 +9,8 @@
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::super::error::KbError;
-use super::passage::ReadAs;
+use super::tally::ReadAs;
+use crate::kb::error::KbError;
 use crate::text::is_cjk;
 
 /// The most words of a query: a mask has this many bits.
@@ -33,20 +33,14 @@ const FUNCTION_WORDS: &[&str] = &[
 #[derive(Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    terms: PatternTerms,
+    /// What says where in a line it matches; a regular expression is one word.
+    words: Vec<QueryWord>,
     /// Letters that are the same bytes in all encodings but UTF-16.
     is_ascii: bool,
 }
 
 #[derive(Clone)]
-enum PatternTerms {
-    /// Every line that the matcher finds counts; this says where in the line.
-    Regex(Regex),
-    Words(Vec<LiteralWord>),
-}
-
-#[derive(Clone)]
-struct LiteralWord {
+struct QueryWord {
     regex: Regex,
     from_start: bool,
     to_end: bool,
@@ -62,7 +56,11 @@ impl Pattern {
             {
                 let pattern = Self {
                     matcher,
-                    terms: PatternTerms::Regex(regex),
+                    words: vec![QueryWord {
+                        regex,
+                        from_start: false,
+                        to_end: false,
+                    }],
                     is_ascii: false,
                 };
                 return Ok((pattern, ReadAs::Pattern));
@@ -85,10 +83,7 @@ impl Pattern {
 
     /// How many words there are; a regular expression is one.
     pub fn len(&self) -> usize {
-        match &self.terms {
-            PatternTerms::Regex(_) => 1,
-            PatternTerms::Words(words) => words.len(),
-        }
+        self.words.len()
     }
 
     /// The mask of a line that holds them all.
@@ -107,24 +102,18 @@ impl Pattern {
         &self.matcher
     }
 
-    /// Which words the line holds, one bit each, given that the matcher found it.
+    /// Which words the line holds, one bit each.
     pub fn mask(&self, line: &[u8]) -> u64 {
-        match &self.terms {
-            PatternTerms::Regex(_) => 1,
-            PatternTerms::Words(words) => words
-                .iter()
-                .enumerate()
-                .filter(|(_, word)| word.first_in(line).is_some())
-                .fold(0, |mask, (at, _)| mask | (1 << at)),
-        }
+        let words = self.words.iter().enumerate();
+        words
+            .filter(|(_, word)| word.first_in(line).is_some())
+            .fold(0, |mask, (at, _)| mask | (1 << at))
     }
 
     /// Where in the line the first of the words stands, in bytes.
     pub fn first_match(&self, line: &[u8]) -> Option<usize> {
-        match &self.terms {
-            PatternTerms::Regex(regex) => regex.find(line).map(|found| found.start()),
-            PatternTerms::Words(words) => words.iter().filter_map(|word| word.first_in(line)).min(),
-        }
+        let places = self.words.iter().filter_map(|word| word.first_in(line));
+        places.min()
     }
 
     fn literals(words: &[String], bounded: bool) -> Result<Self, KbError> {
@@ -142,7 +131,7 @@ impl Pattern {
             .zip(&escaped)
             .map(|(word, escaped)| {
                 let spaced = bounded && !word.chars().any(is_cjk);
-                Ok(LiteralWord {
+                Ok(QueryWord {
                     regex: compile(escaped).map_err(|_| too_long())?,
                     from_start: spaced && word.starts_with(char::is_alphanumeric),
                     to_end: spaced && word.ends_with(|c: char| c.is_ascii_digit()),
@@ -151,13 +140,13 @@ impl Pattern {
             .collect::<Result<_, KbError>>()?;
         Ok(Self {
             matcher,
-            terms: PatternTerms::Words(words),
+            words,
             is_ascii,
         })
     }
 }
 
-impl LiteralWord {
+impl QueryWord {
     /// The position, in bytes, where the word first stands as a word of its own.
     fn first_in(&self, line: &[u8]) -> Option<usize> {
         let mut from = 0;

@@ -6,7 +6,9 @@
 //! streamed through `grep-searcher`, whose buffer then holds the longest line.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +17,15 @@ use encoding_rs::{Encoding, UTF_8};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
 
-use super::passage::{CONTEXT_LINES, MAX_LINE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
-use super::tally::{Candidate, RankClass, Tally};
+use super::tally::{CONTEXT_LINES, Candidate, MAX_LINE_BYTES, MAX_PASSAGE_LINES, RankClass, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
-use crate::kb::extract::{self, MAX_FILE_BYTES, SNIFF_BYTES, TextLayout, utf_16_by_pattern};
+use crate::kb::extract;
+use crate::kb::extract::{MAX_FILE_BYTES, SNIFF_BYTES, TextLayout, utf_16_by_pattern};
 use crate::kb::index::Within;
 use crate::kb::opened::Opened;
-use crate::kb::source::Roots;
-use crate::kb::source::TextCache;
-use crate::kb::source::walk;
+use crate::kb::source::{Roots, TextCache, walk};
 
 /// A longer line of a large file, or a hole in it, ends the search of this file.
 const LONGEST_LINE_BYTES: usize = 64 << 20;
@@ -52,7 +52,22 @@ pub(super) fn search_all(
             continue;
         };
         builder.build_parallel().run(|| {
-            let mut worker = SearchThread::new(root, (texts, stop), pattern, keep, &done);
+            let mut thread = SearchThread {
+                root,
+                pattern: pattern.clone(),
+                reader: FileSearcher {
+                    texts,
+                    stop,
+                    searcher: SearcherBuilder::new()
+                        .line_number(true)
+                        .heap_limit(Some(LONGEST_LINE_BYTES))
+                        .binary_detection(BinaryDetection::none())
+                        .build(),
+                    bytes: Vec::new(),
+                },
+                tally: Tally::new(pattern.len(), keep),
+                done: &done,
+            };
             Box::new(move |entry| {
                 if stop.load(Ordering::Relaxed) {
                     return WalkState::Quit;
@@ -61,7 +76,7 @@ pub(super) fn search_all(
                     && is_of_the_base(path, &entry)
                     && is_wanted(entry.path())
                 {
-                    worker.search(path, entry.path());
+                    thread.search(path, entry.path());
                 }
                 WalkState::Continue
             })
@@ -85,59 +100,28 @@ struct SearchThread<'a> {
     root: usize,
     pattern: Pattern,
     reader: FileSearcher<'a>,
-    tally: Option<Tally>,
+    tally: Tally,
     done: &'a Mutex<Tally>,
 }
 
 impl Drop for SearchThread<'_> {
     fn drop(&mut self) {
-        if let Some(tally) = self.tally.take() {
-            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.join(tally);
-        }
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.join(mem::replace(&mut self.tally, Tally::new(0, 1)));
     }
 }
 
-impl<'a> SearchThread<'a> {
-    fn new(
-        root: usize,
-        (texts, stop): (&'a TextCache, &'a AtomicBool),
-        pattern: &Pattern,
-        keep: usize,
-        done: &'a Mutex<Tally>,
-    ) -> Self {
-        Self {
-            root,
-            pattern: pattern.clone(),
-            reader: FileSearcher {
-                texts,
-                stop,
-                searcher: SearcherBuilder::new()
-                    .line_number(true)
-                    .heap_limit(Some(LONGEST_LINE_BYTES))
-                    .binary_detection(BinaryDetection::none())
-                    .build(),
-                bytes: Vec::new(),
-            },
-            tally: Some(Tally::new(pattern.len(), keep)),
-            done,
-        }
-    }
-
+impl SearchThread<'_> {
     fn search(&mut self, root: &Path, path: &Path) {
-        let Some(mut tally) = self.tally.take() else {
-            return;
-        };
-        let mut found = Matches::new(&self.pattern, self.root, path, tally.keep());
+        let mut found = Matches::new(&self.pattern, self.root, path, self.tally.keep());
         let searched = Opened::beneath(root, path)
             .map_err(io::Error::from)
             .and_then(|file| self.reader.search(&file, &mut found));
         match searched {
-            Ok(true) => found.hand_over(&mut tally),
+            Ok(true) => found.hand_over(&mut self.tally),
             Ok(false) => {}
             Err(error) => tracing::debug!(path = %path.display(), %error, "grep gave up on a file"),
         }
-        self.tally = Some(tally);
     }
 }
 
@@ -180,9 +164,10 @@ impl FileSearcher<'_> {
         if memchr::memchr(0, &self.bytes).is_some() || !found.pattern.is_seen_in(&self.bytes) {
             return self.search_extracted(opened, found);
         }
-        let text = &self.bytes[start..];
+        found.start = start as u64;
+        let matcher = found.pattern.matcher();
         self.searcher
-            .search_slice(found.pattern.matcher(), text, found.sink_from(start))?;
+            .search_slice(matcher, &self.bytes[start..], found)?;
         Ok(true)
     }
 
@@ -194,16 +179,16 @@ impl FileSearcher<'_> {
     /// Searches line after line what is too large to be indexed, whatever bytes are in it: a log may
     /// have broken off once, and its other lines are as good as ever.
     fn search_large(&mut self, opened: &Opened, start: usize, found: &mut Matches<'_>) -> bool {
-        let pattern = found.pattern;
         let mut file = StoppableFile {
             file: opened.file(),
             stop: self.stop,
         };
-        let searched = file.file.seek(SeekFrom::Start(start as u64)).and_then(|_| {
-            let sink = found.sink_from(start);
-            self.searcher
-                .search_reader(pattern.matcher(), &mut file, sink)
-        });
+        found.start = start as u64;
+        let matcher = found.pattern.matcher();
+        let searched = file
+            .file
+            .seek(SeekFrom::Start(found.start))
+            .and_then(|_| self.searcher.search_reader(matcher, &mut file, found));
         if let Err(error) = searched {
             tracing::debug!(path = %opened.path().display(), %error, "grep gave up on the rest of a file");
         }
@@ -215,11 +200,11 @@ impl FileSearcher<'_> {
         let Ok(document) = self.texts.document_unless(file, "", self.stop) else {
             return Ok(false);
         };
-        found.forget();
         found.has_headings = document.shape == TextLayout::Markdown;
-        let text = document.text.as_bytes();
+        found.start = 0;
+        let matcher = found.pattern.matcher();
         self.searcher
-            .search_slice(found.pattern.matcher(), text, found.sink_from(0))?;
+            .search_slice(matcher, document.text.as_bytes(), found)?;
         Ok(true)
     }
 }
@@ -243,19 +228,12 @@ impl Read for StoppableFile<'_> {
 struct Matches<'p> {
     pattern: &'p Pattern,
     root: usize,
-    path: &'p Path,
-    /// The most passages of one rank class that can be of use.
-    keep: usize,
+    path: Arc<PathBuf>,
     /// Whether a line of it that begins with `#` is a heading.
     has_headings: bool,
-    /// The matches so far; `None` before the first.
-    known: Option<KnownFile>,
-}
-
-/// The matches of one file that has some.
-struct KnownFile {
+    /// Where in the file the text begins that is searched.
+    start: u64,
     tally: Tally,
-    path: Arc<PathBuf>,
     /// All words that the file holds.
     mask: u64,
     /// How many passages are as good as one can be.
@@ -264,146 +242,86 @@ struct KnownFile {
     open: Option<Candidate>,
 }
 
-#[derive(Clone, Copy)]
-struct GrepLine {
-    number: usize,
-    mask: u64,
-    is_heading: bool,
-    offset: u64,
-}
-
 impl<'p> Matches<'p> {
-    fn new(pattern: &'p Pattern, root: usize, path: &'p Path, keep: usize) -> Self {
+    /// At most `keep` passages of one rank class can be of use.
+    fn new(pattern: &'p Pattern, root: usize, path: &Path, keep: usize) -> Self {
         Self {
             pattern,
             root,
-            path,
-            keep,
+            path: Arc::new(path.to_owned()),
             has_headings: TextLayout::for_path(path) == TextLayout::Markdown,
-            known: None,
-        }
-    }
-
-    /// The sink for a text that begins there in the file.
-    fn sink_from(&mut self, start: usize) -> MatchingLines<'_, 'p> {
-        MatchingLines {
-            matches: self,
-            start: start as u64,
-        }
-    }
-
-    /// Whether whatever may follow cannot change what is shown.
-    fn is_enough(&self) -> bool {
-        self.known
-            .as_ref()
-            .is_some_and(|known| known.best >= self.keep)
-    }
-
-    fn forget(&mut self) {
-        self.known = None;
-    }
-
-    fn hand_over(mut self, tally: &mut Tally) {
-        let Some(known) = &mut self.known else {
-            return tally.count_file(0);
-        };
-        known.close(self.pattern.full_mask());
-        tally.count_file(known.mask);
-        if let Some(known) = self.known {
-            tally.join(known.tally);
-        }
-    }
-
-    fn take(&mut self, line: GrepLine) {
-        let full = self.pattern.full_mask();
-        let known = self.known.get_or_insert_with(|| KnownFile {
-            tally: Tally::new(self.pattern.len(), self.keep),
-            path: Arc::new(self.path.to_owned()),
+            start: 0,
+            tally: Tally::new(pattern.len(), keep),
             mask: 0,
             best: 0,
             open: None,
-        });
-        known.mask |= line.mask;
-        known.add(line, self.root, full);
+        }
     }
-}
 
-impl KnownFile {
-    /// The context of one line joins that of the next where they share a line.
-    fn add(&mut self, line: GrepLine, root: usize, full: u64) {
-        let window = LineRange {
-            start: line.number.saturating_sub(CONTEXT_LINES).max(1),
-            end: line.number + CONTEXT_LINES,
-        };
-        let mut start = window.start;
-        if let Some(open) = self
-            .open
-            .as_mut()
-            .filter(|open| open.lines.overlaps(window))
-        {
-            let fits = window.end - open.lines.start < MAX_PASSAGE_LINES;
-            if fits || line.number <= open.lines.end {
+    fn hand_over(mut self, tally: &mut Tally) {
+        self.close();
+        tally.count_file(self.mask);
+        tally.join(self.tally);
+    }
+
+    /// Adds a line to the open passage where their contexts share a line, else begins a passage.
+    fn add(&mut self, number: usize, mask: u64, is_heading: bool, offset: u64) {
+        self.mask |= mask;
+        let end = number + CONTEXT_LINES;
+        let mut start = number.saturating_sub(CONTEXT_LINES).max(1);
+        if let Some(open) = self.open.as_mut().filter(|open| start <= open.lines.end) {
+            let fits = end - open.lines.start < MAX_PASSAGE_LINES;
+            if fits || number <= open.lines.end {
                 if fits {
-                    open.lines.end = window.end;
+                    open.lines.end = end;
                 }
-                if open.class.add(line.mask, line.is_heading) {
-                    open.best_line = line.number;
-                    open.offset = line.offset;
+                if open.class.add(mask, is_heading) {
+                    open.best_line = number;
+                    open.offset = offset;
                 }
                 return;
             }
             start = open.lines.end + 1;
         }
-        self.close(full);
+        self.close();
         self.open = Some(Candidate {
-            root,
+            root: self.root,
             path: Arc::clone(&self.path),
-            lines: LineRange {
-                start,
-                end: window.end,
-            },
-            class: RankClass::of_line(line.mask, line.is_heading),
-            best_line: line.number,
-            offset: line.offset,
+            lines: LineRange { start, end },
+            class: RankClass::of_line(mask, is_heading),
+            best_line: number,
+            offset,
         });
     }
 
-    fn close(&mut self, full: u64) {
+    fn close(&mut self) {
         if let Some(passage) = self.open.take() {
-            self.best += usize::from(passage.class.is_best(full));
+            self.best += usize::from(passage.class.is_best(self.pattern.full_mask()));
             self.tally.offer(passage);
         }
+    }
+}
+
+impl Sink for &mut Matches<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let line = found.bytes();
+        let mask = self.pattern.mask(line);
+        if mask != 0 {
+            let is_endless = line.len() > MAX_LINE_BYTES;
+            let within = is_endless.then(|| self.pattern.first_match(line)).flatten();
+            let number = found.line_number().map_or(1, |number| number as usize);
+            let offset = self.start + found.absolute_byte_offset() + within.unwrap_or(0) as u64;
+            let is_heading = self.has_headings && is_heading(line);
+            self.add(number, mask, is_heading, offset);
+        }
+        // What follows cannot change what is shown once there are enough of the best.
+        Ok(self.best < self.tally.keep())
     }
 }
 
 fn is_heading(line: &[u8]) -> bool {
     let level = line.iter().take_while(|byte| **byte == b'#').count();
     (1..=6).contains(&level) && line.get(level) == Some(&b' ')
-}
-
-/// Takes the matching lines of one text.
-struct MatchingLines<'m, 'p> {
-    matches: &'m mut Matches<'p>,
-    /// Where in the file the text begins.
-    start: u64,
-}
-
-impl Sink for MatchingLines<'_, '_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        let (pattern, line) = (self.matches.pattern, found.bytes());
-        let mask = pattern.mask(line);
-        if mask != 0 {
-            let is_endless = line.len() > MAX_LINE_BYTES;
-            let within = is_endless.then(|| pattern.first_match(line)).flatten();
-            self.matches.take(GrepLine {
-                number: found.line_number().map_or(1, |number| number as usize),
-                mask,
-                is_heading: self.matches.has_headings && is_heading(line),
-                offset: self.start + found.absolute_byte_offset() + within.unwrap_or(0) as u64,
-            });
-        }
-        Ok(!self.matches.is_enough())
-    }
 }

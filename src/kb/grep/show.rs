@@ -2,22 +2,22 @@
 //! what is around them.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use encoding_rs::{Encoding, UTF_8};
 use encoding_rs_io::DecodeReaderBytes;
 
-use super::passage::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
-use super::tally::Candidate;
+use super::tally::{Candidate, GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use crate::domain::{LineRange, Place, Score};
 use crate::kb::error::KbError;
-use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::extract;
+use crate::kb::extract::MAX_FILE_BYTES;
 use crate::kb::opened::Opened;
-use crate::kb::source::Roots;
-use crate::kb::source::TextCache;
+use crate::kb::source::{Roots, TextCache};
 
 /// What is read of a large file before its best match, and as much behind it.
 const AROUND_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;

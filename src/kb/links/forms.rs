@@ -1,4 +1,4 @@
-//! How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
+//! A reference of a document to another.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -6,34 +6,96 @@ use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
-use super::link::{LinkKind, LinkTarget};
+use crate::text::spaced;
+
+/// One reference.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Link {
+    /// The line it stands on, from 1.
+    pub line: usize,
+    /// What it leads to.
+    pub target: LinkTarget,
+    /// How it is made.
+    pub kind: LinkKind,
+}
+
+/// What a reference leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkTarget {
+    /// A file, as evidence would name it; its extension may be missing.
+    Path(String),
+    /// A document by its name or title, in lower case.
+    Name(String),
+    /// A ticket, in upper case.
+    Id(String),
+}
+
+/// How a reference is made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkKind {
+    /// A word names the relation: `Parent`, `Blocks` …, as it is written there.
+    Relation(String),
+    /// `[text](target)`, or what other markup has for that.
+    Markdown,
+    /// `[[target]]`.
+    Wiki,
+    /// A ticket id stands in the text.
+    Mention,
+}
+
+/// A set of targets that references may lead to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LinkTargets {
+    /// A ticket, in upper case.
+    pub id: Option<String>,
+    /// The paths by which links call the documents, in lower case.
+    pub paths: HashSet<String>,
+    /// The names by which wiki links call the documents.
+    pub names: HashSet<String>,
+}
+
+impl LinkTargets {
+    /// Whether a reference leads to one of the targets.
+    pub fn are_meant_by(&self, link: &Link) -> bool {
+        match &link.target {
+            LinkTarget::Id(id) => self.id.as_ref() == Some(id),
+            LinkTarget::Path(path) => {
+                self.paths.contains(path) || self.paths.contains(&path.to_lowercase())
+            }
+            LinkTarget::Name(name) => self.names.contains(&spaced(name)),
+        }
+    }
+}
+
+// How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
 
 /// The most bytes of a link's target; an unclosed link is not searched beyond this.
 const MAX_TARGET_BYTES: usize = 512;
 
 type TargetAt = (usize, LinkTarget, LinkKind);
 
-static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?m)^ {0,3}\[([^\]\[^][^\]\[]*)\]:[ \t]*(?:<([^<>\n]+)>|(\S+))").ok()
+static DEFINITION: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?m)^ {0,3}\[([^\]\[^][^\]\[]*)\]:[ \t]*(?:<([^<>\n]+)>|(\S+))"));
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| compile(r"\[([^\]\[]+)\](?:\[([^\]\[]*)\])?"));
+static WIKI: LazyLock<Regex> = LazyLock::new(|| compile(r"\[\[([^\]\[]+)\](\[[^\]\[]*\])?\]"));
+static HTML: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r#"(?i)<a\s[^>]*?href\s*=\s*["']([^"']+)["']|<([^<>\s:@]+\.(?:md|markdown|txt|rst|org|adoc|html?|pdf|docx))>"#,
+    )
 });
-static REFERENCE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[([^\]\[]+)\](?:\[([^\]\[]*)\])?").ok());
-static WIKI: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[\[([^\]\[]+)\](\[[^\]\[]*\])?\]").ok());
-static HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)<a\s[^>]*?href\s*=\s*["']([^"']+)["']|<([^<>\s:@]+\.(?:md|markdown|txt|rst|org|adoc|html?|pdf|docx))>"#)
-        .ok()
+static RST: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?:^|[^`\w]):(doc|ref|any|download):`(?:[^`<]*<([^<>`]+)>|([^`]+))`|(?:^|[^`:\w])`[^`<]*<([^<>`]+)>`__?",
+    )
 });
-static RST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[^`\w]):(doc|ref|any|download):`(?:[^`<]*<([^<>`]+)>|([^`]+))`|(?:^|[^`:\w])`[^`<]*<([^<>`]+)>`__?").ok()
-});
-static ASCIIDOC: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:xref|link):([^\[\]\s]+)\[|<<([^<>,\s]+\.adoc)[^<>]*>>").ok()
-});
-static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\.{1,2}/)*[\w.\-]+(?:/[\w.\-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$").ok()
-});
+static ASCIIDOC: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"\b(?:xref|link):([^\[\]\s]+)\[|<<([^<>,\s]+\.adoc)[^<>]*>>"));
+static PATH: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"^(?:\.{1,2}/)*[\w.\-]+(?:/[\w.\-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$"));
 
 /// The forms of one document.
 pub(super) struct Forms<'t> {
@@ -69,8 +131,8 @@ impl<'t> Forms<'t> {
             definitions: HashMap::new(),
             unused: Vec::new(),
         };
-        if let Some(definition) = DEFINITION.as_ref().filter(|_| text.contains("]:")) {
-            for found in definition.captures_iter(text) {
+        if text.contains("]:") {
+            for found in DEFINITION.captures_iter(text) {
                 let target = found.get(2).or(found.get(3)).map(|target| target.as_str());
                 if let Some(path) = target.and_then(|target| resolve_target(folder, target)) {
                     let label = found[1].to_lowercase();
@@ -101,7 +163,7 @@ impl<'t> Forms<'t> {
             self.add_rst_links(line, &mut found);
         }
         if self.markup == Markup::AsciiDoc {
-            for (at, target) in captures(ASCIIDOC.as_ref(), line) {
+            for (at, target) in captures(&ASCIIDOC, line) {
                 self.add_path(at, target, &mut found);
             }
         }
@@ -121,7 +183,7 @@ impl<'t> Forms<'t> {
             self.add_wiki_links(&line, &mut found);
         }
         if has(b'<') {
-            for (at, target) in captures(HTML.as_ref(), &line) {
+            for (at, target) in captures(&HTML, &line) {
                 self.add_path(at, target, &mut found);
             }
         }
@@ -131,7 +193,7 @@ impl<'t> Forms<'t> {
     /// Finds paths that stand in a text without any markup.
     pub fn bare_paths(&self, text: &str) -> Vec<LinkTarget> {
         text.split([',', ';', ' ', '、', '，', '"', '\'', '`', '|'])
-            .filter(|word| PATH.as_ref().is_some_and(|path| path.is_match(word)))
+            .filter(|word| PATH.is_match(word))
             .filter_map(|word| resolve_target(self.folder, word))
             .map(LinkTarget::Path)
             .collect()
@@ -159,8 +221,7 @@ impl<'t> Forms<'t> {
     }
 
     fn add_wiki_links(&self, line: &str, found: &mut Vec<TargetAt>) {
-        let Some(wiki) = WIKI.as_ref() else { return };
-        for link in wiki.captures_iter(line) {
+        for link in WIKI.captures_iter(line) {
             let (Some(whole), Some(target)) = (link.get(0), link.get(1)) else {
                 continue;
             };
@@ -187,11 +248,11 @@ impl<'t> Forms<'t> {
     }
 
     fn add_rst_links(&self, line: &str, found: &mut Vec<TargetAt>) {
-        let Some(rst) = RST.as_ref().filter(|_| line.contains('`')) else {
+        if !line.contains('`') {
             return;
-        };
-        for link in rst.captures_iter(line) {
-            let Some(whole) = link.get(0) else { continue };
+        }
+        for link in RST.captures_iter(line) {
+            let at = link.get_match().start();
             let role = link.get(1).map(|role| role.as_str());
             let target = link.get(2).or(link.get(3)).or(link.get(4));
             let Some(target) = target.map(|target| target.as_str().trim()) else {
@@ -199,9 +260,9 @@ impl<'t> Forms<'t> {
             };
             if matches!(role, Some("ref" | "any")) {
                 let name = LinkTarget::Name(target.to_lowercase());
-                found.push((whole.start(), name, LinkKind::Markdown));
+                found.push((at, name, LinkKind::Markdown));
             } else {
-                self.add_path(whole.start(), target, found);
+                self.add_path(at, target, found);
             }
         }
     }
@@ -212,19 +273,16 @@ fn defined_label(line: &str) -> Option<String> {
     if !line.contains("]:") {
         return None;
     }
-    let defined = DEFINITION.as_ref()?.captures(line)?;
+    let defined = DEFINITION.captures(line)?;
     Some(defined[1].to_lowercase())
 }
 
-fn captures<'l>(pattern: Option<&Regex>, line: &'l str) -> Vec<(usize, &'l str)> {
-    let Some(pattern) = pattern else {
-        return Vec::new();
-    };
-    pattern
-        .captures_iter(line)
+fn captures<'l>(pattern: &Regex, line: &'l str) -> Vec<(usize, &'l str)> {
+    let found = pattern.captures_iter(line);
+    found
         .filter_map(|found| {
             let target = found.iter().skip(1).flatten().next()?;
-            Some((found.get(0)?.start(), target.as_str()))
+            Some((found.get_match().start(), target.as_str()))
         })
         .collect()
 }
@@ -323,20 +381,20 @@ fn percent_decode(target: &str) -> Cow<'_, str> {
 
 /// The labels that a line refers to: `[text][label]`, `[label][]` and `[label]`.
 fn references(line: &str) -> Vec<(usize, String)> {
-    let Some(reference) = REFERENCE.as_ref().filter(|_| line.contains('[')) else {
-        return Vec::new();
-    };
-    reference
-        .captures_iter(line)
+    let found = REFERENCE.captures_iter(line);
+    found
         .filter_map(|found| {
-            let whole = found.get(0)?;
-            let label = found
-                .get(2)
-                .filter(|label| !label.is_empty())
-                .or(found.get(1))?;
-            let next = line[whole.end()..].chars().next();
-            let is_other = matches!(next, Some('(' | ':'));
-            (!is_other).then(|| (whole.start(), label.as_str().to_lowercase()))
+            let whole = found.get_match();
+            let label = found.get(2).filter(|label| !label.is_empty());
+            let is_other = line[whole.end()..].starts_with(['(', ':']);
+            let label = label.or(found.get(1))?.as_str();
+            (!is_other).then(|| (whole.start(), label.to_lowercase()))
         })
         .collect()
+}
+
+/// Compiles a pattern of the program.
+#[expect(clippy::expect_used, reason = "the tests of this room compile each")]
+pub(super) fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of the program")
 }

@@ -4,21 +4,32 @@
 //! for a row or a column of a table, or, as a verb, for the ids that follow. It is kept as it is
 //! written, in the language of the document.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::vocabulary::{RELATIONS, VERBS};
+use super::forms::compile;
 
-static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+/// What may stand before a colon, as a heading or in a cell of a table, in lower case.
+static RELATIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../assets/relations.txt")).collect());
+/// Relations that are also verbs in a sentence, longer ones first.
+static VERBS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../assets/relation-verbs.txt")).collect());
+
+static KEY: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
         r#"^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_"'`]{0,3}([\p{L}][\p{L} _-]{0,30}?)[*_"'`]{0,3}\s*[:：][*_"'`]{0,3}\s*(.*)$"#,
     )
-    .ok()
 });
-static ITEM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s*(?:[-*+•]|\d+[.)])\s+").ok());
+static ITEM: LazyLock<Regex> = LazyLock::new(|| compile(r"^\s*(?:[-*+•]|\d+[.)])\s+"));
+
+/// The entries of a list, one a line.
+fn entries(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#'))
+}
 
 /// Within this part of the line every link is of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +108,7 @@ impl Relations {
             return Vec::new();
         }
         if let Some(below) = &self.below {
-            let is_item = ITEM.as_ref().is_some_and(|item| item.is_match(line));
+            let is_item = ITEM.is_match(line);
             let begins_with_link = bare.starts_with(['[', '<'])
                 || ids
                     .first()
@@ -150,7 +161,7 @@ fn key_of(line: &str) -> Option<(String, &str)> {
     // A key is short: what has no colon soon is prose.
     let start = &line.as_bytes()[..line.len().min(80)];
     memchr::memchr2(b':', FULL_WIDTH, start)?;
-    let found = KEY.as_ref()?.captures(line)?;
+    let found = KEY.captures(line)?;
     let name = relation_in(found.get(1)?.as_str())?;
     Some((name, found.get(2)?.as_str()))
 }
@@ -175,7 +186,7 @@ fn relation_in(text: &str) -> Option<String> {
             c => plain.extend(c.to_lowercase()),
         }
     }
-    RELATIONS.contains(&plain.as_str()).then(|| bare.to_owned())
+    RELATIONS.contains(plain.as_str()).then(|| bare.to_owned())
 }
 
 /// The text of a heading in Markdown, AsciiDoc or Org.

@@ -8,12 +8,11 @@
 //! a file that a crash cut short is not believed but made anew.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::{fs, io};
 
-use super::stamp::Stamp;
 use super::walk::SourceFile;
 use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
@@ -22,7 +21,7 @@ use crate::kb::extract::{
     Extraction, Extractor, MAX_ENCODED_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason,
     TextRecognition, is_lines,
 };
-use crate::kb::opened::Opened;
+use crate::kb::opened::{Opened, Stamp};
 
 /// Raised when extraction gets better, so that what is kept is made anew.
 const VERSION: u32 = 6;

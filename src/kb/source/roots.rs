@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::included::Included;
-use crate::files::{self, Unreadable};
+use crate::files;
+use crate::files::Unreadable;
 use crate::globs::Inclusion;
 use crate::kb::error::KbError;
 use crate::kb::opened::Opened;
@@ -24,30 +24,18 @@ pub struct Sources {
     pub include: Inclusion,
 }
 
-impl From<&[PathBuf]> for Sources {
-    fn from(paths: &[PathBuf]) -> Self {
+impl<P: AsRef<[PathBuf]> + ?Sized> From<&P> for Sources {
+    fn from(paths: &P) -> Self {
         Self {
-            paths: paths.to_vec(),
+            paths: paths.as_ref().to_vec(),
             ..Self::default()
         }
     }
 }
 
-impl From<&Sources> for Sources {
-    fn from(sources: &Sources) -> Self {
+impl From<&Self> for Sources {
+    fn from(sources: &Self) -> Self {
         sources.clone()
-    }
-}
-
-impl From<&Vec<PathBuf>> for Sources {
-    fn from(paths: &Vec<PathBuf>) -> Self {
-        paths.as_slice().into()
-    }
-}
-
-impl<const N: usize> From<&[PathBuf; N]> for Sources {
-    fn from(paths: &[PathBuf; N]) -> Self {
-        paths.as_slice().into()
     }
 }
 
@@ -193,7 +181,7 @@ impl Roots {
     /// The name under which a canonical path appears as evidence; `None` outside the roots.
     pub fn source_of(&self, canonical: &Path) -> Option<String> {
         self.all.iter().find_map(|root| {
-            let relative = below(&root.path, canonical)?;
+            let relative = canonical.strip_prefix(&root.path).ok()?;
             let mut source = if !root.label.is_empty() {
                 root.label.clone()
             } else if root.is_file {
@@ -316,21 +304,6 @@ fn inspect(path: &Path) -> std::io::Result<(PathBuf, bool)> {
     Ok((canonical, is_file))
 }
 
-/// What of a canonical path lies below a root. Byte by byte where the names are text, as it is asked
-/// for each file of a walk: to take paths apart costs several times as much.
-pub(super) fn below<'p>(root: &Path, canonical: &'p Path) -> Option<&'p Path> {
-    let (Some(root_text), Some(text)) = (root.to_str(), canonical.to_str()) else {
-        return canonical.strip_prefix(root).ok();
-    };
-    let rest = text.strip_prefix(root_text)?;
-    let begins_a_name = rest.is_empty() || root_text.ends_with(MAIN_SEPARATOR);
-    match rest.strip_prefix(MAIN_SEPARATOR) {
-        Some(relative) if !relative.starts_with(MAIN_SEPARATOR) => Some(Path::new(relative)),
-        None if begins_a_name => Some(Path::new(rest)),
-        _ => canonical.strip_prefix(root).ok(),
-    }
-}
-
 /// A root may be called anything; in names that leave here it is plain text.
 fn base_name(path: &Path) -> String {
     path.file_name()
@@ -350,6 +323,41 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
         n += 1;
     }
     candidate
+}
+
+// What of one root is read although a rule, its name or its being hidden would leave it out: what
+// the user's patterns say, and the files that the user names beside the folder they lie in.
+
+/// What the user wants read in any case.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Included {
+    /// The patterns of this root.
+    patterns: Option<Inclusion>,
+    /// Canonical paths of the files that are named one by one.
+    named: Arc<[PathBuf]>,
+}
+
+impl Included {
+    /// Builds the set from patterns for paths below the root and from canonical paths.
+    pub fn new(patterns: Option<Inclusion>, named: Arc<[PathBuf]>) -> Self {
+        Self { patterns, named }
+    }
+
+    /// Whether this file is read although it is hidden or holds secrets by its name.
+    pub fn fits(&self, relative: &Path) -> bool {
+        let patterns = self.patterns.as_ref();
+        patterns.is_some_and(|patterns| patterns.fits(relative))
+    }
+
+    /// Whether this very file was named: it is read whatever the rules say.
+    pub fn names(&self, path: &Path) -> bool {
+        self.named.iter().any(|named| named == path)
+    }
+
+    /// Whether a file that was named lies below this folder.
+    pub fn leads_to_named(&self, folder: &Path) -> bool {
+        self.named.iter().any(|named| named.starts_with(folder))
+    }
 }
 
 #[cfg(test)]
@@ -377,29 +385,6 @@ mod tests {
         fs::create_dir(one.join("one")).unwrap();
         fs::write(one.join("one/a.md"), "b").unwrap();
         assert_eq!(alone.resolve("one/a.md").unwrap(), one.join("one/a.md"));
-    }
-
-    #[test]
-    fn what_lies_below_is_told_as_by_comparing_components() {
-        let roots = ["/", "/a", "/a/b", "/a/ü", "/ab"];
-        let paths = [
-            "/",
-            "/a",
-            "/a/b",
-            "/ab",
-            "/a/ü",
-            "/a/ü/c.md",
-            "/a/b/c",
-            "/b",
-            "a/b",
-            "",
-        ];
-        for root in roots.map(Path::new) {
-            for path in paths.map(Path::new) {
-                let expected = path.strip_prefix(root).ok();
-                assert_eq!(below(root, path), expected, "{root:?} {path:?}");
-            }
-        }
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::kb::error::KbError;
-use crate::kb::index::{Document, Limits, Reader};
-use crate::kb::source::{Roots, has_placeholder};
-use crate::kb::source::{Skipped, SourceFile, look};
+use crate::kb::index::{Document, Limits, Reader, for_each_document};
+use crate::kb::source::{Roots, Skipped, SourceFile, WalkResult, has_placeholder, look_at_file};
 
 /// The most changed files that are looked at one by one; with more, everything is looked at.
 const MOST: usize = 512;
@@ -79,7 +79,8 @@ pub(super) fn look_at(
         }
         let document = contents.document;
         match fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_file() => match look(roots, root, path, document.is_some()) {
+            Ok(meta) if meta.is_file() => match look_at_file(roots, root, path, document.is_some())
+            {
                 Some(Ok(file)) => seen.found.push((file, document)),
                 Some(Err(skipped)) => {
                     let is_passing = skipped.reason.is_passing();
@@ -114,4 +115,57 @@ fn source_names(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
 fn is_gone(kind: ErrorKind, path: &Path) -> bool {
     let folder_is_there = || path.parent().is_some_and(Path::is_dir);
     kind == ErrorKind::NotFound && folder_is_there()
+}
+
+/// The differences between the files and the index.
+pub(crate) struct Plan<'a> {
+    /// Files that look changed, each with the document that it was.
+    pub changed: Vec<ChangedFile<'a>>,
+    /// Documents that no file is there for.
+    pub vanished: Vec<Arc<Document>>,
+}
+
+/// Compares files and documents, both in the order of their names.
+pub(crate) fn plan<'a>(
+    walked: &'a WalkResult,
+    before: Option<&dyn Reader>,
+    stop: &AtomicBool,
+) -> Result<Plan<'a>, KbError> {
+    let mut plan = Plan {
+        changed: Vec::new(),
+        vanished: Vec::new(),
+    };
+    let mut files = walked.found.iter().peekable();
+    if let Some(before) = before {
+        for_each_document(before, stop, |document| {
+            while let Some(file) = files.next_if(|file| file.source < document.source) {
+                plan.changed.push(ChangedFile { file, old: None });
+            }
+            match files.next_if(|file| file.source == document.source) {
+                Some(file) if looks_same(document, file) => {}
+                Some(file) => plan.changed.push(ChangedFile {
+                    file,
+                    old: Some(Arc::clone(document)),
+                }),
+                None if walked.may_hold(&document.source) => {}
+                None => plan.vanished.push(Arc::clone(document)),
+            }
+        })?;
+    }
+    plan.changed
+        .extend(files.map(|file| ChangedFile { file, old: None }));
+    Ok(plan)
+}
+
+/// Whether the file is as it was when this machine read it.
+pub(super) fn looks_same(old: &Document, file: &SourceFile) -> bool {
+    old.stamp
+        .is_some_and(|known| known.mtime_is_reliable && known.stamp == file.stamp)
+}
+
+/// A file that looks changed.
+#[derive(Clone)]
+pub(crate) struct ChangedFile<'a> {
+    pub file: &'a SourceFile,
+    pub old: Option<Arc<Document>>,
 }

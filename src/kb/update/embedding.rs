@@ -1,12 +1,13 @@
+//! The second phase of an update: the vectors, batch by batch.
+
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::job::{Job, Phase, Unembedded};
+use super::{Job, Phase, Unembedded};
 use crate::kb::chunk::with_heading;
 use crate::kb::error::KbError;
-use crate::kb::index::{ChunkId, FetchOptions, Passage, Reader, VectorBatch};
-use crate::kb::index::{ChunkKey, KeyHash};
+use crate::kb::index::{ChunkId, ChunkKey, FetchOptions, KeyHash, Passage, Reader, VectorBatch};
 
 /// Chunks embedded between two writes, at first …
 const BATCH: usize = 16;
@@ -17,20 +18,29 @@ const PAGE: usize = 4096;
 /// A batch that takes less than this may grow.
 const SHORT: Duration = Duration::from_millis(100);
 
+impl Job<'_> {
+    /// Embeds the chunks that have no vector yet, and says how many it did.
+    pub fn embed_pending(&self) -> Result<usize, KbError> {
+        match self.store.begin_vectors(self.limits()) {
+            Ok(vectors) => embed(self, vectors),
+            // The embedding process is doing it for another commit.
+            Err(KbError::Locked) if self.store.reader().pending_count(self.limits())? == 0 => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// Embeds what has no vector yet, kept batch by batch, and says how many that were. What is
 /// indexed meanwhile is embedded too, what vanishes is not. Where the model gives vectors of another
 /// length than the index holds, all are made anew.
-pub(super) fn embed(
-    job: &Job<'_>,
-    mut vectors: Box<dyn VectorBatch + '_>,
-) -> Result<usize, KbError> {
+fn embed(job: &Job<'_>, mut vectors: Box<dyn VectorBatch + '_>) -> Result<usize, KbError> {
     if is_of_another_length(job)? {
         tracing::warn!("the model gives vectors of another length: all are made anew");
         vectors.clear(job.limits())?;
     }
     let mut tried: HashSet<ChunkKey, KeyHash> = HashSet::default();
     // What was refused once in this process is not asked for again at each change of a file.
-    tried.extend(job.refused().keys());
+    tried.extend(job.refused_chunks().keys());
     let mut batch = BATCH.max(job.embedder.batch());
     let mut done = 0;
     loop {
@@ -84,7 +94,8 @@ pub(super) fn embed(
             vectors.complete(job.limits())?;
         }
         if !found_new {
-            job.refused().retain(|key, _| still_pending.contains(key));
+            job.refused_chunks()
+                .retain(|key, _| still_pending.contains(key));
             if done > 0 {
                 job.report(Phase::Embedding, done, done);
             }
@@ -129,7 +140,7 @@ fn embed_chunks(
                 lines: passage.lines,
                 why: why.map_or_else(String::new, |why| why.0.what),
             };
-            job.refused().insert(*key, refused);
+            job.refused_chunks().insert(*key, refused);
         }
     }
     Ok(Some(keys.into_iter().zip(made).collect()))

@@ -11,14 +11,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::changes::{Changes, SeenFiles, look_at};
-use super::job::{Job, MissingText, Phase, UpdateReport};
-use super::update_plan::{ChangedFile, looks_same, plan};
+use super::changes::{ChangedFile, Changes, SeenFiles, look_at, looks_same, plan};
+use super::{Job, MissingText, Phase, UpdateReport};
 use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
-use crate::kb::index::ChunkKey;
-use crate::kb::index::{Batch, Document, Limits, LocalStamp, NewDocument, Reader};
+use crate::kb::index::{Batch, ChunkKey, Document, Limits, LocalStamp, NewDocument, Reader};
 use crate::kb::links;
 use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 
@@ -31,8 +29,22 @@ const READ_AHEAD: usize = 16;
 /// perhaps a heading.
 const BYTES_A_LINE: u64 = 40;
 
+impl Job<'_> {
+    /// Reads every document again.
+    pub fn read_everything(&self) -> Result<UpdateReport, KbError> {
+        let batch = self.store.begin(true, self.limits())?;
+        update_documents(self, batch, &Changes::Everything)
+    }
+
+    /// Reads what changed, so that its words can be searched.
+    pub fn read_changes(&self, changes: &Changes) -> Result<UpdateReport, KbError> {
+        let batch = self.store.begin(false, self.limits())?;
+        update_documents(self, batch, changes)
+    }
+}
+
 /// Brings the documents up to date: those of these files, or all.
-pub(super) fn read(
+fn update_documents(
     job: &Job<'_>,
     batch: Box<dyn Batch + '_>,
     changes: &Changes,
@@ -58,8 +70,8 @@ pub(super) fn read(
         unread: 0,
     };
     let (report, is_certain) = match looked {
-        Some((seen, known)) => pass.over_some(job, seen, known)?,
-        None => pass.over_all(job, before.as_deref())?,
+        Some((seen, known)) => pass.read_changed_files(job, seen, known)?,
+        None => pass.read_all_files(job, before.as_deref())?,
     };
     if is_certain && !job.stop.load(Ordering::Relaxed) {
         job.skipped_files.keep(&report.skipped);
@@ -99,7 +111,7 @@ fn read_in_parallel(
             scope.spawn(move || {
                 while goes_on()
                     && let Some(&changed_file) = changed.get(next.fetch_add(1, Ordering::Relaxed))
-                    && look(job, changed_file, goes_on)
+                    && read_file(job, changed_file, goes_on)
                         .is_none_or(|outcome| sender.send((changed_file, outcome)).is_ok())
                 {
                 }
@@ -114,7 +126,7 @@ fn read_in_parallel(
 }
 
 /// Reads one file; `None` when the reading was interrupted.
-fn look(
+fn read_file(
     job: &Job<'_>,
     changed_file: &ChangedFile<'_>,
     goes_on: impl Fn() -> bool,
@@ -211,7 +223,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Reads all files of the base that look changed; also returns whether all skipped files are certain to
     /// stay skipped.
-    fn over_all(
+    fn read_all_files(
         mut self,
         job: &Job<'_>,
         before: Option<&dyn Reader>,
@@ -222,14 +234,14 @@ impl Pass<'_> {
             return Err(KbError::Stopped);
         }
         self.report.skipped = std::mem::take(&mut walked.skipped);
-        let plan = plan(job, &walked, before)?;
+        let plan = plan(&walked, before, job.stop)?;
         let files = walked.found.len();
         self.report.looked_at = files;
         self.report.unchanged = files - plan.changed.len();
         for gone in &plan.vanished {
             self.remove(gone, job.limits())?;
         }
-        self.over(job, &plan.changed, files)?;
+        self.read_and_write(job, &plan.changed, files)?;
         // What could not be looked at keeps its texts too.
         if walked.unseen.is_empty() {
             job.texts.tidy(&walked.found);
@@ -240,7 +252,7 @@ impl Pass<'_> {
     }
 
     /// Reads the files that are known to have changed. Files that were skipped elsewhere stay skipped.
-    fn over_some(
+    fn read_changed_files(
         mut self,
         job: &Job<'_>,
         seen: SeenFiles,
@@ -266,7 +278,7 @@ impl Pass<'_> {
             self.remove(gone, job.limits())?;
         }
         let files = changed.len();
-        self.over(job, &changed, files)?;
+        self.read_and_write(job, &changed, files)?;
         let unread = self.unread;
         let (mut report, is_certain) = self.finish(job)?;
         job.count(&mut report)?;
@@ -275,7 +287,8 @@ impl Pass<'_> {
         Ok((report, is_certain))
     }
 
-    fn over(
+    /// Reads the changed files and writes what comes of each; `files` is how many there are in all.
+    fn read_and_write(
         &mut self,
         job: &Job<'_>,
         changed: &[ChangedFile<'_>],
@@ -419,7 +432,7 @@ mod tests {
         store: EmbeddedStore,
         texts: TextCache,
         skipped_files: SkippedFiles,
-        refused: std::sync::Mutex<super::super::job::RefusedChunks>,
+        refused: std::sync::Mutex<super::super::RefusedChunks>,
         budget: ByteBudget,
         stop: AtomicBool,
     }
@@ -465,7 +478,7 @@ mod tests {
     #[test]
     fn r26_documents_on_their_way_into_the_index_keep_to_their_bytes() {
         let bench = Bench::new();
-        let report = bench.job().words(&Changes::Everything).unwrap();
+        let report = bench.job().read_changes(&Changes::Everything).unwrap();
         assert_eq!(report.added, 60);
         let most = bench.budget.most_reserved();
         assert!(most > LIMIT / 3 && most <= LIMIT, "{most}");
@@ -474,7 +487,7 @@ mod tests {
         let large = weight(&Extraction::of_text("large.md", text.clone()));
         fs::write(bench.docs.path().join("large.md"), text).unwrap();
         fs::write(bench.docs.path().join("more.md"), "# More\n").unwrap();
-        let report = bench.job().words_afresh().unwrap();
+        let report = bench.job().read_everything().unwrap();
         assert_eq!(report.added, 62);
         assert_eq!(bench.budget.most_reserved(), large);
         assert_eq!(bench.budget.reserved(), 0);

@@ -5,7 +5,7 @@
 //! `node_modules` that the rules leave out has more folders than may be watched. One that is barred
 //! is left out, and what appears is added as it appears.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,15 +97,10 @@ impl WatchedDirectories {
         Ok(())
     }
 
-    /// Forgets that these places are watched, or that any is: where one was deleted and made
-    /// again, the system watches the folder that it was, not the name.
-    pub fn forget(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
-        let Some(paths) = paths else {
-            return self.places.clear();
-        };
-        // To watch a folder anew ends the watch of those below it.
-        self.places
-            .retain(|place, _| !place.ancestors().any(|above| paths.contains(above)));
+    /// Forgets that any place is watched: where one was deleted and made again, the system watches the
+    /// folder that it was, not the name.
+    pub fn forget(&mut self) {
+        self.places.clear();
     }
 
     /// The folders that cannot be watched, and why.
@@ -194,6 +189,7 @@ fn is_folder(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::io;
 
     use notify::{Config, EventHandler};
@@ -371,7 +367,7 @@ mod tests {
             let all = all_folders(folder).into_iter();
             all.filter(|path| !path.ends_with("c")).collect()
         };
-        tree.watched.forget(None);
+        tree.watched.forget();
         let place = WatchedPlace {
             path: tree.root.path().to_owned(),
             recursive: true,

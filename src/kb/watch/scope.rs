@@ -9,10 +9,8 @@ use ignore::DirEntry;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 
-use super::super::extract::SkipReason;
-use crate::kb::source::Included;
-use crate::kb::source::Roots;
-use crate::kb::source::walk;
+use crate::kb::extract::SkipReason;
+use crate::kb::source::{Included, Roots, walk};
 
 /// The most folders that are checked against the rules; events in more of them are all kept.
 const FOLDERS: usize = 64;

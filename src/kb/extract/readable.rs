@@ -1,11 +1,60 @@
-//! Subtitles (SRT, WebVTT, SBV): what is said, and when.
+//! Org without what its editor keeps for itself: drawers of properties, ids as the targets of
+//! links.
 
 use std::borrow::Cow;
 
 use quick_xml::escape::unescape;
 
+/// The same lines; what is out of sight is blank.
+pub(crate) fn readable_org(text: &str) -> String {
+    let mut is_in_drawer = false;
+    let lines = text.split('\n').map(|line| {
+        let mark = line.trim();
+        if mark.eq_ignore_ascii_case(":properties:") || mark.eq_ignore_ascii_case(":logbook:") {
+            is_in_drawer = true;
+        }
+        if !is_in_drawer {
+            return without_ids(line);
+        }
+        is_in_drawer = !mark.eq_ignore_ascii_case(":end:");
+        let is_kept = property(mark).is_some_and(|(name, _)| {
+            !["id", "custom_id", "created", "properties", "logbook", "end"]
+                .contains(&name.to_ascii_lowercase().as_str())
+        });
+        let kept = property(mark).filter(|_| is_kept);
+        kept.map(|(name, value)| format!("{name}: {value}"))
+            .unwrap_or_default()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `:NAME: value`.
+fn property(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.strip_prefix(':')?.split_once(':')?;
+    Some((name, value.trim()))
+}
+
+/// Links to an id say their text: `[[id:6f1c][Backup plan]]`.
+fn without_ids(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, link)) = rest.split_once("[[id:") {
+        let Some((inner, after)) = link.split_once("]]") else {
+            // Nothing that opens later is closed either.
+            break;
+        };
+        plain.push_str(before);
+        plain.push_str(inner.split_once("][").map_or("", |(_, text)| text));
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+// Subtitles (SRT, WebVTT, SBV): what is said, and when.
+
 /// The same lines, with the time at which each cue begins instead of its number and its span.
-pub(crate) fn readable(text: &str) -> String {
+pub(crate) fn readable_subtitles(text: &str) -> String {
     let mut readable = String::with_capacity(text.len());
     let mut lines = text.split('\n').peekable();
     let mut is_of_player = false;
@@ -64,14 +113,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ids_are_no_words() {
+        let org =
+            "* Plan\n:PROPERTIES:\n:ID: 6f1c\n:Owner: Ann\n:END:\nSee [[id:6f1c][Backup plan]].";
+        assert_eq!(
+            readable_org(org),
+            "* Plan\n\n\nOwner: Ann\n\nSee Backup plan."
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests_of_subtitles {
+    use super::*;
+
+    #[test]
     fn cues_keep_their_lines_and_their_times() {
         let srt = "1\n00:01:02,500 --> 00:01:04,000\n<i>We ship</i> on 3 May, 5:30 sharp.\n\n2\n";
         assert_eq!(
-            readable(srt),
+            readable_subtitles(srt),
             "\n[00:01:02]\nWe ship on 3 May, 5:30 sharp.\n\n2\n"
         );
         assert_eq!(
-            readable("WEBVTT\n\n00:05.000 --> 00:06.000 align:start\n<v Ann>Yes < no"),
+            readable_subtitles("WEBVTT\n\n00:05.000 --> 00:06.000 align:start\n<v Ann>Yes < no"),
             "WEBVTT\n\n[00:05]\nAnn: Yes < no"
         );
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 
-use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, SkipReason};
+use super::draft::Draft;
+use super::{Extraction, SkipReason};
 
 /// Entries that are read; others describe the file.
 const ENTRIES: &[&str] = &["VEVENT", "VTODO", "VJOURNAL", "VCARD"];

@@ -8,7 +8,7 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
-use crate::kb::extract::SkipReason;
+use super::SkipReason;
 
 /// A few broken bytes are a slip of an editor; more than one in this many are another encoding.
 const BYTES_PER_REPLACEMENT: usize = 500;

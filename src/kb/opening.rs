@@ -2,20 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use super::{KnowledgeBase, SharedStore};
+use super::base::{KnowledgeBase, SharedStore};
+use super::error::KbError;
+use super::index::{
+    self, EmbeddedStore, Limits, StoreAccess, StoreAddress, StoreServer, StoreState, setup_script,
+};
+use super::languages::LanguageChoice;
+use super::source::{Roots, Sources};
 use crate::agent::ports::Embedder;
 use crate::files::{self, create_private_dir};
-use crate::kb::budget::ByteBudget;
-use crate::kb::error::KbError;
-use crate::kb::index::{self, EmbeddedStore, Store, StoreAccess};
-use crate::kb::languages::LanguageChoice;
-use crate::kb::monitored::MonitoredEmbedder;
-use crate::kb::source::TextCache;
-use crate::kb::source::{Roots, Sources};
-use crate::kb::status::KbStatus;
-use crate::kb::update::SkippedFiles;
 
 impl KnowledgeBase {
     /// Opens the base over these folders and files. Its index lives in a subfolder of
@@ -30,8 +28,14 @@ impl KnowledgeBase {
         if let (Some(choice), Some(made)) = (embedder.choice(), LanguageChoice::read(&home)) {
             choice.choose(made.languages);
         }
+<<<<<<< HEAD:src/kb/base/opening.rs
         let store = Box::new(EmbeddedStore::open(&home, embedder.model_id())?);
         Ok(Self::over(roots, store, home, None, embedder))
+=======
+        let address = index::address(index_home, &roots.corpus())?;
+        let store = index::open(&address, embedder.model_id())?;
+        Ok(Self::with_store(roots, store, home, None, embedder))
+>>>>>>> work_kb:src/kb/opening.rs
     }
 
     /// Opens the base that a store shares. What it keeps up to date there are these folders and files,
@@ -51,45 +55,13 @@ impl KnowledgeBase {
             address: opened.address,
             space: opened.space,
         };
-        Ok(Self::over(
+        Ok(Self::with_store(
             roots,
             opened.store,
             home,
             Some(shared),
             embedder,
         ))
-    }
-
-    fn over(
-        roots: Roots,
-        store: Box<dyn Store>,
-        home: PathBuf,
-        shared: Option<SharedStore>,
-        embedder: Arc<dyn Embedder>,
-    ) -> Self {
-        let has_files = roots.paths().next().is_some();
-        let name = match &shared {
-            Some(shared) if has_files => format!("{} (store)", shared.space),
-            Some(shared) => format!("{} (store, no files here)", shared.space),
-            None => roots.name(),
-        };
-        let last = KbStatus {
-            name: name.clone(),
-            ..KbStatus::default()
-        };
-        Self {
-            roots,
-            name,
-            shared,
-            refused: Mutex::default(),
-            last: Mutex::new(last),
-            embedder: MonitoredEmbedder::new(embedder),
-            store,
-            texts: TextCache::open(&home),
-            skipped_files: SkippedFiles::default(),
-            budget: ByteBudget::default(),
-            home,
-        }
     }
 
     /// [`KnowledgeBase::open`] for a caller that is going to [`KnowledgeBase::rebuild`]: an index
@@ -142,4 +114,40 @@ fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
         fs::set_permissions(home, fs::Permissions::from_mode(0o700)).map_err(KbError::io(home))?;
     }
     Ok(())
+}
+
+// A store that is shared with others, as a whole.
+
+/// The SQL that sets a store up: what this version keeps there, and roles that read it, or read and write
+/// it.
+pub fn store_setup_script(readers: &[String], writers: &[String]) -> String {
+    setup_script(readers, writers)
+}
+
+/// A store, to be set up and looked after. All verbs block.
+pub struct StoreAdministration {
+    server: Arc<StoreServer>,
+}
+
+impl StoreAdministration {
+    /// Prepares for the store at an address; connects with the first call.
+    pub fn new(access: &StoreAccess) -> Result<Self, KbError> {
+        let server = StoreServer::new(StoreAddress::parse(access)?)?;
+        Ok(Self { server })
+    }
+
+    /// Makes the tables of this version that are missing.
+    pub fn prepare(&self, stop: &AtomicBool) -> Result<(), KbError> {
+        self.server.prepare(Limits::of_a_call(stop))
+    }
+
+    /// Reads the state of the store; makes nothing.
+    pub fn state(&self, stop: &AtomicBool) -> Result<StoreState, KbError> {
+        self.server.state(Limits::of_a_call(stop))
+    }
+
+    /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
+    pub fn drop_space(&self, name: &str, stop: &AtomicBool) -> Result<bool, KbError> {
+        self.server.drop_space(name, Limits::of_a_call(stop))
+    }
 }

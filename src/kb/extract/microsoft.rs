@@ -7,17 +7,17 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Cursor;
 use std::mem;
 
-use office_oxide::docx::{BlockElement, DocxDocument, NumberFormat, Paragraph};
-use office_oxide::docx::{ParagraphContent, RunContent};
-use office_oxide::ir::{self, DocumentIR, Element, InlineContent, List, Section};
+use office_oxide::docx::{
+    BlockElement, DocxDocument, NumberFormat, Paragraph, ParagraphContent, RunContent,
+};
+use office_oxide::ir::{DocumentIR, Element, InlineContent, List, Section};
 use office_oxide::limits::Limits;
 use office_oxide::options::ParseOptions;
-use office_oxide::{Document, DocumentFormat, OfficeError};
+use office_oxide::{Document, DocumentFormat, OfficeError, ir};
 
+use super::draft::{Draft, MAX_TEXT_BYTES};
+use super::{Extraction, SkipReason, TextLayout, sheet};
 use crate::domain::PlaceUnit;
-use crate::kb::extract::draft::{Draft, MAX_TEXT_BYTES};
-use crate::kb::extract::sheet;
-use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 const MEGABYTE: u64 = 1024 * 1024;
 
@@ -303,30 +303,17 @@ fn format_number(count: u32, format: &NumberFormat) -> String {
 }
 
 fn roman(count: u32) -> String {
-    const SIGNS: [(u32, &str); 13] = [
-        (1000, "m"),
-        (900, "cm"),
-        (500, "d"),
-        (400, "cd"),
-        (100, "c"),
-        (90, "xc"),
-        (50, "l"),
-        (40, "xl"),
-        (10, "x"),
-        (9, "ix"),
-        (5, "v"),
-        (4, "iv"),
-        (1, "i"),
+    const DIGITS: [[&str; 10]; 4] = [
+        ["", "m", "mm", "mmm", "", "", "", "", "", ""],
+        ["", "c", "cc", "ccc", "cd", "d", "dc", "dcc", "dccc", "cm"],
+        ["", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc"],
+        ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"],
     ];
-    let mut left = count.min(3999);
-    let mut roman = String::new();
-    for (value, sign) in SIGNS {
-        while left >= value {
-            roman.push_str(sign);
-            left -= value;
-        }
-    }
-    roman
+    let count = count.min(3999) as usize;
+    let places = DIGITS.iter().zip([1000, 100, 10, 1]);
+    places
+        .map(|(digits, place)| digits[count / place % 10])
+        .collect()
 }
 
 /// The text of a paragraph as `office_oxide` gives it in its content.

@@ -3,8 +3,6 @@
 //! A browser's parser repairs whatever it is given, which elements within very many others make
 //! expensive; such a page is read as the text between its tags.
 
-mod tables;
-
 use std::borrow::Cow;
 use std::path::Path;
 use std::rc::Rc;
@@ -13,11 +11,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
 use htmd::{Element, HtmlToMarkdown, Node};
+use markup5ever_rcdom::NodeData;
 use quick_xml::escape::unescape;
 use regex::Regex;
 
-use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, SkipReason};
+use super::draft::{Draft, markdown_table};
+use super::{Extraction, SkipReason};
 use crate::text::extension;
 
 /// Never said on the page, or said on every page.
@@ -82,17 +81,9 @@ pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
         .skip_tags(SILENT.to_vec())
         .add_handler(vec!["title"], keep_title)
         .add_handler(vec!["a"], without_anchors)
-        .add_handler(
-            vec!["button"],
-            |handlers: &dyn Handlers, element: Element<'_>| without_labels(handlers, element.node),
-        )
+        .add_handler(vec!["button"], without_labels)
         .add_handler(vec!["img"], without_data)
-        .add_handler(
-            vec!["table"],
-            |handlers: &dyn Handlers, element: Element<'_>| {
-                Some(tables::as_markdown(handlers, element.node))
-            },
-        )
+        .add_handler(vec!["table"], table_as_markdown)
         .build();
     let markdown = converter
         .convert(html)
@@ -119,8 +110,8 @@ fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<Hand
 }
 
 /// What a button says that is no mere label.
-fn without_labels(handlers: &dyn Handlers, button: &Rc<Node>) -> Option<HandlerResult> {
-    let said = handlers.walk_children(button);
+fn without_labels(handlers: &dyn Handlers, button: Element<'_>) -> Option<HandlerResult> {
+    let said = handlers.walk_children(button.node);
     let is_question = said.content.split_whitespace().count() >= BUTTON_WORDS;
     is_question.then_some(said)
 }
@@ -256,6 +247,103 @@ fn words(text: &str) -> String {
     let words = text.split_whitespace();
     let words = words.map(|word| unescape(word).unwrap_or(Cow::Borrowed(word)));
     words.collect::<Vec<_>>().join(" ")
+}
+
+// Tables of web pages: every cell of every row, whatever covers rows and columns.
+
+/// A cell that claims to cover more rows or columns was made to fill the memory.
+const MAX_SPAN: usize = 100;
+
+/// The table as Markdown. A cell that covers rows belongs to each of them; one that covers columns
+/// is said once.
+fn table_as_markdown(handlers: &dyn Handlers, table: Element<'_>) -> Option<HandlerResult> {
+    let node = table.node;
+    let mut caption = String::new();
+    let mut rows: Vec<Rc<Node>> = Vec::new();
+    collect(handlers, node, &mut rows, &mut caption);
+    let mut grid: Vec<Vec<String>> = Vec::new();
+    // What still covers a column: for how many rows, and what it says.
+    let mut covered: Vec<(usize, String)> = Vec::new();
+    for row in rows {
+        let mut cells: Vec<String> = Vec::new();
+        let children = row.children.borrow();
+        for cell in children.iter().filter(|child| is(child, &["td", "th"])) {
+            take_covered(&mut covered, &mut cells);
+            let said = handlers.handle(cell).map(|result| result.content);
+            let said = said.unwrap_or_default().trim().to_owned();
+            let (down, right) = (span(cell, "rowspan"), span(cell, "colspan"));
+            covered.resize(covered.len().max(cells.len() + right), (0, String::new()));
+            for column in 0..right {
+                let said = if column == 0 {
+                    said.clone()
+                } else {
+                    String::new()
+                };
+                covered[cells.len()] = (down - 1, said.clone());
+                cells.push(said);
+            }
+        }
+        take_covered(&mut covered, &mut cells);
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            grid.push(cells);
+        }
+    }
+    if grid.is_empty() {
+        return Some(handlers.walk_children(node));
+    }
+    if is_within_cell(node) {
+        let said = grid.concat().join(" ");
+        return Some(HandlerResult::from(format!("{caption} {said}")));
+    }
+    let markdown = format!("\n\n{caption}\n\n{}\n\n", markdown_table(&grid));
+    Some(HandlerResult::from(markdown))
+}
+
+/// Whether the table stands in a cell of another one.
+fn is_within_cell(node: &Node) -> bool {
+    let parent = node.parent.take();
+    node.parent.set(parent.clone());
+    let parent = parent.and_then(|parent| parent.upgrade());
+    parent.is_some_and(|parent| is(&parent, &["td", "th"]) || is_within_cell(&parent))
+}
+
+/// Adds what covers the next columns from above.
+fn take_covered(covered: &mut [(usize, String)], cells: &mut Vec<String>) {
+    while let Some((rows, said)) = covered.get_mut(cells.len()).filter(|(rows, _)| *rows > 0) {
+        *rows -= 1;
+        cells.push(said.clone());
+    }
+}
+
+/// The rows of this table, not those of tables within it, and what its caption says.
+fn collect(handlers: &dyn Handlers, node: &Node, rows: &mut Vec<Rc<Node>>, caption: &mut String) {
+    for child in node.children.borrow().iter() {
+        if is(child, &["tr"]) {
+            rows.push(Rc::clone(child));
+        } else if is(child, &["thead", "tbody", "tfoot"]) {
+            collect(handlers, child, rows, caption);
+        } else if is(child, &["caption"])
+            && let Some(said) = handlers.handle(child)
+        {
+            caption.push_str(said.content.trim());
+        }
+    }
+}
+
+fn is(node: &Node, names: &[&str]) -> bool {
+    matches!(&node.data, NodeData::Element { name, .. } if names.contains(&&*name.local))
+}
+
+fn span(node: &Node, attribute: &str) -> usize {
+    let NodeData::Element { attrs, .. } = &node.data else {
+        return 1;
+    };
+    let attrs = attrs.borrow();
+    let value = attrs.iter().find(|own| &*own.name.local == attribute);
+    value
+        .and_then(|own| own.value.trim().parse().ok())
+        .unwrap_or(1)
+        .clamp(1, MAX_SPAN)
 }
 
 #[cfg(test)]

@@ -6,14 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::archive::Archive;
-use super::xml;
-use super::xml::{Events, Tag, XmlEvent};
+use super::archive::{Archive, Events, Tag, XmlEvent};
+use super::draft::{Draft, Tables, escaped, link};
+use super::sheet::Workbook;
+use super::{Extraction, SkipReason, TextLayout, archive};
 use crate::domain::PlaceUnit;
-use crate::kb::extract::draft::Draft;
-use crate::kb::extract::sheet::Workbook;
-use crate::kb::extract::tables::{Tables, escaped, link};
-use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// A value that fills more neighbouring cells or rows than this is a format, not data.
 const MAX_REPEATED: usize = 64;
@@ -28,7 +25,7 @@ pub(crate) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReas
     }
     let content = archive.required("content.xml")?;
     let meta = archive.text("meta.xml")?;
-    let title = meta.and_then(|meta| xml::first(&meta, "title"));
+    let title = meta.and_then(|meta| archive::first_text(&meta, "title"));
     let mut reading = OdfReader {
         objects: embedded(archive, &content)?,
         ..OdfReader::default()

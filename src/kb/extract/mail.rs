@@ -10,10 +10,9 @@ use msg_parser::{Outlook, Person};
 use office_oxide::cfb::CfbReader;
 
 use super::decode::decode;
-use super::html;
+use super::draft::Draft;
+use super::{Extraction, SkipReason, TextLayout, html};
 use crate::domain::PlaceUnit;
-use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 use crate::text::plural;
 
 /// Messages within messages are read down to here.
@@ -256,7 +255,7 @@ fn write_message(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Resu
     let page = bodies(message.html_bodies())?;
     draft.push_apart(better_of(&text, &page));
     for part in message.attachments() {
-        attached(draft, part, depth)?;
+        write_attachment(draft, part, depth)?;
     }
     Ok(())
 }
@@ -275,29 +274,27 @@ fn bodies<'m>(parts: impl Iterator<Item = &'m MessagePart<'m>>) -> Result<String
     Ok(said)
 }
 
-fn attached(draft: &mut Draft, part: &MessagePart<'_>, depth: usize) -> Result<(), SkipReason> {
+fn write_attachment(
+    draft: &mut Draft,
+    part: &MessagePart<'_>,
+    depth: usize,
+) -> Result<(), SkipReason> {
     let name = part.attachment_name().unwrap_or("without a name");
-    match &part.body {
-        PartType::Message(inner) if depth < MAX_DEPTH => {
-            draft.push_apart("Attached message:");
-            write_message(draft, inner, depth + 1)
-        }
-        PartType::Text(text) if text.len() <= MAX_ATTACHED_BYTES => {
-            draft.push_apart(&format!("Attachment: {name}"));
-            draft.push_apart(text);
-            Ok(())
-        }
-        PartType::Html(page) if page.len() <= MAX_ATTACHED_BYTES => {
-            draft.push_apart(&format!("Attachment: {name}"));
-            draft.push_apart(&html::to_markdown(page)?.0);
-            Ok(())
-        }
-        _ => {
-            draft.push_apart(&format!("Attachment: {name}"));
-            miss_attachment(draft, name);
-            Ok(())
-        }
+    if let PartType::Message(inner) = &part.body
+        && depth < MAX_DEPTH
+    {
+        draft.push_apart("Attached message:");
+        return write_message(draft, inner, depth + 1);
     }
+    draft.push_apart(&format!("Attachment: {name}"));
+    match &part.body {
+        PartType::Text(text) if text.len() <= MAX_ATTACHED_BYTES => draft.push_apart(text),
+        PartType::Html(page) if page.len() <= MAX_ATTACHED_BYTES => {
+            draft.push_apart(&html::to_markdown(page)?.0);
+        }
+        _ => miss_attachment(draft, name),
+    }
+    Ok(())
 }
 
 fn miss_attachment(draft: &mut Draft, name: &str) {
