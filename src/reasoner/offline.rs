@@ -5,42 +5,37 @@
 //! deterministic.
 
 mod answer;
-mod embedding;
 mod judge;
 mod language;
-mod measured;
 mod passage;
 mod plan;
 mod question;
 mod route;
-mod verdict;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 
 use crate::agent::ports::{
-    self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
-    PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    self, Analysis, AnalyzeJob, AnswerSink, Caller, EmbedError, Embedder, GradeJob, Grades,
+    Identity, PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    TokenVectors, TokensWanted,
 };
 use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
-
-pub use judge::signal_names;
-pub use language::answer_instruction;
-pub use measured::{Signals, measure_signals};
-pub use route::tells_small_talk;
-
 use answer::Material;
-use embedding::CancellableEmbedder;
+use judge::Verdict;
+pub use judge::signal_names;
+pub use judge::{Signals, measure_signals};
+pub use language::answer_instruction;
 use language::table;
 use question::Part;
 pub use question::read;
 use route::route;
-use verdict::Verdict;
+pub use route::tells_small_talk;
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
@@ -271,4 +266,45 @@ fn pieces(text: &str) -> Vec<String> {
         pieces.push(piece);
     }
     pieces
+}
+
+// The embedding for one piece of work, which fails once that is stopped.
+
+/// An embedding for one piece of work, until that is stopped.
+pub(super) struct CancellableEmbedder<'a> {
+    pub(super) embedder: &'a dyn Embedder,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl CancellableEmbedder<'_> {
+    fn unless_stopped<T>(&self, made: Option<T>) -> Result<T, EmbedError> {
+        made.filter(|_| !self.stop.load(Ordering::Relaxed))
+            .ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+}
+
+impl Embedder for CancellableEmbedder<'_> {
+    fn model_id(&self) -> &str {
+        self.embedder.model_id()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.unless_stopped(self.embedder.embed_stoppable(texts, self.stop.into())?)
+    }
+
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        _: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        let made = self
+            .embedder
+            .embed_tokens(texts, tokens, self.stop.into())?;
+        self.unless_stopped(made).map(Some)
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        self.embedder.knows(word)
+    }
 }

@@ -3,6 +3,7 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,19 +12,17 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 
+use super::failure::{ChatSite, Failure, NAME_MODEL, Wordings};
+use super::prompt::Prompts;
+use super::request::{Dialects, ModelRequest};
+use super::server::{Prices, Server, Servers};
+use super::settings::EndpointSettings;
+use super::stream::{Bounds, ChatReply, collect, words_of_error};
+use super::think::ReplyMarks;
 use crate::agent::ports::{CallWaits, ReasonerError};
+use crate::files::read_own_file;
 use crate::http::{self, ListedModel, models};
 use crate::text::one_line;
-
-use super::EndpointSettings;
-use super::body::{Bounds, collect, words_of_error};
-use super::dialect::Dialects;
-use super::failure::{ChatSite, Failure, NAME_MODEL};
-use super::marks::ReplyMarks;
-use super::overrides::LlmOverrides;
-use super::request::ModelRequest;
-use super::server::Server;
-use super::stream::ChatReply;
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -204,4 +203,39 @@ impl Endpoint {
 /// Broken before any answer, though the connection had been there.
 fn is_stale(error: &reqwest::Error) -> bool {
     error.is_request() && !error.is_connect() && !error.is_timeout()
+}
+
+// What is built in and users can replace: prompts, prices and tables.
+//
+// Read once, when the program starts: a mistake in a file is shown then, with the file's name, and
+// not in the middle of an answer.
+
+/// The data that users can replace.
+#[derive(Debug, Clone)]
+pub struct LlmOverrides {
+    /// The words of every job.
+    pub prompts: Prompts,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// What servers do differently.
+    pub servers: Servers,
+    /// What stands in replies beside their text.
+    pub marks: Arc<ReplyMarks>,
+    /// How servers say what went wrong.
+    pub wordings: Wordings,
+}
+
+impl LlmOverrides {
+    /// What is built in, with the files of that folder before it. A file that is not there is no error;
+    /// the error is one line.
+    pub fn read(folder: Option<&Path>) -> Result<Self, String> {
+        Ok(Self {
+            prompts: Prompts::read(folder)?,
+            prices: read_own_file(folder, "prices.toml", Prices::with_user_rows)?,
+            servers: read_own_file(folder, "servers.toml", Servers::with_user_rows)?,
+            marks: read_own_file(folder, "replies.toml", ReplyMarks::with_user_rows)
+                .map(Arc::new)?,
+            wordings: read_own_file(folder, "errors.toml", Wordings::with_user_rows)?,
+        })
+    }
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::body::Bounds;
 use super::failure::{ChatSite, Wordings};
-use super::marks::ReplyMarks;
-use super::stream::ChatReply;
-use super::think::{ThinkFilter, Thinking, without_thoughts};
-use super::{EndpointSettings, read};
+use super::read;
+use super::settings::EndpointSettings;
+use super::stream::{Bounds, ChatReply};
+use super::think::{ReplyMarks, ThinkFilter, Thinking, without_thoughts};
 use crate::agent::ports::CallWaits;
 
 /// Reads the input as a reply to each judgement.

@@ -10,17 +10,17 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::judge::Verdict;
+use super::language::{Frames, filled, language_of, table};
+use super::passage::BlockKind;
+use super::passage::Passage;
+use super::question::Part;
 use crate::domain::{
     Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation, ToolName,
 };
-
-use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
-use self::listing::{listing, place};
-use self::quote::{MOST_LINES, QuotedBlock, quote};
-use super::language::{Frames, filled, language_of, table};
-use super::passage::{BlockKind, Passage};
-use super::question::{NumberedParts, Part};
-use super::verdict::Verdict;
+use choose::{Choice, MOST_BLOCKS, NumberedParts, best, extent, of_both_sides};
+use listing::{listing, place};
+use quote::{MOST_LINES, QuotedBlock, quote};
 
 /// Lines of the blocks behind the first one, as long as these are shorter.
 const MOST_LINES_OF_OTHERS: usize = 6;

@@ -5,20 +5,18 @@
 //! how sure an answer is follows from the chance of the block it quotes.
 
 mod meaning;
-mod model;
-mod query;
 mod signals;
 mod terms;
 
+use super::passage::Passage;
+use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Confidence, Question};
-
-pub(super) use model::log_odds;
-use model::{Calibration, Model};
-use query::Query;
+use crate::domain::{Confidence, Evidence, LineRange, Question};
+pub(super) use signals::log_odds;
 pub use signals::signal_names;
-pub(super) use terms::PassageTerms;
-pub(super) use terms::{Pool, SearchMeasure};
+use signals::{Calibration, Model};
+use terms::Query;
+pub(super) use terms::{PassageTerms, Pool, SearchMeasure};
 
 /// What was judged of one question over some passages.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,4 +97,95 @@ fn promising(query: &Query, pool: &Pool<'_>, most: usize) -> Vec<bool> {
         promising[at] = true;
     }
     promising
+}
+
+// What is judged of the evidence for a question and each of its parts.
+
+/// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
+/// three blocks and would only cost time and pull the average of the grades down.
+const MOST_JUDGED: usize = 8;
+
+/// The judgements of a question.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The items as blocks, in their order.
+    pub passages: Vec<Passage>,
+    pub whole: Judgement,
+    pub of_parts: Vec<Judgement>,
+}
+
+impl Verdict {
+    /// Judges the items for a question and its parts. Blocks while it embeds.
+    pub fn reach(
+        question: &Question,
+        parts: &[Part],
+        items: &[Evidence],
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EmbedError> {
+        let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+        let pool = Pool {
+            terms: PassageTerms::read_all(&passages),
+            found: items.iter().map(SearchMeasure::from_evidence).collect(),
+            passages: &passages,
+        };
+        let whole = judge(question, &pool, MOST_JUDGED, embedder)?;
+        let of_parts = parts
+            .iter()
+            .map(|part| judge(&part.question, &pool, MOST_JUDGED, embedder));
+        let of_parts = of_parts.collect::<Result<Vec<Judgement>, EmbedError>>()?;
+        Ok(Self {
+            passages,
+            whole,
+            of_parts,
+        })
+    }
+
+    /// The grade of each item, 0–1: the best that the whole question or a part gives it.
+    pub fn grades(&self) -> Vec<f64> {
+        let mut grades = self.whole.grades.clone();
+        for part in &self.of_parts {
+            for (grade, other) in grades.iter_mut().zip(&part.grades) {
+                *grade = grade.max(*other);
+            }
+        }
+        grades
+    }
+}
+
+// The signals that the judge looks at, as numbers: what its weights are fitted on (`benches/judge_signals.rs`).
+
+/// The signals of a block, and the lines that it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signals {
+    /// Its lines in the file, from 1.
+    pub lines: LineRange,
+    /// Values in the order of [`super::signal_names`].
+    pub row: Vec<f64>,
+}
+
+/// The signals of each block of each item, for one question. Blocks while it embeds.
+pub fn measure_signals(
+    question: &str,
+    items: &[Evidence],
+    embedder: &dyn Embedder,
+) -> Result<Vec<Vec<Signals>>, EmbedError> {
+    let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+    let pool = Pool {
+        terms: PassageTerms::read_all(&passages),
+        found: items.iter().map(SearchMeasure::from_evidence).collect(),
+        passages: &passages,
+    };
+    let judged = judge(&read(question, &[]), &pool, passages.len(), embedder)?;
+    let all = passages.iter().zip(judged.rows).map(|(passage, rows)| {
+        let blocks = passage.blocks.iter().zip(rows);
+        let signals = blocks.map(|(block, row)| Signals {
+            lines: LineRange {
+                start: passage.start + block.lines.start,
+                end: passage.start + block.lines.end - 1,
+            },
+            row,
+        });
+        signals.collect()
+    });
+    Ok(all.collect())
 }

@@ -1,14 +1,13 @@
 //! Answers that list documents rather than quote them: what the whole base holds, what is in some state, and what
 //! stands in some relation to a ticket.
 
-use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
-use crate::text::one_line;
-
 use super::super::language::{filled, table, terms, tokens};
 use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
 use super::quote::cleaned;
+use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
+use crate::text::one_line;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;

@@ -10,7 +10,8 @@ use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::language::{Frames, filled, regex, trimmed};
-use super::super::passage::{BlockKind, Passage, line_ranges};
+use super::super::passage::Passage;
+use super::super::passage::{BlockKind, line_ranges};
 use crate::text::{code_ranges, ends_all_blocks, markup};
 
 /// Lines that are shown of a block.
@@ -222,9 +223,9 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::language::table;
     use super::*;
     use crate::domain::{Evidence, Language};
+    use crate::reasoner::offline::language::table;
 
     fn quoted(source: &str, text: &str, bold: &str) -> String {
         let passage = Passage::read(&Evidence {

@@ -7,11 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
+use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
-
-use super::query::Query;
-use super::terms::BlockTerms;
-use super::terms::Pool;
 use crate::domain::{Language, Languages};
 use crate::text::LetterCounts;
 

@@ -246,7 +246,7 @@ pub fn is_link(text: &str, kind: LinkType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::markdown::blocks;
+    use crate::reasoner::offline::passage::blocks::markdown_blocks as blocks;
 
     fn read(text: &str) -> String {
         blocks(text, &[]).1.readable(text, &(0..text.len()))
