@@ -54,12 +54,12 @@ use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
 use failure::NAME_MODEL;
 use fence::PromptFence;
-use prompt::Prompts;
+use prompt::{Message, Prompts};
 use reply_schema::ReplySchema;
 use request::ReplyRequest;
 pub use server::Structured;
 pub use settings::{EndpointSettings, JobSettings, Jobs, ModelJob};
-use stream::Message;
+
 use tokens::Room;
 
 /// The thinking engine behind a chat endpoint. A clone shares all but the jobs' settings.

@@ -26,7 +26,6 @@ use crate::agent::ports::{
 use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
-use answer::Material;
 use judge::Verdict;
 pub use judge::signal_names;
 pub use judge::{Signals, measure_signals};
@@ -127,13 +126,10 @@ impl Reasoner for OfflineReasoner {
                 let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
                 let unknown = unknown_name(&question, &absent, &items, embedder);
-                Ok(answer::compose(Material {
-                    question: &question,
-                    parts: &parts,
-                    items: &items,
-                    verdict: &verdict,
-                    unknown: unknown.as_deref(),
-                }))
+                let unknown = unknown.as_deref();
+                Ok(answer::compose(
+                    &question, &parts, &items, &verdict, unknown,
+                ))
             };
             self.blocking(compose).await?
         };
@@ -164,13 +160,10 @@ impl OfflineReasoner {
                 stop,
             })
         };
-        match ports::blocking(work).await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error)) => Err(ReasonerError::Internal(error.to_string())),
-            Err(error) => Err(ReasonerError::Internal(format!(
-                "the embedding stopped: {error}"
-            ))),
-        }
+        let done = ports::blocking(work).await;
+        let done = done.map_err(|error| format!("the embedding stopped: {error}"));
+        let done = done.and_then(|done| done.map_err(|error| error.to_string()));
+        done.map_err(ReasonerError::Internal)
     }
 }
 
@@ -214,10 +207,8 @@ fn unknown_name(
         let letters = text.chars().filter(|c| c.is_alphanumeric());
         letters.flat_map(char::to_lowercase).collect()
     };
-    let texts: Vec<String> = items
-        .iter()
-        .map(|item| joined(&format!("{} {}", item.source, item.text)))
-        .collect();
+    let text = |item: &Evidence| joined(&format!("{} {}", item.source, item.text));
+    let texts: Vec<String> = items.iter().map(text).collect();
     let literals = &question.literals;
     let mut names = literals.ids.iter().chain(&literals.identifiers);
     let is_said = |name: &String| texts.iter().any(|text| text.contains(&joined(name)));
@@ -225,9 +216,8 @@ fn unknown_name(
         return Some(name.clone());
     }
     let is_code = |word: &str| {
-        word.chars()
-            .skip(1)
-            .any(|c| c.is_uppercase() || c.is_numeric())
+        let mut behind_first = word.chars().skip(1);
+        behind_first.any(|c| c.is_uppercase() || c.is_numeric())
     };
     let is_first = |word: &str| question.text.trim_start().starts_with(word);
     let is_name = |word: &&String| match question.language {
@@ -278,8 +268,8 @@ pub(super) struct CancellableEmbedder<'a> {
 
 impl CancellableEmbedder<'_> {
     fn unless_stopped<T>(&self, made: Option<T>) -> Result<T, EmbedError> {
-        made.filter(|_| !self.stop.load(Ordering::Relaxed))
-            .ok_or_else(|| EmbedError("it was stopped".into()))
+        let made = made.filter(|_| !self.stop.load(Ordering::Relaxed));
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 }
 
@@ -298,9 +288,8 @@ impl Embedder for CancellableEmbedder<'_> {
         tokens: TokensWanted,
         _: Caller<'_>,
     ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
-        let made = self
-            .embedder
-            .embed_tokens(texts, tokens, self.stop.into())?;
+        let stop = self.stop.into();
+        let made = self.embedder.embed_tokens(texts, tokens, stop)?;
         self.unless_stopped(made).map(Some)
     }
 

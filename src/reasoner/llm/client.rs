@@ -17,7 +17,7 @@ use super::prompt::Prompts;
 use super::request::{Dialects, ModelRequest};
 use super::server::{Prices, Server, Servers};
 use super::settings::EndpointSettings;
-use super::stream::{Bounds, ChatReply, collect, words_of_error};
+use super::stream::{Body, Bounds, ChatReply, collect, words_of_error};
 use super::think::ReplyMarks;
 use crate::agent::ports::{CallWaits, ReasonerError};
 use crate::files::read_own_file;
@@ -56,7 +56,8 @@ impl Endpoint {
         let mut site = ChatSite::new(settings, overrides.wordings.clone())?;
         let server = overrides
             .servers
-            .find(settings.server.as_deref(), site.http.base())
+            .find(settings.server.as_deref(), site.http.base());
+        let server = server
             .map_err(|line| ReasonerError::Refused(line.into()))?
             .clone();
         let key_in = |site: http::Site, header: Option<HeaderName>| match header {
@@ -65,11 +66,9 @@ impl Endpoint {
         };
         site.http = key_in(site.http, server.key_header.clone())?;
         let listing = key_in(site.http.clone(), server.listing_key_header.clone())?;
+        let http = site.http.client();
         Ok(Self {
-            http: site
-                .http
-                .client()
-                .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
+            http: http.map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
             timeout: settings.timeout,
             dialects: Dialects::for_server(&server),
             marks: Arc::clone(&overrides.marks),
@@ -81,12 +80,12 @@ impl Endpoint {
     }
 
     /// Sends the messages; the reply is read as it comes.
-    pub async fn chat(&self, request: &ModelRequest<'_>) -> Result<ChatReply, Failure> {
-        let bounds = Bounds {
-            silence: self.timeout,
-            tokens: request.max_tokens,
-            waiting: request.waiting.clone(),
-        };
+    pub async fn chat(
+        &self,
+        request: &ModelRequest<'_>,
+        waiting: &CallWaits,
+    ) -> Result<ChatReply, Failure> {
+        let bounds = self.bounds(request.max_tokens, waiting);
         let body = request.body();
         let origin = request.wanted.origin;
         let post = |url| {
@@ -101,7 +100,7 @@ impl Endpoint {
                 .json(&body)
         };
         let path = self.server.path();
-        let response = self.reach_below_root(&path, post, request.waiting).await?;
+        let response = self.reach_below_root(&path, post, waiting).await?;
         let response = self.accepted(response).await?;
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
@@ -110,9 +109,9 @@ impl Endpoint {
             let what = one_line(&format!("bytes packed as {encoding}"), 40);
             return Err(self.site.not_a_reply(&what));
         }
-        let (site, marks) = (self.site.clone(), Arc::clone(&self.marks));
-        let thoughts = self.server.thoughts.clone();
-        Ok(ChatReply::new(response, site, bounds, thoughts, marks))
+        let body = Body::new(response, self.site.clone(), bounds);
+        let (thoughts, marks) = (self.server.thoughts.clone(), Arc::clone(&self.marks));
+        Ok(ChatReply::new(body, thoughts, marks))
     }
 
     /// The models that the endpoint lists, at least one; `None` where there is no
@@ -124,12 +123,8 @@ impl Endpoint {
             return Ok(None);
         }
         let response = self.accepted(response).await?;
-        let bounds = Bounds {
-            silence: self.timeout,
-            tokens: LISTING_TOKENS,
-            waiting: waiting.clone(),
-        };
-        let bytes = collect(response, &self.site, bounds).await?;
+        let bounds = self.bounds(LISTING_TOKENS, waiting);
+        let bytes = collect(Body::new(response, self.site.clone(), bounds)).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
         let listed = models(&listing);
@@ -137,6 +132,14 @@ impl Endpoint {
             return Err(self.site.unusable("lists no model", NAME_MODEL));
         }
         Ok(Some(listed))
+    }
+
+    fn bounds(&self, tokens: u32, waiting: &CallWaits) -> Bounds {
+        Bounds {
+            silence: self.timeout,
+            tokens,
+            waiting: waiting.clone(),
+        }
     }
 
     /// Asks below the root; where a bare host knows nothing there, below its `/v1`, from then on too.
@@ -175,15 +178,17 @@ impl Endpoint {
         let request = request.headers(self.server.headers.clone());
         let again = request.try_clone();
         let send = async |request: RequestBuilder| {
-            let response = waiting.wait_for(self.timeout, false, request.send());
-            response
-                .await
-                .map_err(|_| self.site.silent(self.timeout, false))
+            let response = waiting.wait_for(self.timeout, false, request.send()).await;
+            response.map_err(|_| self.site.silent(self.timeout, false))
         };
         let outcome = match (send(request).await?, again) {
             // A kept connection that the server closed in the meantime: the server has not seen the
             // request, so it is made again, on a new one.
-            (Err(error), Some(again)) if is_stale(&error) => send(again).await?,
+            (Err(error), Some(again))
+                if error.is_request() && !error.is_connect() && !error.is_timeout() =>
+            {
+                send(again).await?
+            }
             (outcome, _) => outcome,
         };
         outcome.map_err(|error| self.site.transport(&error))
@@ -198,11 +203,6 @@ impl Endpoint {
         let body = words_of_error(response, self.timeout).await;
         Err(self.site.refusal(status, &headers, &body))
     }
-}
-
-/// Broken before any answer, though the connection had been there.
-fn is_stale(error: &reqwest::Error) -> bool {
-    error.is_request() && !error.is_connect() && !error.is_timeout()
 }
 
 // What is built in and users can replace: prompts, prices and tables.

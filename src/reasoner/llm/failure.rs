@@ -72,12 +72,16 @@ impl Retry {
 }
 
 impl Failure {
-    fn lasting(error: ReasonerError) -> Self {
+    fn new(error: ReasonerError, retry: Retry, status: Option<u16>) -> Self {
         Self {
             error,
-            retry: Retry::Never,
-            status: None,
+            retry,
+            status,
         }
+    }
+
+    fn lasting(error: ReasonerError) -> Self {
+        Self::new(error, Retry::Never, None)
     }
 
     /// The error to report after tokens have been shown: nothing is asked again, and what came is kept.
@@ -92,8 +96,8 @@ impl Failure {
         if asked < 2 || self.retry == Retry::Reconnect {
             return self.error;
         }
-        self.error
-            .map(|trouble| trouble.what(|what| format!("{what} (asked {asked} times)")))
+        let asked_often = |what: &str| format!("{what} (asked {asked} times)");
+        self.error.map(|trouble| trouble.what(asked_often))
     }
 }
 
@@ -127,20 +131,16 @@ impl ChatSite {
 
     /// Nothing arrived for as long as we were willing to wait.
     pub fn silent(&self, waited: Duration, begun: bool) -> Failure {
-        let how = if begun {
-            "stopped in the middle of a reply and "
-        } else {
-            ""
-        };
+        let begun = begun.then_some("stopped in the middle of a reply and ");
+        let how = begun.unwrap_or_default();
         self.unreachable(&format!("{how}sent nothing for {}", seconds(waited)))
     }
 
     /// It says that it is alive, and nothing else.
     pub fn stalled(&self, waited: Duration) -> Failure {
         let waited = seconds(waited);
-        self.unreachable(&format!(
-            "kept the connection alive for {waited} without a word"
-        ))
+        let what = format!("kept the connection alive for {waited} without a word");
+        self.unreachable(&what)
     }
 
     /// It sends a byte now and then, and comes to no end.
@@ -162,11 +162,8 @@ impl ChatSite {
         } else {
             Retry::Again(None)
         };
-        Failure {
-            error: ReasonerError::Unreachable(self.http.transport(error)),
-            retry,
-            status: None,
-        }
+        let line = self.http.transport(error);
+        Failure::new(ReasonerError::Unreachable(line), retry, None)
     }
 
     /// The reply ended before it was complete.
@@ -220,13 +217,8 @@ impl ChatSite {
             Err(_) => String::from_utf8_lossy(body).into_owned(),
         };
         let (said, line) = (self.http.message_in(body), self.http.refusal(status, body));
-        self.classify(
-            Some(status.as_u16()),
-            &words,
-            said.as_deref(),
-            line,
-            Some(headers),
-        )
+        let code = Some(status.as_u16());
+        self.classify(code, &words, said.as_deref(), line, Some(headers))
     }
 
     /// It answered with an error object where a reply should be.
@@ -291,11 +283,7 @@ impl ChatSite {
             _ if headers.is_none() && tells(ErrorKind::Passing) => Retry::Again(None),
             _ => Retry::Never,
         };
-        Failure {
-            error: ReasonerError::Refused(line),
-            retry,
-            status: code,
-        }
+        Failure::new(ReasonerError::Refused(line), retry, code)
     }
 }
 
@@ -441,8 +429,8 @@ impl Wordings {
             Value::Object(fields) => {
                 let fields = fields.into_iter();
                 let said = fields.filter(|(name, _)| !self.echoes.contains(name));
-                said.map(|(name, value)| (name, self.without_echo(value)))
-                    .collect()
+                let said = said.map(|(name, value)| (name, self.without_echo(value)));
+                said.collect()
             }
             Value::Array(items) => items.into_iter().map(|it| self.without_echo(it)).collect(),
             other => other,
@@ -462,10 +450,8 @@ impl Wordings {
 
 fn pattern(says: &str) -> Result<Regex, regex::Error> {
     let mut pattern = RegexBuilder::new(says);
-    pattern
-        .case_insensitive(true)
-        .dot_matches_new_line(true)
-        .build()
+    let pattern = pattern.case_insensitive(true).dot_matches_new_line(true);
+    pattern.build()
 }
 
 #[cfg(test)]

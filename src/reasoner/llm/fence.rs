@@ -13,6 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::tokens::{beginning, estimate};
 use crate::domain::{Evidence, Score, ToolRecord, Turn};
+use crate::reasoner::regex;
 use crate::text::{one_line, sanitize};
 
 /// One item at most, in tokens.
@@ -67,25 +68,21 @@ impl PromptFence {
 
     /// The parts of the question; empty without any.
     pub fn parts(&self, sub_questions: &[String]) -> String {
-        let parts: Vec<String> = sub_questions
-            .iter()
-            .map(|part| self.enclose("part", &clean(&one_line(part, 500))))
-            .collect();
+        let part = |part: &String| self.enclose("part", &clean(&one_line(part, 500)));
+        let parts: Vec<String> = sub_questions.iter().map(part).collect();
         self.titled_block("Its parts:", "parts", &parts.join("\n"))
     }
 
     /// Calls of tools with what came of each, below a title; empty without any.
     pub fn calls(&self, title: &str, tag: &str, records: &[ToolRecord]) -> String {
-        let calls: Vec<String> = records
-            .iter()
-            .map(|record| {
-                let call = serde_json::to_string(&record.call).unwrap_or_default();
-                match &record.error {
-                    Some(error) => format!("{call} → error: {}", one_line(error, 200)),
-                    None => format!("{call} → {} items", record.scores.len()),
-                }
-            })
-            .collect();
+        let call = |record: &ToolRecord| {
+            let call = serde_json::to_string(&record.call).unwrap_or_default();
+            match &record.error {
+                Some(error) => format!("{call} → error: {}", one_line(error, 200)),
+                None => format!("{call} → {} items", record.scores.len()),
+            }
+        };
+        let calls: Vec<String> = records.iter().map(call).collect();
         self.block(title, tag, &calls.join("\n"))
     }
 
@@ -102,15 +99,12 @@ impl PromptFence {
         for (at, (item, share)) in items.iter().zip(shares(items, room)).enumerate() {
             let n = at + 1;
             let source = attribute(&item.source);
-            let kind = if item.place.is_some() {
-                "place"
-            } else {
-                "lines"
-            };
+            let kind = item.place.as_ref().map_or("lines", |_| "place");
             let location = attribute(&item.location());
             let low = if item.low { " low=\"true\"" } else { "" };
-            let grade = grades.get(at).map(|grade| format!(" grade=\"{grade}\""));
-            let grade = grade.unwrap_or_default();
+            let grade = grades
+                .get(at)
+                .map_or_else(String::new, |it| format!(" grade=\"{it}\""));
             let text = clean(&cut(&item.text, share));
             rendered.push(format!(
                 "<evidence-{mark} n=\"{n}\" source=\"{source}\" {kind}=\"{location}\"{low}{grade}>\n\
@@ -137,8 +131,8 @@ impl PromptFence {
 /// cited; the other half goes to the items that matched best, until it is spent.
 fn shares(items: &[Evidence], room: usize) -> Vec<usize> {
     let alike = (room / 2 / items.len().max(1)).clamp(STUB, ITEM);
-    let needs = items.iter().map(|item| estimate(&item.text).min(ITEM));
-    let needs: Vec<usize> = needs.collect();
+    let need = |item: &Evidence| estimate(&item.text).min(ITEM);
+    let needs: Vec<usize> = items.iter().map(need).collect();
     let mut shares: Vec<usize> = needs.iter().map(|&need| need.min(alike)).collect();
     let mut left = room.saturating_sub(shares.iter().sum());
     let mut best: Vec<usize> = (0..items.len()).collect();
@@ -193,12 +187,9 @@ const TABLE: &str = include_str!("../../../assets/llm/template_tokens.txt");
 
 /// The marks of chat templates, in lower case.
 static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    TABLE
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once('\t'))
-        .map(|(mark, _)| mark.to_lowercase())
-        .collect()
+    let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let marks = rows.filter_map(|line| line.split_once('\t'));
+    marks.map(|(mark, _)| mark.to_lowercase()).collect()
 });
 
 /// How many bytes are looked ahead; no tag and no mark is longer.
@@ -233,19 +224,15 @@ fn opening(c: char) -> Option<char> {
 
 /// The beginning of the text as a reader may take it.
 fn normalize_start(text: &str) -> String {
-    text.chars()
+    let plain = text
+        .chars()
         .take(LONGEST)
-        .flat_map(|c| std::iter::once(c).nfkc())
-        .flat_map(char::to_lowercase)
-        .collect()
+        .flat_map(|c| std::iter::once(c).nfkc());
+    plain.flat_map(char::to_lowercase).collect()
 }
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and tests use each"
-)]
 fn tag_pattern(pattern: &str) -> Regex {
-    Regex::new(&pattern.replace("TAGS", TAGS)).expect("a pattern of the program")
+    regex(&pattern.replace("TAGS", TAGS))
 }
 
 /// No tag of a prompt is longer, with its attributes.

@@ -162,10 +162,8 @@ pub fn texts(value: Option<&Value>, borders: &[char]) -> Vec<String> {
         other => other.and_then(text_of).into_iter().collect(),
     };
     let pieces = pieces.iter().map(|piece| piece.trim());
-    pieces
-        .filter(|piece| !piece.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let pieces = pieces.filter(|piece| !piece.is_empty());
+    pieces.map(str::to_owned).collect()
 }
 
 fn text_of(value: &Value) -> Option<String> {

@@ -8,24 +8,34 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::fence::PromptFence;
 use super::reply_schema::analysis_form;
-use super::stream::Message;
+use super::settings::ModelJob;
 use super::tokens::Room;
 use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob};
 use crate::domain::{Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord};
 use crate::files::read_own_file;
 use crate::reasoner::offline::answer_instruction;
 
-/// The prompt of every job.
-#[derive(Debug, Clone)]
-pub struct Prompts {
-    analyze: Template,
-    plan: Template,
-    grade: Template,
-    synthesize: Template,
-    chitchat: Template,
+/// Who said it, and what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    pub role: &'static str,
+    pub content: String,
 }
+
+impl Message {
+    pub fn new(role: &'static str, content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { role, content }
+    }
+}
+
+/// The prompt of every job, in their order.
+#[derive(Debug, Clone)]
+pub struct Prompts(Vec<Template>);
 
 /// A prompt file's name, what is built in, and the values without which it cannot work.
 struct BuiltIn(&'static str, &'static str, &'static [&'static str]);
@@ -37,7 +47,7 @@ macro_rules! built_in {
     };
 }
 
-/// The built-in prompts in the order of the fields of [`Prompts`].
+/// The built-in prompts in the order of the jobs.
 const BUILT_IN: [BuiltIn; 5] = [
     built_in!("analyze": "question"),
     built_in!("plan": "tools", "question"),
@@ -57,14 +67,8 @@ impl Prompts {
                 Some(own) => Template::checked(own, &built_in, must),
             })
         };
-        let [analyze, plan, grade, synthesize, chitchat] = BUILT_IN.each_ref().map(read);
-        Ok(Self {
-            analyze: analyze?,
-            plan: plan?,
-            grade: grade?,
-            synthesize: synthesize?,
-            chitchat: chitchat?,
-        })
+        let templates: Result<_, String> = BUILT_IN.iter().map(read).collect();
+        templates.map(Self)
     }
 }
 
@@ -86,7 +90,7 @@ const OTHERWISE: &str = "You must choose another retrieval strategy: other tools
 impl Prompts {
     /// R1–R6: the messages of an analysis.
     pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
-        self.analyze.fill(&[
+        self.0[ModelJob::Analyze as usize].fill(&[
             ("form", analysis_form()),
             ("tools", names_of_tools()),
             ("history", fence.conversation(job.history, room.history)),
@@ -100,7 +104,7 @@ impl Prompts {
     pub fn plan(&self, job: &PlanJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         let calls = fence.calls(CALLS, "calls", job.tool_history);
         let kept = fence.evidence(job.context, room.evidence, job.scores);
-        self.plan.fill(&[
+        self.0[ModelJob::Plan as usize].fill(&[
             ("tools", descriptions_of_tools()),
             ("history", fence.conversation(job.history, room.history)),
             ("routing", routing(job.routing, fence)),
@@ -114,7 +118,7 @@ impl Prompts {
     /// R17: the messages of a grading, which asks for all numbers in one call.
     pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         let question = [fence.question(job.query), fence.parts(job.sub_questions)].join("\n\n");
-        self.grade.fill(&[
+        self.0[ModelJob::Grade as usize].fill(&[
             ("history", fence.conversation(job.history, room.history)),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("question", question.trim_end().to_owned()),
@@ -130,12 +134,12 @@ impl Prompts {
         fence: &PromptFence,
     ) -> Vec<Message> {
         let template = match job.complexity {
-            Complexity::Chitchat => &self.chitchat,
-            Complexity::Simple | Complexity::Complex => &self.synthesize,
+            Complexity::Chitchat => ModelJob::SmallTalk,
+            Complexity::Simple | Complexity::Complex => ModelJob::Synthesize,
         };
         // Small models follow the language of the evidence, unless the last thing they read says otherwise.
         let language = answer_instruction(job.question.language).to_owned();
-        template.fill(&[
+        self.0[template as usize].fill(&[
             ("history", fence.conversation(job.history, room.history)),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
@@ -166,10 +170,9 @@ fn forced(complexity: Complexity) -> String {
 
 /// Every tool on one line: `vector_search (by meaning)`.
 fn names_of_tools() -> String {
-    let names = TOOLS
-        .iter()
-        .map(|tool| format!("{} ({})", tool.word, tool.by));
-    names.collect::<Vec<_>>().join(", ")
+    let name = |tool: &ToolDescriptor| format!("{} ({})", tool.word, tool.by);
+    let names: Vec<String> = TOOLS.iter().map(name).collect();
+    names.join(", ")
 }
 
 /// A line for each tool: what it is for and what it takes.
@@ -250,12 +253,10 @@ impl Template {
 
     /// The values that it has places for.
     fn names(&self) -> Vec<&str> {
-        let places = [&self.system, &self.user]
-            .into_iter()
-            .flat_map(|text| text.split("{{").skip(1));
-        places
-            .filter_map(|rest| Some(rest.split_once("}}")?.0))
-            .collect()
+        let texts = [&self.system, &self.user].into_iter();
+        let places = texts.flat_map(|text| text.split("{{").skip(1));
+        let names = places.filter_map(|rest| Some(rest.split_once("}}")?.0));
+        names.collect()
     }
 
     /// The messages with the values put in.
@@ -277,10 +278,8 @@ fn fill_places(text: &str, values: &[(&str, String)]) -> String {
             rest = after;
             continue;
         };
-        let value = values
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or("", |(_, value)| value.as_str());
+        let value = values.iter().find(|(known, _)| *known == name);
+        let value = value.map_or("", |(_, value)| value.as_str());
         out.push_str(value);
         rest = if value.is_empty() && out.is_empty() | out.ends_with('\n') {
             after.trim_start_matches('\n')

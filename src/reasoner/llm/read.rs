@@ -37,11 +37,7 @@ pub fn analysis(reply: &str) -> Analysis {
     let complexity = word(&fields, "complexity", warnings).unwrap_or_default();
     let is_talk = complexity == Complexity::Chitchat;
     // A type that was left out contradicts nothing.
-    let unsaid = if is_talk {
-        QueryType::Chitchat
-    } else {
-        QueryType::default()
-    };
+    let unsaid = is_talk.then_some(QueryType::Chitchat).unwrap_or_default();
     analysis.plan = RoutingPlan {
         complexity,
         query_type: word(&fields, "query_type", warnings).unwrap_or(unsaid),
@@ -171,17 +167,15 @@ pub fn check_small_talk(analysis: &mut Analysis, offline: Option<Analysis>) {
 
 /// What in a plan says that its question is not small talk.
 fn contradiction(plan: &RoutingPlan) -> Option<&'static str> {
+    let has_other_type = plan.query_type != QueryType::Chitchat;
     let said = [
-        (
-            plan.query_type != QueryType::Chitchat,
-            "gave it another type",
-        ),
+        (has_other_type, "gave it another type"),
         (!plan.suggested_tools.is_empty(), "suggested tools for it"),
         (!plan.grep_keywords.is_empty(), "named words to look for"),
         (!plan.sub_questions.is_empty(), "divided it into parts"),
     ];
-    said.into_iter()
-        .find_map(|(is_said, what)| is_said.then_some(what))
+    let mut said = said.into_iter();
+    said.find_map(|(is_said, what)| is_said.then_some(what))
 }
 
 // The grades in a reply (R17, R18).
@@ -191,14 +185,8 @@ fn contradiction(plan: &RoutingPlan) -> Option<&'static str> {
 // among words, `[1]` or `[1, 2]` is what a citation looks like, and is passed over.
 
 /// The fields of an object that hold its grade, and those that hold the number of its item.
-const SCORES: [&str; 6] = [
-    "score",
-    "relevance",
-    "relevance_score",
-    "value",
-    "grade",
-    "rating",
-];
+#[rustfmt::skip]
+const SCORES: [&str; 6] = ["score", "relevance", "relevance_score", "value", "grade", "rating"];
 const IDS: [&str; 5] = ["id", "n", "index", "item", "number"];
 
 /// The numbers of the reply, as they are: out of range or of the wrong count is for the agent to
@@ -262,14 +250,11 @@ fn numbers_of(found: &FoundJson) -> Option<Result<Vec<f64>, String>> {
 fn entries_of(value: &Value) -> Option<Vec<(Option<u64>, Value)>> {
     let fields = match value {
         Value::Array(items) => {
-            let entries = items.iter().flat_map(|item| {
-                let within = if item.is_object() {
-                    entries_of(item)
-                } else {
-                    Some(vec![(None, item.clone())])
-                };
-                // An object that holds no grade is none.
-                within.unwrap_or_else(|| vec![(None, Value::Null)])
+            // An object that holds no grade is none.
+            let no_grade = || vec![(None, Value::Null)];
+            let entries = items.iter().flat_map(|item| match item {
+                Value::Object(_) => entries_of(item).unwrap_or_else(no_grade),
+                score => vec![(None, score.clone())],
             });
             return Some(entries.collect());
         }
@@ -282,18 +267,13 @@ fn entries_of(value: &Value) -> Option<Vec<(Option<u64>, Value)>> {
     if let Some(score) = score_of(value) {
         let id = IDS.into_iter().find_map(|name| fields.get(name));
         // One that cannot be read is out of order.
-        let id = id.map(|id| {
-            id.as_u64()
-                .or_else(|| id_in(id.as_str()?))
-                .unwrap_or(u64::MAX)
-        });
+        let id = id.map(|id| id.as_u64().or_else(|| id_in(id.as_str()?)));
+        let id = id.map(|id| id.unwrap_or(u64::MAX));
         return Some(vec![(id, score.clone())]);
     }
     let ids: Option<Vec<u64>> = fields.keys().map(|key| id_in(key)).collect();
     if let Some(ids) = ids.filter(|ids| !ids.is_empty()) {
-        let scores = fields
-            .values()
-            .map(|value| score_of(value).unwrap_or(value).clone());
+        let scores = fields.values().map(|it| score_of(it).unwrap_or(it).clone());
         return Some(ids.into_iter().map(Some).zip(scores).collect());
     }
     let mut within = fields.values().filter_map(entries_of);
@@ -325,9 +305,7 @@ fn in_order(mut numbered: Vec<(u64, f64)>) -> Result<Vec<f64>, String> {
 fn is_citation(value: &Value) -> bool {
     let items = value.as_array().into_iter().flatten();
     let numbers: Option<Vec<u64>> = items.map(Value::as_u64).collect();
-    numbers.is_some_and(|numbers| {
-        numbers.first().is_some_and(|&first| first >= 1) && numbers.is_sorted_by(|a, b| a < b)
-    })
+    numbers.is_some_and(|it| it.first() >= Some(&1) && it.is_sorted_by(|a, b| a < b))
 }
 
 // The tool calls in a reply (R11).
@@ -435,21 +413,18 @@ fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
     let mut args = Map::new();
     for &argument in tool.descriptor().arguments {
         let name = argument.name;
-        let names = SYNONYMS
-            .into_iter()
-            .find(|names| names.split(' ').next() == Some(name));
-        let value = names
-            .unwrap_or(name)
-            .split(' ')
-            .find_map(|name| given.get(name).filter(|value| !value.is_null()));
+        let mut rows = SYNONYMS.into_iter();
+        let names = rows.find(|names| names.split(' ').next() == Some(name));
+        let mut names = names.unwrap_or(name).split(' ');
+        let value = names.find_map(|name| given.get(name).filter(|it| !it.is_null()));
         let value = coerce(value, argument).map_err(|why| format!("{tool} {why}"))?;
         if value.is_null() && !argument.is_optional {
             return Err(format!("{tool} lacks '{name}'"));
         }
         args.insert(name.to_owned(), value);
     }
-    serde_json::from_value(json!({"tool": tool, "args": args}))
-        .map_err(|why| format!("{tool}: {why}"))
+    let call = serde_json::from_value(json!({"tool": tool, "args": args}));
+    call.map_err(|why| format!("{tool}: {why}"))
 }
 
 /// The arguments of a call, wherever and however they were given.
@@ -467,9 +442,8 @@ fn arguments(tool: ToolName, fields: &Map<String, Value>) -> Result<Map<String, 
         (Value::String(_), _) => {
             // One word in place of arguments is the one that every tool needs.
             let needed = tool.descriptor().arguments.iter().take(1);
-            Ok(needed
-                .map(|it| (it.name.to_owned(), given.clone()))
-                .collect())
+            let needed = needed.map(|it| (it.name.to_owned(), given.clone()));
+            Ok(needed.collect())
         }
         _ => Err(format!("{tool} has arguments that are no object")),
     }
@@ -503,10 +477,8 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
             }
             _ => {
                 let given = value.map(ToString::to_string).unwrap_or_default();
-                Err(format!(
-                    "has '{name}' {}, not a count",
-                    one_line(&given, 40)
-                ))
+                let given = one_line(&given, 40);
+                Err(format!("has '{name}' {given}, not a count"))
             }
         };
     }

@@ -6,13 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 
 use super::failure::{ErrorKind, Wordings};
+use super::prompt::Message;
 use super::reply_schema::ReplySchema;
 use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
 use super::settings::{JobSettings, ModelJob};
-use super::stream::Message;
 use super::think::Thinking;
 use super::tokens::{Room, estimate};
-use crate::agent::ports::{AnswerSink, CallOrigin, CallWaits};
+use crate::agent::ports::{AnswerSink, CallOrigin};
 
 /// What is wanted of the model.
 pub struct ReplyRequest<'a> {
@@ -56,25 +56,18 @@ pub struct ModelRequest<'a> {
     /// What it is for.
     pub wanted: &'a ReplyRequest<'a>,
     /// What is said.
-    pub messages: Vec<Message>,
+    messages: Vec<Message>,
     /// About how many tokens that is.
     pub sent: usize,
     /// How it is said.
     pub dialect: Dialect,
     /// Where the reply ends at the latest.
     pub max_tokens: u32,
-    /// Where waiting is reported.
-    pub waiting: &'a CallWaits,
 }
 
 impl<'a> ModelRequest<'a> {
     /// A request with as much evidence and conversation as has room.
-    pub fn new(
-        wanted: &'a ReplyRequest<'_>,
-        dialect: Dialect,
-        room: &Room,
-        waiting: &'a CallWaits,
-    ) -> Self {
+    pub fn new(wanted: &'a ReplyRequest<'_>, dialect: Dialect, room: &Room) -> Self {
         let messages = (wanted.messages)(room);
         Self {
             wanted,
@@ -82,7 +75,6 @@ impl<'a> ModelRequest<'a> {
             messages,
             dialect,
             max_tokens: wanted.max_tokens(dialect),
-            waiting,
         }
     }
 
@@ -126,18 +118,15 @@ impl<'a> ModelRequest<'a> {
 
     /// The messages as one text, each below the name of its role.
     pub fn prompt(&self) -> String {
-        let written = self
-            .messages
-            .iter()
-            .map(|message| format!("[{}]\n{}", message.role, message.content));
-        written.collect::<Vec<_>>().join("\n\n")
+        let written = |it: &Message| format!("[{}]\n{}", it.role, it.content);
+        let written: Vec<String> = self.messages.iter().map(written).collect();
+        written.join("\n\n")
     }
 }
 
 /// About how many tokens these messages are.
 pub fn tokens_of(messages: &[Message]) -> usize {
-    let tokens = messages.iter().map(|message| estimate(&message.content));
-    tokens.sum()
+    messages.iter().map(|it| estimate(&it.content)).sum()
 }
 
 // How one model of one server is spoken to, as far as is known by now.
@@ -174,19 +163,6 @@ pub struct Dialect {
     /// How many tokens the model reads, as a reply has shown.
     pub context: Option<usize>,
 }
-
-type FieldSwitch = fn(&mut Dialect) -> &mut bool;
-
-/// Fields of a request that can be left out, and by which kind of refusal.
-const FIELDS: [(FieldSwitch, ErrorKind, &str); 3] = [
-    (
-        |it| &mut it.temperature,
-        ErrorKind::Temperature,
-        "a temperature",
-    ),
-    (|it| &mut it.asks_usage, ErrorKind::Usage, "stream_options"),
-    (|it| &mut it.stream, ErrorKind::NoStream, "a stream"),
-];
 
 impl Dialect {
     fn for_server(server: &Server) -> Self {
@@ -229,12 +205,17 @@ impl Dialect {
             };
             return Some((self, "this token limit"));
         }
-        for (field, kind, name) in FIELDS {
-            let is_sent = field(&mut self);
-            if *is_sent && tells(kind) {
-                *is_sent = false;
-                return Some((self, name));
-            }
+        let (temperature, usage) = (&mut self.temperature, &mut self.asks_usage);
+        let fields = [
+            (temperature, ErrorKind::Temperature, "a temperature"),
+            (usage, ErrorKind::Usage, "stream_options"),
+            (&mut self.stream, ErrorKind::NoStream, "a stream"),
+        ];
+        let is_refused = |(is_sent, kind, _): &(&mut bool, _, _)| **is_sent && tells(*kind);
+        let refused = fields.into_iter().find(is_refused);
+        if let Some((is_sent, _, name)) = refused {
+            *is_sent = false;
+            return Some((self, name));
         }
         if !structured {
             return None;

@@ -142,10 +142,8 @@ impl Structured {
 impl Server {
     /// The path below the root, in its segments.
     pub fn path(&self) -> Vec<&str> {
-        self.path
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .collect()
+        let parts = self.path.split('/');
+        parts.filter(|part| !part.is_empty()).collect()
     }
 
     fn fits(&self, url: &Url) -> bool {
@@ -203,10 +201,8 @@ fn key_header<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Heade
     if name == "bearer" {
         return Ok(None);
     }
-    let header = HeaderName::from_bytes(name.as_bytes());
-    header
-        .map(Some)
-        .map_err(|_| D::Error::custom(format!("auth '{name}' is no header's name")))
+    let header = HeaderName::from_bytes(name.as_bytes()).map(Some);
+    header.map_err(|_| D::Error::custom(format!("auth '{name}' is no header's name")))
 }
 
 fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HeaderMap, D::Error> {
@@ -254,13 +250,11 @@ impl Prices {
     /// The built-in list behind the entries of a file of the user's. The error is one line.
     pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         let prices: Self = read_tables(own, PRICES)?;
-        match prices.price.iter().find(|price| !price.is_money()) {
-            Some(Price { model, .. }) => Err(format!(
-                "the price of '{}' is no amount of money",
-                one_line(model, 60)
-            )),
-            None => Ok(prices),
+        if let Some(wrong) = prices.price.iter().find(|price| !price.is_money()) {
+            let model = one_line(&wrong.model, 60);
+            return Err(format!("the price of '{model}' is no amount of money"));
         }
+        Ok(prices)
     }
 
     /// Sets what a call cost, where its price is known and the server has not said what it charged.
@@ -292,10 +286,8 @@ impl Price {
     }
 
     fn is_money(&self) -> bool {
-        let amounts = [self.input, self.cached.unwrap_or_default(), self.output];
-        amounts
-            .iter()
-            .all(|dollars| (0.0..f64::INFINITY).contains(dollars))
+        let mut amounts = [self.input, self.cached.unwrap_or_default(), self.output].into_iter();
+        amounts.all(|dollars| (0.0..f64::INFINITY).contains(&dollars))
     }
 }
 
@@ -309,9 +301,8 @@ fn fits(pattern: &str, model: &str) -> bool {
             && rest.len() > 8
             && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     };
-    model
-        .strip_prefix(pattern)
-        .is_some_and(|rest| rest.is_empty() || is_date(rest))
+    let rest = model.strip_prefix(pattern);
+    rest.is_some_and(|rest| rest.is_empty() || is_date(rest))
 }
 
 #[cfg(test)]

@@ -44,21 +44,16 @@ impl ModelJob {
     /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
     /// thoughts count.
     pub fn tokens(self, items: usize, thinks: bool) -> u32 {
-        let (fixed, per_item, thoughts) = self.token_limits();
         let items = u32::try_from(items).unwrap_or(u32::MAX / 32);
-        fixed + per_item * items + if thinks { thoughts } else { 0 }
-    }
-
-    /// Tokens for the reply, for each item that it is about, and for thoughts.
-    fn token_limits(self) -> (u32, u32, u32) {
-        match self {
-            Self::Analyze => (800, 0, THOUGHTS),
-            Self::Plan => (1_000, 0, THOUGHTS),
-            Self::Grade => (128, 16, THOUGHTS),
-            Self::SmallTalk => (300, 0, THOUGHTS),
+        let (reply, thoughts) = match self {
+            Self::Analyze => (800, THOUGHTS),
+            Self::Plan => (1_000, THOUGHTS),
+            Self::Grade => (128 + 16 * items, THOUGHTS),
+            Self::SmallTalk => (300, THOUGHTS),
             // An answer has room for both.
-            Self::Synthesize => (8_192, 0, 0),
-        }
+            Self::Synthesize => (8_192, 0),
+        };
+        reply + if thinks { thoughts } else { 0 }
     }
 }
 

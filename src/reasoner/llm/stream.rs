@@ -13,7 +13,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use regex::{Captures, Regex};
 use reqwest::Response;
-use serde::Serialize;
 use serde_json::{Deserializer, Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -23,6 +22,7 @@ use super::think::{ReplyEnd, ReplyMarks};
 use super::tokens::estimate;
 use crate::agent::ports::CallWaits;
 use crate::domain::Usage;
+use crate::reasoner::regex;
 
 /// What comes so long after the mark of the end still belongs to the reply.
 const AFTER_END: Duration = Duration::from_millis(300);
@@ -32,8 +32,6 @@ const AFTER_REASON: Duration = Duration::from_secs(2);
 /// A reply that is being read.
 pub struct ChatReply {
     body: Body,
-    site: ChatSite,
-    bounds: Bounds,
     thought_fields: Vec<String>,
     marks: Arc<ReplyMarks>,
     /// The name of the event that is being read.
@@ -57,7 +55,7 @@ pub struct ChatReply {
     /// Text so far.
     said: String,
     /// Thoughts of a field of their own.
-    thoughts: String,
+    pub thoughts: String,
     thought_watch: RepetitionWatch,
     /// Functions that were called, by their place.
     calls: BTreeMap<u64, (String, String)>,
@@ -75,17 +73,9 @@ pub struct ChatReply {
 
 impl ChatReply {
     /// Nothing of the body has been read.
-    pub fn new(
-        response: Response,
-        site: ChatSite,
-        bounds: Bounds,
-        thought_fields: Vec<String>,
-        marks: Arc<ReplyMarks>,
-    ) -> Self {
+    pub fn new(body: Body, thought_fields: Vec<String>, marks: Arc<ReplyMarks>) -> Self {
         Self {
-            body: Body::new(response, site.clone(), bounds.clone()),
-            site,
-            bounds,
+            body,
             thought_fields,
             marks,
             event: String::new(),
@@ -118,7 +108,7 @@ impl ChatReply {
             // `{"message": …}` without choices is how some servers say that something went wrong.
             let is_bare_error = !is_reply && crate::http::error_message(&chunk).is_some();
             if !chunk["error"].is_null() || (is_bare_error && self.other.is_some()) {
-                return Err(self.site.error_object(&chunk));
+                return Err(self.body.site.error_object(&chunk));
             }
             self.counted = usage_in(&chunk).or(self.counted);
             self.other = self.other.and((!is_reply).then_some("other JSON"));
@@ -128,8 +118,8 @@ impl ChatReply {
             }
         }
         match self.other {
-            Some(_) if self.end == ReplyEnd::Endless => Err(self.site.too_much()),
-            Some(other) => Err(self.site.not_a_reply(other)),
+            Some(_) if self.end == ReplyEnd::Endless => Err(self.body.site.too_much()),
+            Some(other) => Err(self.body.site.not_a_reply(other)),
             None => Ok(None),
         }
     }
@@ -151,7 +141,7 @@ impl ChatReply {
             self.thoughts.push_str(thought);
             self.thought_watch.push(thought);
             let thoughts = &self.thoughts;
-            self.bounds.waiting.thinking(|| estimate(thoughts));
+            self.body.bounds.waiting.thinking(|| estimate(thoughts));
         }
         let text = choice.text(&self.said);
         self.said.push_str(&text);
@@ -163,7 +153,7 @@ impl ChatReply {
         };
         self.call_bytes += choice.add_calls(&mut self.calls);
         let said = self.said.len() + self.call_bytes + self.thoughts.len();
-        if said > self.bounds.text_bytes() {
+        if said > self.body.bounds.text_bytes() {
             self.stop(ReplyEnd::Endless);
         } else if self.thought_watch.repeats {
             self.stop(ReplyEnd::Repeating);
@@ -171,48 +161,41 @@ impl ChatReply {
         text
     }
 
-    /// What was thought in a field of its own.
-    pub fn thoughts(&self) -> &str {
-        &self.thoughts
-    }
-
     /// The functions that were called, as JSON; empty where none was.
     pub fn calls(&self) -> String {
         if self.calls.is_empty() {
             return String::new();
         }
-        let calls = self
-            .calls
-            .values()
-            .map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
-        calls.collect::<Value>().to_string()
+        let call =
+            |(name, arguments): &(String, String)| json!({"name": name, "arguments": arguments});
+        self.calls.values().map(call).collect::<Value>().to_string()
     }
 
     /// The error for a reply that turned out to hold no text.
     pub fn empty(&self) -> Failure {
         let has_thought = !self.thoughts.is_empty() || !self.said.is_empty();
-        let tokens = self.bounds.tokens;
+        let tokens = self.body.bounds.tokens;
         let thought = format!("spent all of its {tokens} tokens on thinking");
         let (what, next) = match self.end {
-            ReplyEnd::Withheld => return self.site.withheld(None),
-            ReplyEnd::BrokeOff | ReplyEnd::Damaged => return self.site.cut_off(),
-            ReplyEnd::Endless if !has_thought => return self.site.too_much(),
+            ReplyEnd::Withheld => return self.body.site.withheld(None),
+            ReplyEnd::BrokeOff | ReplyEnd::Damaged => return self.body.site.cut_off(),
+            ReplyEnd::Endless if !has_thought => return self.body.site.too_much(),
             ReplyEnd::Limit | ReplyEnd::Endless => {
                 (&*thought, "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE")
             }
             ReplyEnd::Repeating => ("said the same again and again", OTHER_MODEL),
-            ReplyEnd::Complete | ReplyEnd::Unsaid => {
-                let next = "ask again, or choose another KB_AGENT_LLM_MODEL";
-                ("sent an empty answer", next)
-            }
+            ReplyEnd::Complete | ReplyEnd::Unsaid => (
+                "sent an empty answer",
+                "ask again, or choose another KB_AGENT_LLM_MODEL",
+            ),
         };
-        self.site.unusable(what, next)
+        self.body.site.unusable(what, next)
     }
 
     /// One line when the reply stopped before the model had finished, or was stopped; the context may have
     /// been full after some tokens.
     pub fn cut_short(&self, full_after: Option<u64>) -> Option<String> {
-        let tokens = self.bounds.tokens;
+        let tokens = self.body.bounds.tokens;
         let what = match self.end {
             ReplyEnd::Complete => return None,
             ReplyEnd::Limit if let Some(tokens) = full_after => &format!(
@@ -233,7 +216,7 @@ impl ChatReply {
                 "ended the reply without saying that it was complete; the answer may be incomplete"
             }
         };
-        Some(format!("{} {what}", self.site.host()))
+        Some(format!("{} {what}", self.body.site.host()))
     }
 
     /// Reads no further; dropping the body closes the connection.
@@ -257,7 +240,7 @@ impl ChatReply {
     }
 
     async fn next_line(&mut self) -> Result<Option<String>, Failure> {
-        let longest = self.bounds.response_timeout();
+        let longest = self.body.bounds.response_timeout();
         let ends = self.closes_at.unwrap_or(self.last_word_at + longest);
         match timeout_at(ends, self.body.next_line()).await {
             Ok(Ok(line)) => Ok(line),
@@ -269,9 +252,9 @@ impl ChatReply {
             Ok(Err(_)) | Err(_) if self.closes_at.is_some() => Ok(None),
             Ok(Err(Broken::Failed(failure))) => Err(failure),
             Err(_) if self.body.is_within_line() || !self.begun.is_empty() => {
-                Err(self.site.unfinished(longest))
+                Err(self.body.site.unfinished(longest))
             }
-            Err(_) => Err(self.site.stalled(longest)),
+            Err(_) => Err(self.body.site.stalled(longest)),
         }
     }
 
@@ -291,7 +274,7 @@ impl ChatReply {
             _ if line.starts_with('<') => self.unreadable("a web page"),
             // Comments and fields that are not known.
             _ => {
-                self.other = self.other.map(|_| "something else");
+                self.other = self.other.and(Some("something else"));
                 Ok(())
             }
         }
@@ -299,12 +282,12 @@ impl ChatReply {
 
     /// Reads the JSON of one line. An event may go on in the next one, and some servers leave out the
     /// empty lines between events.
-    fn read_data(&mut self, data: &str) -> Result<(), Failure> {
-        let (data, is_done) = without_farewell(data);
-        if is_done && self.end == ReplyEnd::Unsaid {
-            self.end = ReplyEnd::Complete;
-        }
-        if is_done {
+    fn read_data(&mut self, mut data: &str) -> Result<(), Failure> {
+        if let Some(rest) = data.strip_suffix("[DONE]") {
+            data = rest.trim_end().trim_end_matches("data:").trim_end();
+            if self.end == ReplyEnd::Unsaid {
+                self.end = ReplyEnd::Complete;
+            }
             self.is_done = true;
             self.closes_at = Some(Instant::now() + AFTER_END);
         }
@@ -314,7 +297,7 @@ impl ChatReply {
         }
         if self.event == "error" {
             let error = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
-            return Err(self.site.error_object(&error));
+            return Err(self.body.site.error_object(&error));
         }
         let data = join_surrogates(data, &mut self.half);
         // A line within JSON that goes over several may look like a value of its own.
@@ -340,13 +323,13 @@ impl ChatReply {
             Ok(chunks) => self.chunks.extend(chunks),
             Err(_) if !is_last && !matches!(&*event, "" | "message") => {}
             Err(error) if error.is_eof() && (is_last || self.other.is_some()) => {
-                return Err(self.site.cut_off());
+                return Err(self.body.site.cut_off());
             }
             Err(_) if self.is_json => self.unreadable("broken JSON")?,
             Err(_) => self.unreadable("an event that is not JSON")?,
         }
         match self.end {
-            ReplyEnd::Unsaid if is_last && self.is_damaged => Err(self.site.cut_off()),
+            ReplyEnd::Unsaid if is_last && self.is_damaged => Err(self.body.site.cut_off()),
             ReplyEnd::Complete if is_last && self.is_damaged => {
                 self.end = ReplyEnd::Damaged;
                 Ok(())
@@ -358,7 +341,7 @@ impl ChatReply {
     /// Something came that is no part of a reply: in the middle of one, the rest is read all the same.
     fn unreadable(&mut self, what: &'static str) -> Result<(), Failure> {
         if self.other.is_some() {
-            return Err(self.site.not_a_reply(what));
+            return Err(self.body.site.not_a_reply(what));
         }
         self.is_damaged = true;
         Ok(())
@@ -368,14 +351,6 @@ impl ChatReply {
 /// The objects of a text, one after the other.
 fn chunks_in(text: &str) -> Result<Vec<Value>, serde_json::Error> {
     Deserializer::from_str(text).into_iter().collect()
-}
-
-/// The text without what says that it is the last, and whether it said so.
-fn without_farewell(data: &str) -> (&str, bool) {
-    match data.strip_suffix("[DONE]") {
-        Some(rest) => (rest.trim_end().trim_end_matches("data:").trim_end(), true),
-        None => (data, false),
-    }
 }
 
 // The bytes of a response, within limits of silence, time and length.
@@ -430,13 +405,8 @@ impl Bounds {
 }
 
 /// All of a small body, such as a listing.
-pub async fn collect(
-    response: Response,
-    site: &ChatSite,
-    bounds: Bounds,
-) -> Result<Vec<u8>, Failure> {
-    let whole = bounds.response_timeout();
-    let mut body = Body::new(response, site.clone(), bounds);
+pub async fn collect(mut body: Body) -> Result<Vec<u8>, Failure> {
+    let (whole, site) = (body.bounds.response_timeout(), body.site.clone());
     let reading = async {
         let mut all = Vec::new();
         while let Some(piece) = body.next_piece().await? {
@@ -558,24 +528,10 @@ impl Body {
     }
 }
 
-// The chat protocol's own words: the one shape that is sent, and the many that servers send back.
+// The chat protocol's own words, in the many shapes that servers give them.
 //
 // A reply is read field by field out of plain JSON: what a server leaves out or writes in another
 // type is then no parse error, and the reading code decides what it means.
-
-/// Who said it, and what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Message {
-    pub role: &'static str,
-    pub content: String,
-}
-
-impl Message {
-    pub fn new(role: &'static str, content: impl Into<String>) -> Self {
-        let content = content.into();
-        Self { role, content }
-    }
-}
 
 /// One answer of a completion, whole or in pieces: the two differ in where the text is.
 #[derive(Debug, Clone, Copy)]
@@ -601,13 +557,9 @@ impl<'a> Choice<'a> {
     pub fn text(self, said: &str) -> String {
         let piece = text_of(&self.0["delta"]);
         let is_whole = piece.is_empty() && self.0["message"].is_object();
-        let text = [
-            piece,
-            text_of(&self.0["message"]),
-            plain_text(&self.0["text"]),
-        ];
-        let text = text.into_iter().find(|text| !text.is_empty());
-        let text = text.unwrap_or_default();
+        let others = [text_of(&self.0["message"]), plain_text(&self.0["text"])];
+        let mut texts = std::iter::once(piece).chain(others);
+        let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
         match text.strip_prefix(said) {
             Some(more) if is_whole => more.to_owned(),
             _ if is_whole && self.0["delta"].is_object() => String::new(),
@@ -623,9 +575,8 @@ impl<'a> Choice<'a> {
             .iter()
             .flat_map(|field| [&delta[field], &message[field]]);
         let mut thoughts = thoughts.filter_map(Value::as_str);
-        thoughts
-            .find(|thought| !thought.is_empty())
-            .unwrap_or_default()
+        let thought = thoughts.find(|thought| !thought.is_empty());
+        thought.unwrap_or_default()
     }
 
     /// Adds the calls of functions, each as its name and arguments: they come in pieces, as text does.
@@ -637,9 +588,8 @@ impl<'a> Choice<'a> {
             let single = message.get("function_call");
             for (at, call) in (0..).zip(listed.chain(single)) {
                 let function = call.get("function").unwrap_or(call);
-                let (name, arguments) = calls
-                    .entry(call["index"].as_u64().unwrap_or(at))
-                    .or_default();
+                let index = call["index"].as_u64().unwrap_or(at);
+                let (name, arguments) = calls.entry(index).or_default();
                 if let Some(said) = function["name"].as_str().filter(|name| !name.is_empty()) {
                     said.clone_into(name);
                 }
@@ -684,10 +634,7 @@ fn text_of(message: &Value) -> String {
 fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect(),
+        Value::Array(parts) => parts.iter().filter_map(|it| it["text"].as_str()).collect(),
         _ => String::new(),
     }
 }
@@ -736,9 +683,10 @@ fn count(value: &Value) -> Option<u64> {
 
 /// An escape: a first half, perhaps with its second half or the end of the string behind it; a second half
 /// that stands alone; or any other.
-static ESCAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r#"(?is)\\u(?<first>d[89ab][0-9a-f]{2})(?:(?<pair>\\ud[c-f][0-9a-f]{2})|(?<end>"))?|\\u(?<second>d[c-f][0-9a-f]{2})|\\."#;
-    Regex::new(pattern).ok()
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?is)\\u(?<first>d[89ab][0-9a-f]{2})(?:(?<pair>\\ud[c-f][0-9a-f]{2})|(?<end>"))?|\\u(?<second>d[c-f][0-9a-f]{2})|\\."#,
+    )
 });
 /// What stands for a half that has no other.
 const ALONE: &str = "\\ufffd";
@@ -746,16 +694,9 @@ const ALONE: &str = "\\ufffd";
 /// The JSON with every half that stands alone put right. A first half at the end of a string is kept
 /// in `half` for the string that begins with the other.
 pub fn join_surrogates<'a>(json: &'a str, half: &mut Option<u16>) -> Cow<'a, str> {
-    let Some(escape) = ESCAPE
-        .as_ref()
-        .filter(|_| json.contains("\\ud") || json.contains("\\uD"))
-    else {
-        return Cow::Borrowed(json);
-    };
-    escape.replace_all(json, |found: &Captures<'_>| {
+    ESCAPE.replace_all(json, |found: &Captures<'_>| {
         let written = &found[0];
         match (found.name("first"), found.name("second")) {
-            (Some(_), _) if found.name("pair").is_some() => written.to_owned(),
             (Some(first), _) if found.name("end").is_some() => {
                 *half = u16::from_str_radix(first.as_str(), 16).ok();
                 "\"".to_owned()
@@ -764,8 +705,8 @@ pub fn join_surrogates<'a>(json: &'a str, half: &mut Option<u16>) -> Cow<'a, str
                 Some(first) => format!("\\u{first:04x}{written}"),
                 None => ALONE.to_owned(),
             },
-            (Some(_), _) => ALONE.to_owned(),
-            (None, None) => written.to_owned(),
+            (Some(_), _) if found.name("pair").is_none() => ALONE.to_owned(),
+            _ => written.to_owned(),
         }
     })
 }

@@ -45,20 +45,17 @@ impl Thinking {
         let model = model.to_lowercase();
         let name = model.rsplit('/').next().unwrap_or_default();
         let rows = MODELS.lines().map(str::trim);
-        let known = rows
-            .filter(|row| !row.is_empty() && !row.starts_with('#'))
-            .map(|row| match row.strip_suffix('>') {
-                Some(row) => (row.trim_end(), Self::Unopened),
-                None => (row, Self::First),
-            })
-            .filter(|(row, _)| match row.strip_prefix('^') {
-                Some(start) => name.starts_with(start),
-                None => model.contains(row),
-            });
-        known
-            .map(|(_, thinking)| thinking)
-            .max()
-            .unwrap_or_default()
+        let rows = rows.filter(|row| !row.is_empty() && !row.starts_with('#'));
+        let rows = rows.map(|row| match row.strip_suffix('>') {
+            Some(row) => (row.trim_end(), Self::Unopened),
+            None => (row, Self::First),
+        });
+        let known = rows.filter(|(row, _)| match row.strip_prefix('^') {
+            Some(start) => name.starts_with(start),
+            None => model.contains(row),
+        });
+        let known = known.map(|(_, thinking)| thinking);
+        known.max().unwrap_or_default()
     }
 }
 
@@ -311,10 +308,8 @@ fn is_within_sentence(before: &str, after: &str) -> bool {
 
 /// Whether a sentence or a line of the text is whole.
 fn has_sentence(text: &str) -> bool {
-    text.contains(['\n', '。', '！', '？'])
-        || [". ", "! ", "? ", ": "]
-            .iter()
-            .any(|end| text.contains(end))
+    let ends = [". ", "! ", "? ", ": "];
+    text.contains(['\n', '。', '！', '？']) || ends.iter().any(|end| text.contains(end))
 }
 
 /// A whole judgement without its thoughts; no template's mark ends it.
@@ -327,13 +322,6 @@ pub fn judgement_in(marks: &ReplyMarks, reply: &str) -> String {
 /// The same with the built-in marks.
 pub fn without_thoughts(reply: &str) -> String {
     judgement_in(&ReplyMarks::built_in(), reply)
-}
-
-#[cfg(test)]
-pub fn answer_of(reply: &str) -> String {
-    let mut reading = Reading::default();
-    reading.read(&ReplyMarks::built_in(), reply, true, true);
-    reading.text
 }
 
 // What stands in replies beside their text, and why they end, as rows of a table that users can add
@@ -457,9 +445,8 @@ impl ReplyMarks {
             let at_line_end = token.at_line_end;
             (&token.mark, Mark::End { at_line_end })
         });
-        thoughts
-            .chain(tokens)
-            .map(|(mark, does)| (mark.as_str(), does))
+        let marks = thoughts.chain(tokens);
+        marks.map(|(mark, does)| (mark.as_str(), does))
     }
 
     /// Where the next mark may begin.
@@ -516,6 +503,12 @@ fn starts_with(text: &str, mark: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    pub fn answer_of(reply: &str) -> String {
+        let mut reading = Reading::default();
+        reading.read(&ReplyMarks::built_in(), reply, true, true);
+        reading.text
+    }
 
     const TABLE: [(&str, &str); 38] = [
         ("plain", "plain"),
@@ -706,6 +699,7 @@ mod tests {
 
 #[cfg(test)]
 mod marks_tests {
+    use super::tests::answer_of;
     use super::*;
 
     #[test]

@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
 use include_dir::{Dir, File, include_dir};
-use regex::Regex;
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 use whatlang::{Detector, Lang};
@@ -36,40 +35,30 @@ pub fn language_of(text: &str) -> Language {
     if han > kana && han + 2 * form_words(Language::ZH) > words + 2 * english.max(most) {
         return Language::ZH;
     }
-    let best: Vec<Language> = counts
-        .into_iter()
-        .filter_map(|(language, count)| (count == most).then_some(language))
-        .collect();
-    let written_with =
-        |language: &Language| text.contains(|c| table(*language).letters.contains(c));
+    let best = counts.into_iter().filter(|(_, count)| *count == most);
+    let best: Vec<Language> = best.map(|(language, _)| language).collect();
+    let written_with = |it: &Language| text.contains(|c| table(*it).letters.contains(c));
     let with_letters: Vec<Language> = best.iter().copied().filter(written_with).collect();
     if most >= english && most > 0 && !with_letters.is_empty() {
         return detect_among(text, &with_letters);
     }
     if most == 0 && english == 0 && !with_letters.is_empty() {
         // A borrowed word or a name has such letters in English too.
-        let detected = detect_among(text, &languages().collect::<Vec<_>>());
-        let is_sure = with_letters.contains(&detected);
-        return if is_sure { detected } else { Language::EN };
+        return detect_any(text, &with_letters);
+    }
+    if most <= english {
+        return Language::EN;
     }
     let has_no_other_word = |language: &Language| {
         let table = table(*language);
         table.uncovered(&form_lists(table), &tokens).is_empty()
     };
+    let sure: Vec<Language> = best.iter().copied().filter(has_no_other_word).collect();
     match most {
-        _ if most <= english => Language::EN,
-        _ if best.iter().any(has_no_other_word) => {
-            let all: Vec<Language> = best.into_iter().filter(has_no_other_word).collect();
-            detect_among(text, &all)
-        }
+        _ if !sure.is_empty() => detect_among(text, &sure),
         // One word may as well be a word of English that its table lacks.
         1 if words < FEWEST_WORDS => Language::EN,
-        1 => {
-            let all: Vec<Language> = languages().collect();
-            let detected = detect_among(text, &all);
-            let is_sure = best.contains(&detected);
-            if is_sure { detected } else { Language::EN }
-        }
+        1 => detect_any(text, &best),
         _ => detect_among(text, &best),
     }
 }
@@ -89,6 +78,13 @@ fn form_lists(table: &Table) -> Vec<&Phrases> {
     let mut lists = vec![&table.stop, &table.generic];
     lists.extend(table.social());
     lists
+}
+
+/// The language whose sequences of letters a text is most like, where that is among the candidates; else English.
+fn detect_any(text: &str, candidates: &[Language]) -> Language {
+    let detected = detect_among(text, &languages().collect::<Vec<_>>());
+    let is_sure = candidates.contains(&detected);
+    if is_sure { detected } else { Language::EN }
 }
 
 /// The one of these languages whose sequences of letters a text is most like.
@@ -155,15 +151,6 @@ pub fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let written = &text[range.clone()];
     let start = range.end - written.trim_start().len();
     start..start + written.trim().len()
-}
-
-/// Compiles a pattern that is part of the program.
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and tests use each"
-)]
-pub fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern of the program")
 }
 
 /// A word, a character of a script without spaces, or a mark, with its place in the text.
@@ -367,10 +354,8 @@ impl Table {
         let mut at = 0;
         while at < tokens.len() {
             let kept = self.keep.longest(tokens, at);
-            let phrase = lists
-                .iter()
-                .filter_map(|list| list.longest(tokens, at))
-                .max();
+            let phrases = lists.iter().filter_map(|list| list.longest(tokens, at));
+            let phrase = phrases.max();
             let length = kept.or(phrase).unwrap_or(1);
             if kept.is_some() || phrase.is_none() && !tokens[at].is_mark() {
                 places.extend(at..at + length);

@@ -9,7 +9,7 @@ mod markup;
 
 use std::ops::Range;
 
-use crate::domain::{Evidence, PlaceUnit};
+use crate::domain::{Evidence, LineRange, PlaceUnit};
 use crate::text::stem;
 pub use blocks::{Block, BlockKind, line_ranges};
 use markup::Markup;
@@ -68,6 +68,14 @@ impl Passage {
         self.markup.readable(&self.text, &(0..self.text.len()))
     }
 
+    /// Some of its lines by their numbers in the file.
+    pub fn lines_in_file(&self, lines: &Range<usize>) -> LineRange {
+        LineRange {
+            start: self.start + lines.start,
+            end: self.start + lines.end - 1,
+        }
+    }
+
     /// The bytes of some of its lines.
     pub fn bytes_of(&self, lines: &Range<usize>) -> Range<usize> {
         let all = line_ranges(&self.text);
@@ -96,6 +104,6 @@ fn first_title(text: &str) -> Option<&str> {
         && rest
             .lines()
             .next()
-            .is_some_and(|next| next.chars().count() > LONGEST_TITLE);
+            .is_some_and(|it| it.chars().count() > LONGEST_TITLE);
     is_title.then_some(title)
 }

@@ -6,13 +6,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::judge::Judgement;
-use super::super::judge::log_odds;
-use super::super::language::{TABLES, regex, terms};
-use super::super::passage::Passage;
-use super::super::passage::{Block, BlockKind};
-use super::quote::shown_height;
+use super::super::judge::{Judgement, log_odds};
+use super::super::language::{TABLES, terms};
+use super::super::passage::{Block, BlockKind, Passage};
+use super::quote::height;
 use crate::domain::Question;
+use crate::reasoner::regex;
 
 /// Blocks of an answer.
 pub const MOST_BLOCKS: usize = 3;
@@ -127,7 +126,8 @@ pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usi
     let lines_of = |first: usize, last: usize| {
         passage.blocks[first].lines.start..passage.blocks[last].lines.end
     };
-    let fits = |first, last| shown_height(passage, &lines_of(first, last)) <= most_lines;
+    let fits =
+        |first, last| height(passage, &passage.bytes_of(&lines_of(first, last))) <= most_lines;
     let (mut first, mut last) = (choice.block, choice.block);
     while belongs(last + 1) && fits(first, last + 1) {
         last += 1;
@@ -165,10 +165,8 @@ static HEADING: LazyLock<Regex> = LazyLock::new(|| {
 /// What numbered parts are called in any language, as alternatives of a pattern.
 fn names() -> String {
     let names = TABLES.values().flat_map(|table| &table.numbered_parts);
-    names
-        .map(|name| regex::escape(name))
-        .collect::<Vec<_>>()
-        .join("|")
+    let names: Vec<String> = names.map(|name| regex::escape(name)).collect();
+    names.join("|")
 }
 
 /// The parts of documents that a question names by their numbers.
@@ -187,13 +185,9 @@ impl NumberedParts {
     /// where it stands in a part of it, else 0.
     pub fn nearness(&self, block: &Block) -> u8 {
         let is_headed = |heading: &String| self.0.iter().any(|part| begins(heading, part));
-        let is_item = self.0.iter().any(|part| {
-            let sentences = block.sentences.iter();
-            sentences
-                .clone()
-                .any(|sentence| begins_item(&sentence.text, part))
-        });
-        if is_item || block.headings.last().is_some_and(is_headed) {
+        let is_item = |text: &str| self.0.iter().any(|part| begins_item(text, part));
+        let has_item = block.sentences.iter().any(|it| is_item(&it.text));
+        if has_item || block.headings.last().is_some_and(is_headed) {
             2
         } else {
             u8::from(block.headings.iter().any(is_headed))

@@ -266,10 +266,9 @@ impl Reader<'_> {
         let text = &self.text[run.clone()];
         let lines = line_ranges(text).into_iter();
         let are_fields = text.contains('\n') && text.lines().all(is_field);
+        let lines = lines.map(|it| run.start + it.start..run.start + it.end);
         let sentences: Vec<Range<usize>> = if are_fields {
-            lines
-                .map(|it| run.start + it.start..run.start + it.end)
-                .collect()
+            lines.collect()
         } else {
             self.markup.sentences(self.text, &run)
         };

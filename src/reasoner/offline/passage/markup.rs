@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use regex::Regex;
 
-use super::super::language::{regex, sentences};
+use super::super::language::sentences;
+use crate::reasoner::regex;
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>\n]*>"));
 

@@ -35,9 +35,8 @@ fn several(asked: Span<'_>) -> Vec<String> {
     }
     let topic = pieces.first().map(|first| first.subject());
     let pieces = pieces.iter().take(MOST);
-    pieces
-        .filter_map(|piece| Some(with_subject(*piece, topic?)))
-        .collect()
+    let pieces = pieces.filter_map(|piece| Some(with_subject(*piece, topic?)));
+    pieces.collect()
 }
 
 /// Where clauses end that could be questions of their own: behind a mark, and in front of a joint or a
@@ -82,11 +81,8 @@ fn is_question(clause: Span<'_>) -> bool {
 /// A clause without the joint in front and the marks around it.
 fn without_joint(piece: Span<'_>) -> Span<'_> {
     let piece = piece.slice(piece.leading_marks()..);
-    let joint = piece
-        .table
-        .part_joints
-        .longest(piece.tokens, 0)
-        .unwrap_or(0);
+    let joint = piece.table.part_joints.longest(piece.tokens, 0);
+    let joint = joint.unwrap_or(0);
     let end = piece.tokens.iter().rposition(|token| !token.is_mark());
     piece.slice(joint..end.map_or(joint, |at| at + 1))
 }
@@ -107,12 +103,11 @@ pub fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
     ];
     let has = |(said, _): &(&Phrases, _)| clause.find(said).is_some();
     let (_, joints) = lists.into_iter().find(has)?;
-    (1..clause.tokens.len())
-        .filter(|at| !clause.is_kept(*at))
-        .find_map(|at| {
-            let length = joints.longest(clause.tokens, at)?;
-            names_of_sides(clause.slice(..at), clause.slice(at + length..))
-        })
+    let mut places = (1..clause.tokens.len()).filter(|at| !clause.is_kept(*at));
+    places.find_map(|at| {
+        let length = joints.longest(clause.tokens, at)?;
+        names_of_sides(clause.slice(..at), clause.slice(at + length..))
+    })
 }
 
 /// Both sides without what asks.
@@ -162,9 +157,8 @@ pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) 
         (text, tokens(text))
     });
     let turns: Vec<(&str, Vec<Token>)> = turns.collect();
-    let spans = turns
-        .iter()
-        .map(|(text, tokens)| Span::new(text, tokens).without_frames());
+    let spans = turns.iter();
+    let spans = spans.map(|(text, tokens)| Span::new(text, tokens).without_frames());
     let says = |span: &Span<'_>| {
         let small_talk = span.table.social();
         span.has_terms() && !span.table.uncovered(&small_talk, span.tokens).is_empty()

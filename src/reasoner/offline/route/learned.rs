@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::language::regex;
 use crate::domain::Language;
+use crate::reasoner::regex;
 
 /// The factor of a vector of length 1, beside n-grams that count 1 each.
 const VECTOR: f64 = 6.0;
@@ -52,9 +52,6 @@ pub fn complexity(text: &str, language: Language) -> Option<f64> {
     };
     Some(Weights::read(file)?.probability(&prints, &counts))
 }
-
-#[cfg(test)]
-pub const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
 
 // What the learned weights are fed; `assets/routing/train.py` computes the same.
 
@@ -178,9 +175,8 @@ fn is_listed(list: &str, word: &str) -> bool {
     static LISTS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
         let lines = include_str!("../../../../assets/routing/words.txt").lines();
         let lists = lines.filter_map(|line| line.split_once(':'));
-        lists
-            .flat_map(|(name, words)| words.split(' ').map(move |word| (name, word)))
-            .collect()
+        let words = lists.flat_map(|(name, words)| words.split(' ').map(move |it| (name, it)));
+        words.collect()
     });
     LISTS.contains(&(list, word))
 }
@@ -275,19 +271,16 @@ impl Weights {
 }
 
 fn float(bytes: &[u8]) -> f64 {
-    bytes
-        .try_into()
-        .map_or(0.0, |bytes| f64::from(f32::from_le_bytes(bytes)))
+    let bytes = bytes.try_into();
+    bytes.map_or(0.0, |bytes| f64::from(f32::from_le_bytes(bytes)))
 }
 
 /// The record of `SIZE` bytes that begins with this fingerprint.
 fn find<const SIZE: usize>(records: &'static [u8], print: u32) -> Option<&'static [u8; SIZE]> {
     let (records, _) = records.as_chunks::<SIZE>();
     let wanted = print.to_be_bytes();
-    records
-        .binary_search_by(|record| record[..PRINT].cmp(&wanted[1..]))
-        .ok()
-        .map(|at| &records[at])
+    let found = records.binary_search_by(|record| record[..PRINT].cmp(&wanted[1..]));
+    found.ok().map(|at| &records[at])
 }
 
 #[cfg(test)]
@@ -349,7 +342,7 @@ mod weights_tests {
 
     #[test]
     fn the_files_of_weights_can_be_read_and_are_small() {
-        for file in crate::reasoner::offline::route::learned::FILES {
+        for file in [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH] {
             let weights = Weights::read(file).unwrap();
             assert!(weights.table.len() > 1_000 && file.len() <= 32 * 1024);
             for records in [weights.table.chunks(ENTRY), weights.known.chunks(PRINT)] {
