@@ -43,10 +43,7 @@ use crate::agent::ports::{
     PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, UnreadableGrades,
     WaitSink,
 };
-use crate::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, Question, Score,
-    ToolName, Topic, Turn,
-};
+use crate::domain::{Complexity, Evidence, NodeName, Outcome, Question, Score, Turn};
 pub use crate::http::{ListedModel, ModelUse};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline::{self, OfflineReasoner};
@@ -475,15 +472,8 @@ fn origin(run: &RunId, job: ModelJob) -> CallOrigin<'_> {
 
 fn evidence() -> Evidence {
     Evidence {
-        id: EvidenceId("e1".to_owned()),
         source: "gates.md".to_owned(),
-        lines: LineRange { start: 1, end: 1 },
-        tool: ToolName::GrepSearch,
         score: Score::clamped(1.0),
-        text: EVIDENCE.to_owned(),
-        topic: Topic::default(),
-        low: false,
-        place: None,
-        measured: Measured::default(),
+        ..Evidence::without_file(1, EVIDENCE)
     }
 }

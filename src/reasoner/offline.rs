@@ -27,8 +27,7 @@ use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usa
 use crate::protocol::Mode;
 use crate::text::is_cjk;
 use judge::Verdict;
-pub use judge::signal_names;
-pub use judge::{Signals, measure_signals};
+pub use judge::{Signals, measure_signals, signal_names};
 pub use language::answer_instruction;
 use language::table;
 use question::Part;
@@ -74,15 +73,7 @@ impl Reasoner for OfflineReasoner {
             let question = read(&query, &history);
             Ok(route(&question, forced, &failed, embedder))
         };
-        let routed = self.blocking(route).await?;
-        Ok(Analysis {
-            plan: routed.plan,
-            reply: routed.reply,
-            because: routed.because,
-            small_talk: Some(routed.small_talk),
-            usage: Usage::ONE_CALL,
-            warnings: Vec::new(),
-        })
+        self.blocking(route).await
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {

@@ -7,27 +7,15 @@
 mod learned;
 
 use super::language::{Token, filled, is_known_script, language_of, table, tokens};
-use crate::agent::ports::Embedder;
+use crate::agent::ports::{Analysis, Embedder};
 use crate::domain::{
     Complexity, Cue, Language, Literals, Parts, QueryType, Question, QuestionKind, RoutingPlan,
-    ToolName, ToolRecord,
+    ToolName, ToolRecord, Usage,
 };
 use crate::text::is_cjk;
 
 /// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
-
-/// A route with its reasons.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Routed {
-    pub plan: RoutingPlan,
-    /// The reply to small talk.
-    pub reply: Option<String>,
-    /// What decided the route, the most important first; nothing where the user did.
-    pub because: Vec<Cue>,
-    /// How likely small talk, 0–1.
-    pub small_talk: f64,
-}
 
 /// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
 pub fn route(
@@ -35,19 +23,20 @@ pub fn route(
     forced: Option<Complexity>,
     failed: &[ToolRecord],
     embedder: &dyn Embedder,
-) -> Routed {
+) -> Analysis {
     let (text, language) = (question.text.as_str(), question.language);
     let vector = vector_of_talk(question, embedder);
     let talk = |text: &str| match &vector {
         None => 0.0,
-        Some(vector) => learned::small_talk(text, language, vector)
-            .unwrap_or_else(|| f64::from(u8::from(is_all_social(text, language)))),
+        Some(vector) => {
+            let learned = learned::small_talk(text, language, vector);
+            learned.unwrap_or_else(|| f64::from(is_all_social(text, language)))
+        }
     };
     let small_talk = talk(text);
     let seems_talk = small_talk >= table(language).small_talk_from && !wants_knowledge(question);
-    let is_talk = forced.map_or(failed.is_empty() && seems_talk, |it| {
-        it == Complexity::Chitchat
-    });
+    let seems_talk = seems_talk && failed.is_empty();
+    let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
     let (plan, mut because) = if is_talk {
         let plan = RoutingPlan {
             query_type: QueryType::Chitchat,
@@ -62,11 +51,13 @@ pub fn route(
     if forced.is_some() {
         because.clear();
     }
-    Routed {
+    Analysis {
         plan,
         reply: is_talk.then(|| reply(text, language)),
         because,
-        small_talk,
+        small_talk: Some(small_talk),
+        usage: Usage::ONE_CALL,
+        warnings: Vec::new(),
     }
 }
 
@@ -306,7 +297,7 @@ mod tests {
         }
     }
 
-    fn routed(text: &str) -> Routed {
+    fn routed(text: &str) -> Analysis {
         route(&read(text, &[]), None, &[], &NoVector)
     }
 

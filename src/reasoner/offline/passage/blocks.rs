@@ -129,12 +129,8 @@ pub fn markdown_blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
     let mut reader = Reader {
         text,
         lines: line_ranges(text),
-        depth: 0,
         headings: (1..).zip(above.iter().cloned()).collect(),
-        open: None,
-        run: None,
-        blocks: Vec::new(),
-        markup: Markup::default(),
+        ..Reader::default()
     };
     let mut options = markup()
         | Options::ENABLE_FOOTNOTES
@@ -161,6 +157,7 @@ pub fn markdown_blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
     (with_lead_ins(blocks), markup)
 }
 
+#[derive(Default)]
 struct Reader<'a> {
     text: &'a str,
     lines: Vec<Range<usize>>,

@@ -161,7 +161,18 @@ impl Markup {
     /// A part of a passage as it is read: links reduced to their text, images, tags and emphasis left out, each line
     /// in its place.
     pub fn readable(&self, text: &str, part: &Range<usize>) -> String {
-        without(text, part, &self.hidden)
+        let mut shown = String::new();
+        let mut at = part.start;
+        let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
+        for range in self.hidden.iter().filter(is_within) {
+            shown.push_str(text.get(at..range.start).unwrap_or_default());
+            if BREAK.is_match(text.get(range.clone()).unwrap_or_default()) {
+                shown.push(' ');
+            }
+            at = at.max(range.end);
+        }
+        shown.push_str(text.get(at..part.end).unwrap_or_default());
+        shown
     }
 
     /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
@@ -175,7 +186,8 @@ impl Markup {
             bold.start.clamp(part.start, part.end)..bold.end.clamp(part.start, part.end)
         });
         let shown = |part: &Range<usize>| self.readable(text, part);
-        let cells = self.cells.iter().filter(|cell| is_inside(cell, &sentence));
+        let is_inside = |it: &&Range<usize>| sentence.start <= it.start && it.end <= sentence.end;
+        let cells = self.cells.iter().filter(is_inside);
         let mut bold: Vec<Range<usize>> = cells.cloned().collect();
         if bold.is_empty() {
             bold.push(sentence.clone());
@@ -196,26 +208,6 @@ impl Markup {
 fn first_lines(text: &str, range: &Range<usize>, count: usize) -> String {
     let lines: Vec<&str> = text[range.clone()].lines().take(count).collect();
     lines.join("\n")
-}
-
-fn is_inside(range: &Range<usize>, outer: &Range<usize>) -> bool {
-    outer.start <= range.start && range.end <= outer.end
-}
-
-/// A part of a text without some bytes, which are in order.
-fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
-    let mut shown = String::new();
-    let mut at = part.start;
-    let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
-    for range in hidden.iter().filter(is_within) {
-        shown.push_str(text.get(at..range.start).unwrap_or_default());
-        if BREAK.is_match(text.get(range.clone()).unwrap_or_default()) {
-            shown.push(' ');
-        }
-        at = at.max(range.end);
-    }
-    shown.push_str(text.get(at..part.end).unwrap_or_default());
-    shown
 }
 
 /// Signs that a bold sentence ends before: behind them Markdown knows no end of bold in scripts without spaces.
