@@ -6,3 +6,14 @@
 
 pub mod llm;
 pub mod offline;
+
+use regex::Regex;
+
+/// Compiles a pattern that is part of the program.
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and tests use each"
+)]
+pub fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of the program")
+}

@@ -10,7 +10,7 @@ complexity-en.bin, complexity-zh.bin and vectors.jsonl, by which a test of the p
 the same. --check writes nothing and says whether the files are those that would be written.
 
 Four logistic regressions over n-grams and a few counts, that of English small talk also over the vector of the
-sentence embedding in ../embedding. src/reasoner/offline/route/weights.rs reads the files and describes them;
+sentence embedding in ../embedding. src/reasoner/offline/route/learned.rs reads the files and describes them;
 features here and there must be the same. NQ-open is in lower case without punctuation, HotpotQA is not: case and punctuation would tell the two apart and nothing else, so the
 features see neither. Nothing is trained on holdout.jsonl: its first round was looked at while templates.txt
 was written, its second while the rules of the program were; the third was looked at by nobody before both were done.

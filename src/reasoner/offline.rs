@@ -5,42 +5,35 @@
 //! deterministic.
 
 mod answer;
-mod embedding;
 mod judge;
 mod language;
-mod measured;
 mod passage;
 mod plan;
 mod question;
 mod route;
-mod verdict;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 
 use crate::agent::ports::{
-    self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
-    PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    self, Analysis, AnalyzeJob, AnswerSink, Caller, EmbedError, Embedder, GradeJob, Grades,
+    Identity, PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    TokenVectors, TokensWanted,
 };
 use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
-
-pub use judge::signal_names;
+use judge::Verdict;
+pub use judge::{Signals, measure_signals, signal_names};
 pub use language::answer_instruction;
-pub use measured::{Signals, measure_signals};
-pub use route::tells_small_talk;
-
-use answer::Material;
-use embedding::CancellableEmbedder;
 use language::table;
 use question::Part;
 pub use question::read;
 use route::route;
-use verdict::Verdict;
+pub use route::tells_small_talk;
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
@@ -80,15 +73,7 @@ impl Reasoner for OfflineReasoner {
             let question = read(&query, &history);
             Ok(route(&question, forced, &failed, embedder))
         };
-        let routed = self.blocking(route).await?;
-        Ok(Analysis {
-            plan: routed.plan,
-            reply: routed.reply,
-            because: routed.because,
-            small_talk: Some(routed.small_talk),
-            usage: Usage::ONE_CALL,
-            warnings: Vec::new(),
-        })
+        self.blocking(route).await
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
@@ -132,13 +117,10 @@ impl Reasoner for OfflineReasoner {
                 let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
                 let unknown = unknown_name(&question, &absent, &items, embedder);
-                Ok(answer::compose(Material {
-                    question: &question,
-                    parts: &parts,
-                    items: &items,
-                    verdict: &verdict,
-                    unknown: unknown.as_deref(),
-                }))
+                let unknown = unknown.as_deref();
+                Ok(answer::compose(
+                    &question, &parts, &items, &verdict, unknown,
+                ))
             };
             self.blocking(compose).await?
         };
@@ -169,13 +151,10 @@ impl OfflineReasoner {
                 stop,
             })
         };
-        match ports::blocking(work).await {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error)) => Err(ReasonerError::Internal(error.to_string())),
-            Err(error) => Err(ReasonerError::Internal(format!(
-                "the embedding stopped: {error}"
-            ))),
-        }
+        let done = ports::blocking(work).await;
+        let done = done.map_err(|error| format!("the embedding stopped: {error}"));
+        let done = done.and_then(|done| done.map_err(|error| error.to_string()));
+        done.map_err(ReasonerError::Internal)
     }
 }
 
@@ -219,10 +198,8 @@ fn unknown_name(
         let letters = text.chars().filter(|c| c.is_alphanumeric());
         letters.flat_map(char::to_lowercase).collect()
     };
-    let texts: Vec<String> = items
-        .iter()
-        .map(|item| joined(&format!("{} {}", item.source, item.text)))
-        .collect();
+    let text = |item: &Evidence| joined(&format!("{} {}", item.source, item.text));
+    let texts: Vec<String> = items.iter().map(text).collect();
     let literals = &question.literals;
     let mut names = literals.ids.iter().chain(&literals.identifiers);
     let is_said = |name: &String| texts.iter().any(|text| text.contains(&joined(name)));
@@ -230,9 +207,8 @@ fn unknown_name(
         return Some(name.clone());
     }
     let is_code = |word: &str| {
-        word.chars()
-            .skip(1)
-            .any(|c| c.is_uppercase() || c.is_numeric())
+        let mut behind_first = word.chars().skip(1);
+        behind_first.any(|c| c.is_uppercase() || c.is_numeric())
     };
     let is_first = |word: &str| question.text.trim_start().starts_with(word);
     let is_name = |word: &&String| match question.language {
@@ -271,4 +247,44 @@ fn pieces(text: &str) -> Vec<String> {
         pieces.push(piece);
     }
     pieces
+}
+
+// The embedding for one piece of work, which fails once that is stopped.
+
+/// An embedding for one piece of work, until that is stopped.
+pub(super) struct CancellableEmbedder<'a> {
+    pub(super) embedder: &'a dyn Embedder,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl CancellableEmbedder<'_> {
+    fn unless_stopped<T>(&self, made: Option<T>) -> Result<T, EmbedError> {
+        let made = made.filter(|_| !self.stop.load(Ordering::Relaxed));
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+}
+
+impl Embedder for CancellableEmbedder<'_> {
+    fn model_id(&self) -> &str {
+        self.embedder.model_id()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.unless_stopped(self.embedder.embed_stoppable(texts, self.stop.into())?)
+    }
+
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        _: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        let stop = self.stop.into();
+        let made = self.embedder.embed_tokens(texts, tokens, stop)?;
+        self.unless_stopped(made).map(Some)
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        self.embedder.knows(word)
+    }
 }

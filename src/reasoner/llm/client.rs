@@ -3,6 +3,7 @@
 //! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
 //! but a request on a kept connection that turned out to be dead.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,19 +12,17 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 
+use super::failure::{ChatSite, Failure, NAME_MODEL, Wordings};
+use super::prompt::Prompts;
+use super::request::{Dialects, ModelRequest};
+use super::server::{Prices, Server, Servers};
+use super::settings::EndpointSettings;
+use super::stream::{Body, Bounds, ChatReply, collect, words_of_error};
+use super::think::ReplyMarks;
 use crate::agent::ports::{CallWaits, ReasonerError};
+use crate::files::read_own_file;
 use crate::http::{self, ListedModel, models};
 use crate::text::one_line;
-
-use super::EndpointSettings;
-use super::body::{Bounds, collect, words_of_error};
-use super::dialect::Dialects;
-use super::failure::{ChatSite, Failure, NAME_MODEL};
-use super::marks::ReplyMarks;
-use super::overrides::LlmOverrides;
-use super::request::ModelRequest;
-use super::server::Server;
-use super::stream::ChatReply;
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
@@ -57,7 +56,8 @@ impl Endpoint {
         let mut site = ChatSite::new(settings, overrides.wordings.clone())?;
         let server = overrides
             .servers
-            .find(settings.server.as_deref(), site.http.base())
+            .find(settings.server.as_deref(), site.http.base());
+        let server = server
             .map_err(|line| ReasonerError::Refused(line.into()))?
             .clone();
         let key_in = |site: http::Site, header: Option<HeaderName>| match header {
@@ -66,11 +66,9 @@ impl Endpoint {
         };
         site.http = key_in(site.http, server.key_header.clone())?;
         let listing = key_in(site.http.clone(), server.listing_key_header.clone())?;
+        let http = site.http.client();
         Ok(Self {
-            http: site
-                .http
-                .client()
-                .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
+            http: http.map_err(|trouble| ReasonerError::Internal(trouble.to_string()))?,
             timeout: settings.timeout,
             dialects: Dialects::for_server(&server),
             marks: Arc::clone(&overrides.marks),
@@ -82,12 +80,12 @@ impl Endpoint {
     }
 
     /// Sends the messages; the reply is read as it comes.
-    pub async fn chat(&self, request: &ModelRequest<'_>) -> Result<ChatReply, Failure> {
-        let bounds = Bounds {
-            silence: self.timeout,
-            tokens: request.max_tokens,
-            waiting: request.waiting.clone(),
-        };
+    pub async fn chat(
+        &self,
+        request: &ModelRequest<'_>,
+        waiting: &CallWaits,
+    ) -> Result<ChatReply, Failure> {
+        let bounds = self.bounds(request.max_tokens, waiting);
         let body = request.body();
         let origin = request.wanted.origin;
         let post = |url| {
@@ -102,7 +100,7 @@ impl Endpoint {
                 .json(&body)
         };
         let path = self.server.path();
-        let response = self.reach_below_root(&path, post, request.waiting).await?;
+        let response = self.reach_below_root(&path, post, waiting).await?;
         let response = self.accepted(response).await?;
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
@@ -111,9 +109,9 @@ impl Endpoint {
             let what = one_line(&format!("bytes packed as {encoding}"), 40);
             return Err(self.site.not_a_reply(&what));
         }
-        let (site, marks) = (self.site.clone(), Arc::clone(&self.marks));
-        let thoughts = self.server.thoughts.clone();
-        Ok(ChatReply::new(response, site, bounds, thoughts, marks))
+        let body = Body::new(response, self.site.clone(), bounds);
+        let (thoughts, marks) = (self.server.thoughts.clone(), Arc::clone(&self.marks));
+        Ok(ChatReply::new(body, thoughts, marks))
     }
 
     /// The models that the endpoint lists, at least one; `None` where there is no
@@ -125,12 +123,8 @@ impl Endpoint {
             return Ok(None);
         }
         let response = self.accepted(response).await?;
-        let bounds = Bounds {
-            silence: self.timeout,
-            tokens: LISTING_TOKENS,
-            waiting: waiting.clone(),
-        };
-        let bytes = collect(response, &self.site, bounds).await?;
+        let bounds = self.bounds(LISTING_TOKENS, waiting);
+        let bytes = collect(Body::new(response, self.site.clone(), bounds)).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
         let listed = models(&listing);
@@ -138,6 +132,14 @@ impl Endpoint {
             return Err(self.site.unusable("lists no model", NAME_MODEL));
         }
         Ok(Some(listed))
+    }
+
+    fn bounds(&self, tokens: u32, waiting: &CallWaits) -> Bounds {
+        Bounds {
+            silence: self.timeout,
+            tokens,
+            waiting: waiting.clone(),
+        }
     }
 
     /// Asks below the root; where a bare host knows nothing there, below its `/v1`, from then on too.
@@ -176,15 +178,17 @@ impl Endpoint {
         let request = request.headers(self.server.headers.clone());
         let again = request.try_clone();
         let send = async |request: RequestBuilder| {
-            let response = waiting.wait_for(self.timeout, false, request.send());
-            response
-                .await
-                .map_err(|_| self.site.silent(self.timeout, false))
+            let response = waiting.wait_for(self.timeout, false, request.send()).await;
+            response.map_err(|_| self.site.silent(self.timeout, false))
         };
         let outcome = match (send(request).await?, again) {
             // A kept connection that the server closed in the meantime: the server has not seen the
             // request, so it is made again, on a new one.
-            (Err(error), Some(again)) if is_stale(&error) => send(again).await?,
+            (Err(error), Some(again))
+                if error.is_request() && !error.is_connect() && !error.is_timeout() =>
+            {
+                send(again).await?
+            }
             (outcome, _) => outcome,
         };
         outcome.map_err(|error| self.site.transport(&error))
@@ -201,7 +205,37 @@ impl Endpoint {
     }
 }
 
-/// Broken before any answer, though the connection had been there.
-fn is_stale(error: &reqwest::Error) -> bool {
-    error.is_request() && !error.is_connect() && !error.is_timeout()
+// What is built in and users can replace: prompts, prices and tables.
+//
+// Read once, when the program starts: a mistake in a file is shown then, with the file's name, and
+// not in the middle of an answer.
+
+/// The data that users can replace.
+#[derive(Debug, Clone)]
+pub struct LlmOverrides {
+    /// The words of every job.
+    pub prompts: Prompts,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// What servers do differently.
+    pub servers: Servers,
+    /// What stands in replies beside their text.
+    pub marks: Arc<ReplyMarks>,
+    /// How servers say what went wrong.
+    pub wordings: Wordings,
+}
+
+impl LlmOverrides {
+    /// What is built in, with the files of that folder before it. A file that is not there is no error;
+    /// the error is one line.
+    pub fn read(folder: Option<&Path>) -> Result<Self, String> {
+        Ok(Self {
+            prompts: Prompts::read(folder)?,
+            prices: read_own_file(folder, "prices.toml", Prices::with_user_rows)?,
+            servers: read_own_file(folder, "servers.toml", Servers::with_user_rows)?,
+            marks: read_own_file(folder, "replies.toml", ReplyMarks::with_user_rows)
+                .map(Arc::new)?,
+            wordings: read_own_file(folder, "errors.toml", Wordings::with_user_rows)?,
+        })
+    }
 }

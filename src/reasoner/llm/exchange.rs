@@ -9,23 +9,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::agent::ports::{CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
+use super::client::Endpoint;
+use super::failure::{Failure, Retry, Sizes};
+use super::json::judgement;
+use super::repetition::RepetitionWatch;
+use super::request::{Dialect, ModelRequest, ReplyRequest, tokens_of};
+use super::server::Prices;
+use super::stream::ChatReply;
+use super::think::{ReplyEnd, Shown, ThinkFilter, Thinking, judgement_in};
+use super::tokens::{Room, estimate};
+use crate::agent::ports::{AnswerSink, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink};
 use crate::domain::Usage;
 use crate::http::ListedModel;
 use crate::protocol::RunId;
-
-use super::client::Endpoint;
-use super::dialect::Dialect;
-use super::failure::{Failure, Retry, Sizes};
-use super::marks::ReplyEnd;
-use super::partial_reply::PartialReply;
-use super::price::Prices;
-use super::read::judgement;
-use super::request::{ModelRequest, ReplyRequest, tokens_of};
-use super::room::Room;
-use super::stream::ChatReply;
-use super::think::{Thinking, judgement_in};
-use super::token_counts::estimate;
 
 /// A server may refuse so many things of a request, one after the other.
 const MOST_ADAPTATIONS: u32 = 8;
@@ -41,7 +37,7 @@ const FAR_BELOW: f64 = 0.6;
 const CONTEXT_STEP: usize = 1_024;
 
 /// What a model replied.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default)]
 pub struct ModelReply {
     /// Its text, without thoughts.
     pub text: String,
@@ -80,12 +76,14 @@ impl ChatExchange {
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
     pub async fn reply_to(&self, wanted: ReplyRequest<'_>) -> Result<ModelReply, ReasonerError> {
         if wanted.is_judgement() && self.count_misfits(&wanted, 0) >= MOST_MISFITS {
+            let is_skipped = true;
             return Ok(ModelReply {
-                is_skipped: true,
+                is_skipped,
                 ..ModelReply::default()
             });
         }
-        Call::new(self, &wanted).reply().await
+        let waiting = CallWaits::for_tokens(wanted.origin.waits);
+        Call::new(self, &wanted, &waiting).reply().await
     }
 
     /// Waits before the same is asked again; false where that helps nothing.
@@ -121,12 +119,12 @@ impl ChatExchange {
     fn usage_of(&self, request: &ModelRequest<'_>, reply: &ChatReply, text: &str) -> Usage {
         let mut usage = reply.counted.unwrap_or(Usage::ONE_CALL);
         usage.estimated = usage.prompt_tokens.is_none() || usage.completion_tokens.is_none();
-        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
+        let got = || (estimate(text) + estimate(&reply.thoughts)) as u64;
         usage.prompt_tokens.get_or_insert(request.sent as u64);
         usage.completion_tokens.get_or_insert_with(got);
         let server = &self.endpoint.server.name;
-        self.prices
-            .set_cost(&mut usage, server, request.wanted.model);
+        let model = request.wanted.model;
+        self.prices.set_cost(&mut usage, server, model);
         usage
     }
 
@@ -149,6 +147,7 @@ impl ChatExchange {
 struct Call<'a> {
     exchange: &'a ChatExchange,
     wanted: &'a ReplyRequest<'a>,
+    waiting: &'a CallWaits,
     dialect: Dialect,
     room: Room,
     /// About how many tokens a prompt takes in any case.
@@ -183,13 +182,18 @@ impl Drop for Call<'_> {
 }
 
 impl<'a> Call<'a> {
-    fn new(exchange: &'a ChatExchange, wanted: &'a ReplyRequest<'a>) -> Self {
+    fn new(
+        exchange: &'a ChatExchange,
+        wanted: &'a ReplyRequest<'a>,
+        waiting: &'a CallWaits,
+    ) -> Self {
         let dialect = exchange.endpoint.dialects.of_model(wanted.model);
         let fixed = tokens_of(&(wanted.messages)(&Room::NONE));
         let context = wanted.context.or(dialect.context);
         Self {
             exchange,
             wanted,
+            waiting,
             dialect,
             room: Room::in_context(context, wanted.max_tokens(dialect), fixed),
             fixed,
@@ -205,13 +209,18 @@ impl<'a> Call<'a> {
     }
 
     async fn reply(mut self) -> Result<ModelReply, ReasonerError> {
-        let wanted = self.wanted;
-        let waiting = CallWaits::for_tokens(wanted.origin.waits);
+        let (wanted, waiting) = (self.wanted, self.waiting);
         loop {
-            let request = ModelRequest::new(wanted, self.dialect, &self.room, &waiting);
+            let request = ModelRequest::new(wanted, self.dialect, &self.room);
             self.log_entry.prompt = request.prompt();
             let marks = Arc::clone(&self.exchange.endpoint.marks);
-            let mut partial = PartialReply::new(&request, marks);
+            let mut partial = PartialReply {
+                out: wanted.out,
+                waiting,
+                filter: ThinkFilter::new(marks, self.dialect.thinking),
+                watch: RepetitionWatch::default(),
+                is_taken_back: false,
+            };
             match self.send_and_read(&request, &mut partial).await {
                 Ok(reply) => {
                     if let Some(reply) = self.accept(&request, &reply, partial) {
@@ -245,7 +254,7 @@ impl<'a> Call<'a> {
         partial: &mut PartialReply<'_>,
     ) -> Result<ChatReply, Failure> {
         let endpoint = &self.exchange.endpoint;
-        let mut reply = endpoint.chat(request).await?;
+        let mut reply = endpoint.chat(request, self.waiting).await?;
         // From now on it is paid for.
         self.pending.prompt_tokens = Some(request.sent as u64);
         loop {
@@ -272,7 +281,8 @@ impl<'a> Call<'a> {
         if has_ended || partial.filter.thought().is_none() {
             partial.finish().await;
         }
-        if partial.is_shown() {
+        let is_shown = partial.is_shown();
+        if is_shown {
             Ok(reply)
         } else {
             Err(reply.empty())
@@ -289,25 +299,45 @@ impl<'a> Call<'a> {
     ) -> Option<ModelReply> {
         let thinking = partial.filter.reading.thinking;
         let is_taken_back = partial.is_taken_back;
-        let text = self.text_of(reply, partial);
+        let marks = &self.exchange.endpoint.marks;
+        // An answer as it was shown; of a judgement what holds it, without thoughts.
+        let text = if self.wanted.is_judgement() {
+            let others = [&*reply.calls(), &reply.thoughts];
+            judgement_in(marks, judgement(&partial.filter.reply, &others))
+        } else {
+            partial.filter.shown
+        };
         let usage = self.exchange.usage_of(request, reply, &text);
         self.spent.add(usage);
         self.pending = Usage::default();
         let full_after = tokens_until_full(request, reply);
         if self.wanted.is_judgement() {
             let has_thought = thinking != Thinking::Unknown
-                || !reply.thoughts().is_empty()
+                || !reply.thoughts.is_empty()
                 || usage.reasoning_tokens.is_some_and(|tokens| tokens > 0);
             let is_cut = matches!(reply.end, ReplyEnd::Limit | ReplyEnd::Endless);
             if is_cut && has_thought && self.leave_room_to_think()
-                || full_after.is_some() && self.shorten_full(request)
+                || full_after.is_some() && self.leave_room_to_reply(request)
             {
                 return None;
             }
         }
         self.log_entry.reply = Some(text.clone());
         self.learn(request, reply, thinking);
-        self.warn_of_ending(reply.cut_short(full_after));
+        if self.retried > 0 {
+            let (host, attempts) = (self.exchange.endpoint.site.host(), self.retried + 1);
+            let message = format!("{host} answered at attempt {attempts}");
+            self.warn("endpoint_retried", message);
+        }
+        if let Some(message) = reply.cut_short(full_after) {
+            let is_judgement = self.wanted.is_judgement();
+            let what = if is_judgement {
+                "reply_cut_short"
+            } else {
+                "answer_cut_short"
+            };
+            self.warn(what, message);
+        }
         if is_taken_back {
             let message = "the model thought aloud without saying so: only what it said after that \
                            is its answer";
@@ -326,29 +356,14 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// An answer as it was shown; of a judgement what holds it, without thoughts.
-    fn text_of(&self, reply: &ChatReply, partial: PartialReply<'_>) -> String {
-        if !self.wanted.is_judgement() {
-            return partial.filter.shown;
-        }
-        let others = [&*reply.calls(), reply.thoughts()];
-        let said = judgement(&partial.filter.reply, &others);
-        judgement_in(&self.exchange.endpoint.marks, said)
-    }
-
     /// Remembers how the model is asked, how it thinks and how much of a prompt it reads.
     fn learn(&mut self, request: &ModelRequest<'_>, reply: &ChatReply, thinking: Thinking) {
-        let Endpoint {
-            site,
-            server,
-            dialects,
-            ..
-        } = &self.exchange.endpoint;
+        let endpoint = &self.exchange.endpoint;
         if thinking == Thinking::Unopened {
             self.dialect.thinking = thinking;
         }
-        let (sent, host) = (request.sent, site.host());
-        if let Some(read) = tokens_until_cut(request, reply, server.cuts_prompts) {
+        let (sent, host) = (request.sent, endpoint.site.host());
+        if let Some(read) = tokens_until_cut(request, reply, endpoint.server.cuts_prompts) {
             self.dialect.context = Some(read);
             let message = format!(
                 "{host} read about {read} of {sent} tokens, so the first evidence is lost; raise \
@@ -356,24 +371,7 @@ impl<'a> Call<'a> {
             );
             self.warn("prompt_truncated", message);
         }
-        dialects.learn(self.wanted.model, self.dialect);
-    }
-
-    /// Says that there were failures before, and why the end of the reply may be missing.
-    fn warn_of_ending(&mut self, cut_short: Option<String>) {
-        if self.retried > 0 {
-            let (host, attempts) = (self.exchange.endpoint.site.host(), self.retried + 1);
-            let message = format!("{host} answered at attempt {attempts}");
-            self.warn("endpoint_retried", message);
-        }
-        let code = if self.wanted.is_judgement() {
-            "reply_cut_short"
-        } else {
-            "answer_cut_short"
-        };
-        if let Some(message) = cut_short {
-            self.warn(code, message);
-        }
+        endpoint.dialects.learn(self.wanted.model, self.dialect);
     }
 
     /// Changes the next request or waits before it, as the failure asks for; it is the error where nothing
@@ -383,8 +381,7 @@ impl<'a> Call<'a> {
         failure: Failure,
         tried: &ModelRequest<'_>,
     ) -> Result<(), ReasonerError> {
-        let exchange = self.exchange;
-        let waiting = tried.waiting;
+        let (exchange, waiting) = (self.exchange, self.waiting);
         if exchange.pause(&failure, &mut self.retried, waiting).await {
             return Ok(());
         }
@@ -434,11 +431,8 @@ impl<'a> Call<'a> {
 
     /// Gives the next reply room for thoughts; false where it has that, or a limit was set.
     fn leave_room_to_think(&mut self) -> bool {
-        let has_limit = self
-            .wanted
-            .settings
-            .max_tokens
-            .or(self.dialect.longest_reply);
+        let limit = self.wanted.settings.max_tokens;
+        let has_limit = limit.or(self.dialect.longest_reply);
         if has_limit.is_some() || self.dialect.thinking != Thinking::Unknown {
             return false;
         }
@@ -447,7 +441,7 @@ impl<'a> Call<'a> {
     }
 
     /// Makes the next request leave room for a reply; false when that was done before or nothing is left.
-    fn shorten_full(&mut self, tried: &ModelRequest<'_>) -> bool {
+    fn leave_room_to_reply(&mut self, tried: &ModelRequest<'_>) -> bool {
         self.shortened += 1;
         self.shortened <= 2 && self.shorten(tried.sent, None)
     }
@@ -511,4 +505,60 @@ fn tokens_until_full(request: &ModelRequest<'_>, reply: &ChatReply) -> Option<u6
     let has_limit = request.dialect.limit.as_str().is_some();
     let is_full = tokens * 2 < u64::from(request.max_tokens);
     (reply.end == ReplyEnd::Limit && has_limit && is_full).then_some(tokens)
+}
+
+// A reply as it comes: an answer goes on to the reader piece by piece, without its thoughts.
+
+/// What came so far.
+struct PartialReply<'a> {
+    /// Where it goes; a judgement goes nowhere until it is whole.
+    out: Option<&'a AnswerSink>,
+    waiting: &'a CallWaits,
+    /// What is told apart in it.
+    filter: ThinkFilter,
+    watch: RepetitionWatch,
+    /// Whether a person has seen what turned out to be thought.
+    is_taken_back: bool,
+}
+
+impl PartialReply<'_> {
+    /// Takes the next piece of a reply, and ends the reply where the rest of it is of no use.
+    async fn push(&mut self, piece: &str, reply: &mut ChatReply) {
+        if !reply.thoughts.is_empty() {
+            self.filter.trust();
+        }
+        let shown = self.filter.push(piece);
+        if self.out.is_some() {
+            self.watch.push(piece);
+        }
+        self.show(shown).await;
+        match self.filter.thought() {
+            Some(thought) => self.waiting.thinking(|| estimate(thought)),
+            None => self.waiting.words(),
+        }
+        if self.watch.repeats {
+            reply.stop(ReplyEnd::Repeating);
+        } else if self.out.is_some() && self.filter.reading.has_ended() {
+            reply.stop(ReplyEnd::Complete);
+        }
+    }
+
+    /// Whether a person has seen some of it.
+    fn is_shown(&self) -> bool {
+        self.out.is_some() && !self.filter.shown.is_empty()
+    }
+
+    /// Shows what is left, after the last piece has come.
+    async fn finish(&mut self) {
+        let rest = self.filter.finish();
+        self.show(rest).await;
+    }
+
+    async fn show(&mut self, shown: Shown) {
+        let Some(out) = self.out else { return };
+        self.is_taken_back |= shown.takes_back;
+        if !shown.text.is_empty() {
+            out.push(shown.text).await;
+        }
+    }
 }

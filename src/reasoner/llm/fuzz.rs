@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::body::Bounds;
 use super::failure::{ChatSite, Wordings};
-use super::marks::ReplyMarks;
-use super::stream::ChatReply;
-use super::think::{ThinkFilter, Thinking, without_thoughts};
-use super::{EndpointSettings, read};
+use super::read;
+use super::settings::EndpointSettings;
+use super::stream::{Body, Bounds, ChatReply};
+use super::think::{ReplyMarks, ThinkFilter, Thinking, without_thoughts};
 use crate::agent::ports::CallWaits;
 
 /// Reads the input as a reply to each judgement.
@@ -65,12 +64,12 @@ pub fn stream(input: &[u8]) {
     let response = http::Response::new(input.to_vec()).into();
     runtime.block_on(async {
         let marks = ReplyMarks::built_in();
-        let mut reply = ChatReply::new(response, site, bounds, vec![], marks);
+        let mut reply = ChatReply::new(Body::new(response, site, bounds), vec![], marks);
         let mut said = 0;
         while let Ok(Some(text)) = reply.next_text().await {
             said += text.len();
         }
-        let _ = (reply.cut_short(None), reply.thoughts().len(), reply.empty());
+        let _ = (reply.cut_short(None), reply.thoughts.len(), reply.empty());
         // An escape is never shorter than what it stands for by more than this.
         assert!(said <= input.len() * 3 + 16, "{said} of {}", input.len());
     });

@@ -6,27 +6,36 @@
 //! then the evidence, then the question. Whatever users and documents wrote is fenced, by tags with a
 //! mark of the request's own; the system message knows of the mark and not what it is.
 
-mod defuse;
-mod fence;
-mod messages;
-mod template;
-
 use std::path::Path;
 
-use crate::files::read_own_file;
-pub use defuse::{begins_own_tag, own_tag};
-pub use fence::PromptFence;
-use template::Template;
+use serde::Serialize;
 
-/// The prompt of every job.
-#[derive(Debug, Clone)]
-pub struct Prompts {
-    analyze: Template,
-    plan: Template,
-    grade: Template,
-    synthesize: Template,
-    chitchat: Template,
+use super::fence::PromptFence;
+use super::reply_schema::analysis_form;
+use super::settings::ModelJob;
+use super::tokens::Room;
+use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob};
+use crate::domain::{Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord};
+use crate::files::read_own_file;
+use crate::reasoner::offline::answer_instruction;
+
+/// Who said it, and what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    pub role: &'static str,
+    pub content: String,
 }
+
+impl Message {
+    pub fn new(role: &'static str, content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { role, content }
+    }
+}
+
+/// The prompt of every job, in their order.
+#[derive(Debug, Clone)]
+pub struct Prompts(Vec<Template>);
 
 /// A prompt file's name, what is built in, and the values without which it cannot work.
 struct BuiltIn(&'static str, &'static str, &'static [&'static str]);
@@ -38,7 +47,7 @@ macro_rules! built_in {
     };
 }
 
-/// The built-in prompts in the order of the fields of [`Prompts`].
+/// The built-in prompts in the order of the jobs.
 const BUILT_IN: [BuiltIn; 5] = [
     built_in!("analyze": "question"),
     built_in!("plan": "tools", "question"),
@@ -58,15 +67,228 @@ impl Prompts {
                 Some(own) => Template::checked(own, &built_in, must),
             })
         };
-        let [analyze, plan, grade, synthesize, chitchat] = BUILT_IN.each_ref().map(read);
-        Ok(Self {
-            analyze: analyze?,
-            plan: plan?,
-            grade: grade?,
-            synthesize: synthesize?,
-            chitchat: chitchat?,
-        })
+        let templates: Result<_, String> = BUILT_IN.iter().map(read).collect();
+        templates.map(Self)
     }
+}
+
+// The messages of each job: which values go into its prompt.
+
+/// R21: only what is missing is still looked for.
+const REFINE: &str = "The evidence below was kept from the rounds before, with its grade from 0.00 to 1.00. It \
+     stays. It is not enough: find out which part of the question it does not answer yet, and \
+     search for what is still missing, with refined keywords taken from the evidence and the \
+     question. Do not search again for what is already there.";
+const CALLS: &str = "Calls already made; none of them is made again:";
+const FAILED: &str = "This question was looked up before, and these tools and queries failed: nothing useful was \
+     found.";
+/// R6: something else is wanted than what failed.
+const OTHERWISE: &str = "You must choose another retrieval strategy: other tools, or the same tools with \
+     clearly different words (synonyms, broader or narrower terms, another language). Do not \
+     suggest the same again.";
+
+impl Prompts {
+    /// R1–R6: the messages of an analysis.
+    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
+        self.0[ModelJob::Analyze as usize].fill(&[
+            ("form", analysis_form()),
+            ("tools", names_of_tools()),
+            ("history", fence.conversation(job.history, room.history)),
+            ("failed", failed(job.failed, fence)),
+            ("forced", job.forced.map(forced).unwrap_or_default()),
+            ("question", fence.question(job.query)),
+        ])
+    }
+
+    /// R11, R21: the messages of a planning round.
+    pub fn plan(&self, job: &PlanJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
+        let calls = fence.calls(CALLS, "calls", job.tool_history);
+        let kept = fence.evidence(job.context, room.evidence, job.scores);
+        self.0[ModelJob::Plan as usize].fill(&[
+            ("tools", descriptions_of_tools()),
+            ("history", fence.conversation(job.history, room.history)),
+            ("routing", routing(job.routing, fence)),
+            ("calls", calls),
+            ("refine", if job.refine { REFINE } else { "" }.to_owned()),
+            ("kept", kept),
+            ("question", fence.question(job.query)),
+        ])
+    }
+
+    /// R17: the messages of a grading, which asks for all numbers in one call.
+    pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
+        let question = [fence.question(job.query), fence.parts(job.sub_questions)].join("\n\n");
+        self.0[ModelJob::Grade as usize].fill(&[
+            ("history", fence.conversation(job.history, room.history)),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
+            ("question", question.trim_end().to_owned()),
+            ("count", job.context.len().to_string()),
+        ])
+    }
+
+    /// R23, R24: the messages of an answer from evidence, or of a friendly reply without any.
+    pub fn synthesize(
+        &self,
+        job: &SynthesizeJob<'_>,
+        room: &Room,
+        fence: &PromptFence,
+    ) -> Vec<Message> {
+        let template = match job.complexity {
+            Complexity::Chitchat => ModelJob::SmallTalk,
+            Complexity::Simple | Complexity::Complex => ModelJob::Synthesize,
+        };
+        // Small models follow the language of the evidence, unless the last thing they read says otherwise.
+        let language = answer_instruction(job.question.language).to_owned();
+        self.0[template as usize].fill(&[
+            ("history", fence.conversation(job.history, room.history)),
+            ("evidence", fence.evidence(job.context, room.evidence, &[])),
+            ("parts", fence.parts(job.sub_questions)),
+            ("question", fence.question(job.query)),
+            ("language", language),
+        ])
+    }
+}
+
+/// The calls that led nowhere, and that something else is wanted.
+fn failed(records: &[ToolRecord], fence: &PromptFence) -> String {
+    let calls = fence.calls(FAILED, "failed", records);
+    if calls.is_empty() {
+        return calls;
+    }
+    format!("{calls}\n{OTHERWISE}")
+}
+
+fn forced(complexity: Complexity) -> String {
+    let word = complexity.as_str();
+    let so = match complexity {
+        Complexity::Chitchat => "give the reply, and no tools",
+        Complexity::Simple => "give no sub_questions",
+        Complexity::Complex => "give at least two sub_questions",
+    };
+    format!("The user has chosen the route: complexity is \"{word}\"; {so}.")
+}
+
+/// Every tool on one line: `vector_search (by meaning)`.
+fn names_of_tools() -> String {
+    let name = |tool: &ToolDescriptor| format!("{} ({})", tool.word, tool.by);
+    let names: Vec<String> = TOOLS.iter().map(name).collect();
+    names.join(", ")
+}
+
+/// A line for each tool: what it is for and what it takes.
+fn descriptions_of_tools() -> String {
+    let describe = |tool: &ToolDescriptor| {
+        let (word, purpose, example) = (tool.word, tool.purpose, tool.example);
+        format!("- {word}: {purpose} args: {example}")
+    };
+    let lines: Vec<String> = TOOLS.iter().map(describe).collect();
+    lines.join("\n")
+}
+
+fn routing(routing: &RoutingPlan, fence: &PromptFence) -> String {
+    let tools = routing.suggested_tools.iter().map(|tool| tool.as_str());
+    let tools = tools.collect::<Vec<_>>().join(", ");
+    let lines = [
+        ("suggested tools, best first", tools),
+        ("literal words", routing.grep_keywords.join(", ")),
+    ];
+    let lines = lines.iter().filter(|(_, words)| !words.is_empty());
+    let lines: Vec<String> = lines
+        .map(|(what, words)| format!("{what}: {words}"))
+        .collect();
+    let analysis = fence.block("The analysis:", "analysis", &lines.join("\n"));
+    let blocks = [analysis, fence.parts(&routing.sub_questions)];
+    blocks.join("\n\n").trim_matches('\n').to_owned()
+}
+
+// A prompt file: the system message, a border, the user message; `{{name}}` where values go.
+//
+// Values are put in by one pass over the file, so braces inside a value stay what they are. A
+// place whose value is empty leaves no gap.
+
+const BORDER: &str = "=== user ===";
+
+/// A prompt with places for values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    system: String,
+    user: String,
+}
+
+impl Template {
+    /// A prompt that is known to be sound.
+    pub fn new(file: &str) -> Self {
+        let (system, user) = file.split_once(BORDER).unwrap_or((file, ""));
+        Self {
+            system: system.trim().to_owned(),
+            user: user.trim().to_owned(),
+        }
+    }
+
+    /// A prompt of the user's: it must name every value of `must`, and may name those that the built-in one
+    /// names. The error is one line.
+    pub fn checked(file: &str, built_in: &Self, must: &[&str]) -> Result<Self, String> {
+        if !file.contains(BORDER) {
+            return Err(format!(
+                "has no line '{BORDER}': instructions come before it, what varies after"
+            ));
+        }
+        let template = Self::new(file);
+        let names = template.names();
+        if let Some(missing) = must.iter().find(|name| !names.contains(name)) {
+            return Err(format!(
+                "has no {{{{{missing}}}}}: without it the prompt cannot work"
+            ));
+        }
+        let known = built_in.names();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+            return Err(format!(
+                "has {{{{{}}}}}, which has no value: there are {{{{{}}}}}",
+                crate::text::one_line(unknown, 40),
+                known.join("}}, {{")
+            ));
+        }
+        Ok(template)
+    }
+
+    /// The values that it has places for.
+    fn names(&self) -> Vec<&str> {
+        let texts = [&self.system, &self.user].into_iter();
+        let places = texts.flat_map(|text| text.split("{{").skip(1));
+        let names = places.filter_map(|rest| Some(rest.split_once("}}")?.0));
+        names.collect()
+    }
+
+    /// The messages with the values put in.
+    pub fn fill(&self, values: &[(&str, String)]) -> Vec<Message> {
+        vec![
+            Message::new("system", fill_places(&self.system, values)),
+            Message::new("user", fill_places(&self.user, values)),
+        ]
+    }
+}
+
+fn fill_places(text: &str, values: &[(&str, String)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((name, after)) = after.split_once("}}") else {
+            out.push_str("{{");
+            rest = after;
+            continue;
+        };
+        let value = values.iter().find(|(known, _)| *known == name);
+        let value = value.map_or("", |(_, value)| value.as_str());
+        out.push_str(value);
+        rest = if value.is_empty() && out.is_empty() | out.ends_with('\n') {
+            after.trim_start_matches('\n')
+        } else {
+            after
+        };
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
@@ -104,5 +326,28 @@ mod tests {
             let line = Prompts::read(Some(folder.path())).unwrap_err();
             assert_eq!(line, format!("{}: {why}", path.display()));
         }
+    }
+}
+
+#[cfg(test)]
+mod template_tests {
+    use super::*;
+
+    #[test]
+    fn values_are_put_in_once_and_empty_ones_leave_no_gap() {
+        let file = "be {{mood}}\n=== user ===\n{{a}}\n\n{{b}}\n\n{{c}}\n\nend";
+        let values = [
+            ("mood", "kind".to_owned()),
+            ("a", String::new()),
+            ("b", "{{c}} and {{".to_owned()),
+            ("c", String::new()),
+        ];
+        assert_eq!(
+            Template::new(file).fill(&values),
+            [
+                Message::new("system", "be kind"),
+                Message::new("user", "{{c}} and {{\n\nend"),
+            ]
+        );
     }
 }

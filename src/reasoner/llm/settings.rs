@@ -1,10 +1,112 @@
+//! The jobs, and what each may ask of a model.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
-use super::Jobs;
+use crate::domain::NodeName;
+
+/// A reasoning job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ModelJob {
+    /// R1–R6.
+    Analyze,
+    /// R11, R21.
+    Plan,
+    /// R17.
+    Grade,
+    /// R23.
+    Synthesize,
+    /// R24: an answer to small talk, with the settings of any answer.
+    SmallTalk,
+}
+
+/// What a model that thinks may think before it judges, in tokens.
+const THOUGHTS: u32 = 4_096;
+
+impl ModelJob {
+    /// The jobs that have settings of their own, in the order of the graph.
+    pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
+
+    /// The node of the graph that does it.
+    pub fn node(self) -> NodeName {
+        match self {
+            Self::Analyze => NodeName::AnalyzeAndRoute,
+            Self::Plan => NodeName::Plan,
+            Self::Grade => NodeName::GradeEvidence,
+            Self::Synthesize | Self::SmallTalk => NodeName::Synthesize,
+        }
+    }
+
+    /// Where a reply ends when no limit is set: about twice what the schema's bounds come to in
+    /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
+    /// thoughts count.
+    pub fn tokens(self, items: usize, thinks: bool) -> u32 {
+        let items = u32::try_from(items).unwrap_or(u32::MAX / 32);
+        let (reply, thoughts) = match self {
+            Self::Analyze => (800, THOUGHTS),
+            Self::Plan => (1_000, THOUGHTS),
+            Self::Grade => (128 + 16 * items, THOUGHTS),
+            Self::SmallTalk => (300, THOUGHTS),
+            // An answer has room for both.
+            Self::Synthesize => (8_192, 0),
+        };
+        reply + if thinks { thoughts } else { 0 }
+    }
+}
+
+/// The model of one job and the limits of its requests.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobSettings {
+    /// The model; `None` is the main one.
+    pub model: Option<String>,
+    /// 0 is repeatable.
+    pub temperature: f64,
+    /// A reply is over after so many tokens, with thoughts; `None` is as [`ModelJob::tokens`] says.
+    pub max_tokens: Option<u32>,
+}
+
+/// The settings of every job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Jobs {
+    /// R1–R6.
+    pub analyze: JobSettings,
+    /// R11, R21.
+    pub plan: JobSettings,
+    /// R17.
+    pub grade: JobSettings,
+    /// R23, R24.
+    pub synthesize: JobSettings,
+}
+
+impl Jobs {
+    /// Returns the settings of one job.
+    pub fn settings_for(&self, job: ModelJob) -> &JobSettings {
+        match job {
+            ModelJob::Analyze => &self.analyze,
+            ModelJob::Plan => &self.plan,
+            ModelJob::Grade => &self.grade,
+            ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
+        }
+    }
+}
+
+impl Default for Jobs {
+    /// Only the wording of an answer may vary.
+    fn default() -> Self {
+        Self {
+            analyze: JobSettings::default(),
+            plan: JobSettings::default(),
+            grade: JobSettings::default(),
+            synthesize: JobSettings {
+                temperature: 0.2,
+                ..JobSettings::default()
+            },
+        }
+    }
+}
 
 /// Where the model is and how it is spoken to.
 #[derive(Debug, Clone, Default)]
@@ -29,4 +131,15 @@ pub struct EndpointSettings {
     pub jobs: Jobs,
     /// The folder with the user's own prompts, prices and servers.
     pub overrides: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_room_for_thoughts_and_a_judgement_gets_more() {
+        assert_eq!(ModelJob::Grade.tokens(10, true), 128 + 160 + 4_096);
+        assert_eq!(ModelJob::Synthesize.tokens(10, true), 8_192);
+    }
 }

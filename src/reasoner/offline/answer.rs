@@ -10,17 +10,16 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{
-    Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation, ToolName,
-};
-
-use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
-use self::listing::{listing, place};
-use self::quote::{MOST_LINES, QuotedBlock, quote};
+use super::judge::Verdict;
 use super::language::{Frames, filled, language_of, table};
-use super::passage::{BlockKind, Passage};
-use super::question::{NumberedParts, Part};
-use super::verdict::Verdict;
+use super::passage::BlockKind;
+use super::question::Part;
+use crate::domain::{
+    Confidence, Evidence, Language, Outcome, Parts, Question, Quotation, ToolName,
+};
+use choose::{Choice, MOST_BLOCKS, NumberedParts, best, extent, of_both_sides};
+use listing::{listing, place};
+use quote::{MOST_LINES, quote};
 
 /// Lines of the blocks behind the first one, as long as these are shorter.
 const MOST_LINES_OF_OTHERS: usize = 6;
@@ -29,19 +28,8 @@ const MOST_PLACES: usize = 3;
 /// Passages below this share of the best grade are no place to look.
 const NEAR_BEST: f64 = 0.25;
 
-/// What is answered from.
-#[derive(Clone, Copy)]
-pub struct Material<'a> {
-    pub question: &'a Question,
-    pub parts: &'a [Part],
-    pub items: &'a [Evidence],
-    pub verdict: &'a Verdict,
-    /// A name in the question that occurs nowhere in the base.
-    pub unknown: Option<&'a str>,
-}
-
 /// An answer as the engine gives it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct ComposedAnswer {
     pub text: String,
     pub outcome: Outcome,
@@ -61,63 +49,54 @@ impl ComposedAnswer {
     }
 }
 
-/// Composes the answer to a question.
-pub fn compose(material: Material<'_>) -> ComposedAnswer {
-    let (question, passages) = (material.question, &material.verdict.passages);
-    if let Some(text) = listing(question, material.items, passages) {
+/// Composes the answer to a question out of the items and what was judged of them. `unknown` is a name in the question
+/// that occurs nowhere in the base.
+pub fn compose(
+    question: &Question,
+    parts: &[Part],
+    items: &[Evidence],
+    verdict: &Verdict,
+    unknown: Option<&str>,
+) -> ComposedAnswer {
+    if let Some(text) = listing(question, items, &verdict.passages) {
         return ComposedAnswer::without_quotation(text, Outcome::Answered);
     }
+    // What a file that the question names says is always told.
+    let names_file = items.iter().any(|item| item.tool == ToolName::ReadFile);
     let mut answer = Draft {
-        material,
+        question,
+        verdict,
         frames: &table(question.language).frames,
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
-        quotes_named_part: false,
+        answer_from: if names_file {
+            0.0
+        } else {
+            verdict.whole.answer_from()
+        },
     };
-    answer.quote_blocks();
-    answer.finish()
-}
-
-/// Quotes a block with its neighbours; its best sentence is in bold unless it is the only one.
-fn quote_choice(
-    choice: Choice,
-    passages: &[Passage],
-    most_lines: usize,
-    frames: &Frames,
-) -> QuotedBlock {
-    let passage = &passages[choice.passage];
-    let sentences = &choice.block(passages).sentences;
-    let bold = choice.sentence.filter(|_| sentences.len() > 1);
-    // A row without the header of its table is no Markdown, so marks around it would be shown.
-    let bold = bold.map(|at| &sentences[at]);
-    let bold = bold.filter(|it| {
-        passage.blocks[choice.block].kind == BlockKind::Table || !it.text.starts_with('|')
-    });
-    let bold = bold.map(|it| &it.range);
-    let lines = extent(choice, most_lines, passage);
-    quote(passage, &lines, bold, choice.passage + 1, frames)
+    answer.quote_blocks(parts);
+    answer.finish(unknown)
 }
 
 /// An answer in the making.
 struct Draft<'a> {
-    material: Material<'a>,
+    question: &'a Question,
+    verdict: &'a Verdict,
     frames: &'static Frames,
     sections: Vec<String>,
     /// The items that are quoted by their place, with the lines of the passage.
     quoted: Vec<(usize, Range<usize>)>,
     confidence: Confidence,
-    /// Whether it quotes a part that the question names by its number.
-    quotes_named_part: bool,
+    /// The lowest confidence with which an answer is given.
+    answer_from: f64,
 }
 
 impl Draft<'_> {
-    fn quote_blocks(&mut self) {
-        let question = self.material.question;
-        let (passages, whole) = (
-            &self.material.verdict.passages,
-            &self.material.verdict.whole,
-        );
+    fn quote_blocks(&mut self, parts: &[Part]) {
+        let (question, verdict) = (self.question, self.verdict);
+        let (whole, passages) = (&verdict.whole, &verdict.passages);
         let mut chosen = best(question, whole, passages);
         let best = chosen.first().map_or(0.0, |best| best.chance);
         let of_both = match &question.parts {
@@ -129,13 +108,16 @@ impl Draft<'_> {
                 chosen.retain(|choice| *choice != of_both);
                 chosen.insert(0, of_both);
             }
-            None if self.quote_parts() => return,
+            None if self.quote_parts(parts) => return,
             None => {}
         }
         self.confidence = whole.confidence(best);
-        let parts = NumberedParts::named_in(question);
-        let is_named = |choice: &Choice| parts.nearness(choice.block(passages)) > 0;
-        self.quotes_named_part = chosen.first().is_some_and(is_named);
+        let named = NumberedParts::named_in(question);
+        let is_named = |choice: &Choice| named.nearness(choice.block(passages)) > 0;
+        if chosen.first().is_some_and(is_named) {
+            // As with a file: what a part that the question names by its number says.
+            self.answer_from = 0.0;
+        }
         for choice in chosen {
             self.add(None, choice);
         }
@@ -143,9 +125,8 @@ impl Draft<'_> {
 
     /// Quotes a block for each part, and says of which parts nothing is found. Quotes nothing and returns `false` where
     /// no part is answered.
-    fn quote_parts(&mut self) -> bool {
-        let Material { parts, verdict, .. } = self.material;
-        let answer_from = self.answer_from();
+    fn quote_parts(&mut self, parts: &[Part]) -> bool {
+        let verdict = self.verdict;
         let mut least = 1.0;
         let mut found: Vec<Option<Choice>> = Vec::new();
         for (part, judgement) in parts.iter().zip(&verdict.of_parts) {
@@ -153,7 +134,7 @@ impl Draft<'_> {
             let best = best.first().copied();
             let confidence = best.map_or(0.0, |it| judgement.confidence(it.chance).value());
             least = confidence.min(least);
-            found.push(best.filter(|_| confidence >= answer_from));
+            found.push(best.filter(|_| confidence >= self.answer_from));
         }
         if found.iter().all(Option::is_none) {
             return false;
@@ -170,31 +151,27 @@ impl Draft<'_> {
             }
         }
         // What answers one part is worth showing, however little is known of the others.
-        self.confidence = Confidence::clamped(answer_from.max(least));
+        self.confidence = Confidence::clamped(self.answer_from.max(least));
         true
     }
 
-    /// The lowest confidence with which an answer is given. What a file or a part that the question
-    /// names says is always told.
-    fn answer_from(&self) -> f64 {
-        let is_named = |item: &Evidence| item.tool == ToolName::ReadFile;
-        if self.quotes_named_part || self.material.items.iter().any(is_named) {
-            0.0
-        } else {
-            self.material.verdict.whole.answer_from()
-        }
-    }
-
-    /// Quotes a block below a label; one that is quoted already is not quoted again.
+    /// Quotes a block with its neighbours below a label, its best sentence in bold unless it is the only one. One that is
+    /// quoted already is not quoted again.
     fn add(&mut self, label: Option<&String>, choice: Choice) {
         let most_lines = if self.quoted.is_empty() {
             MOST_LINES
         } else {
             MOST_LINES_OF_OTHERS
         };
-        let passages = &self.material.verdict.passages;
-        let QuotedBlock { text, lines, .. } =
-            quote_choice(choice, passages, most_lines, self.frames);
+        let passage = &self.verdict.passages[choice.passage];
+        let block = &passage.blocks[choice.block];
+        let bold = choice.sentence.filter(|_| block.sentences.len() > 1);
+        // A row without the header of its table is no Markdown, so marks around it would be shown.
+        let bold = bold.map(|at| &block.sentences[at]);
+        let bold = bold.filter(|it| block.kind == BlockKind::Table || !it.text.starts_with('|'));
+        let bold = bold.map(|it| &it.range);
+        let lines = extent(choice, most_lines, passage);
+        let (text, lines) = quote(passage, &lines, bold, choice.passage + 1, self.frames);
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };
@@ -205,35 +182,23 @@ impl Draft<'_> {
         }
     }
 
-    fn finish(mut self) -> ComposedAnswer {
-        let Material {
-            question,
-            verdict,
-            unknown,
-            ..
-        } = self.material;
-        let is_answered = self.confidence.value() >= self.answer_from() && unknown.is_none();
+    fn finish(mut self, unknown: Option<&str>) -> ComposedAnswer {
+        let is_answered = self.confidence.value() >= self.answer_from && unknown.is_none();
         if self.quoted.is_empty() || !is_answered {
-            return self.not_found();
+            return self.not_found(unknown);
         }
         let language = language_of(&self.sections.join("\n"));
-        if let Some(earlier) = &question.continues {
+        if let Some(earlier) = &self.question.continues {
             let about = filled(&self.frames.about, &earlier.question);
             self.sections.insert(0, about);
         }
-        if (language == Language::ZH) != (question.language == Language::ZH) {
+        if (language == Language::ZH) != (self.question.language == Language::ZH) {
             self.sections.push(self.frames.untranslated.clone());
         }
         self.add_places(&self.frames.see_also);
-        let quotation = |(item, lines): &(usize, Range<usize>)| {
-            let first = verdict.passages[*item].start;
-            Quotation {
-                n: item + 1,
-                lines: LineRange {
-                    start: first + lines.start,
-                    end: first + lines.end - 1,
-                },
-            }
+        let quotation = |(item, lines): &(usize, Range<usize>)| Quotation {
+            n: item + 1,
+            lines: self.verdict.passages[*item].lines_in_file(lines),
         };
         ComposedAnswer {
             text: self.sections.join("\n\n"),
@@ -244,9 +209,9 @@ impl Draft<'_> {
     }
 
     /// Writes that nothing answers the question, and where the nearest passage is.
-    fn not_found(mut self) -> ComposedAnswer {
+    fn not_found(mut self, unknown: Option<&str>) -> ComposedAnswer {
         self.quoted.clear();
-        self.sections = vec![match self.material.unknown {
+        self.sections = vec![match unknown {
             Some(word) => filled(&self.frames.never_said, format!("“{word}”")),
             None => self.frames.nothing.clone(),
         }];
@@ -256,9 +221,7 @@ impl Draft<'_> {
 
     /// Names the best places that are not quoted below a heading, best first, one a document section.
     fn add_places(&mut self, heading: &str) {
-        let Verdict {
-            passages, whole, ..
-        } = self.material.verdict;
+        let (passages, whole) = (&self.verdict.passages, &self.verdict.whole);
         let grades = &whole.grades;
         let best = grades.iter().copied().fold(0.0, f64::max);
         let is_quoted = |at: &usize| self.quoted.iter().any(|(item, _)| item == at);
@@ -266,7 +229,7 @@ impl Draft<'_> {
         order.retain(|at| grades[*at] >= NEAR_BEST * best && !is_quoted(at));
         order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]));
         let mut named = HashSet::new();
-        let mut lines = Vec::new();
+        let mut lines = vec![heading.to_owned()];
         for at in order {
             let passage = &passages[at];
             let blocks = passage.blocks.iter().zip(&whole.chances[at]);
@@ -276,10 +239,9 @@ impl Draft<'_> {
                 lines.push(place(passage, heading, at + 1));
             }
         }
-        lines.truncate(MOST_PLACES);
-        if !lines.is_empty() {
-            self.sections
-                .push(format!("{heading}\n{}", lines.join("\n")));
+        lines.truncate(1 + MOST_PLACES);
+        if lines.len() > 1 {
+            self.sections.push(lines.join("\n"));
         }
     }
 }

@@ -5,26 +5,23 @@
 //! how sure an answer is follows from the chance of the block it quotes.
 
 mod meaning;
-mod model;
-mod query;
 mod signals;
 mod terms;
 
+use super::passage::Passage;
+use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Confidence, Question};
-
-pub(super) use model::log_odds;
-use model::{Calibration, Model};
-use query::Query;
+use crate::domain::{Confidence, Evidence, LineRange, Question};
+use signals::Model;
+pub(super) use signals::log_odds;
 pub use signals::signal_names;
-pub(super) use terms::PassageTerms;
-pub(super) use terms::{Pool, SearchMeasure};
+use terms::{Pool, Query};
 
 /// What was judged of one question over some passages.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Judgement {
     /// The signals of each block of each passage.
-    pub(super) rows: Vec<Vec<Vec<f64>>>,
+    rows: Vec<Vec<Vec<f64>>>,
     /// How likely each block of each passage answers, 0–1.
     pub(super) chances: Vec<Vec<f64>>,
     /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
@@ -33,41 +30,42 @@ pub(super) struct Judgement {
     pub(super) sentences: Vec<Vec<Option<usize>>>,
     /// How near the nearest block is in meaning.
     nearest: f64,
-    calibration: Calibration,
+    model: &'static Model,
 }
 
 impl Judgement {
     /// The confidence from which on an answer is given.
     pub(super) fn answer_from(&self) -> f64 {
-        self.calibration.answer_from
+        self.model.answer_from
     }
 
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
-        Confidence::clamped(self.calibration.answer.chance(best, self.nearest))
+        Confidence::clamped(self.model.answer.chance(best, self.nearest))
     }
 }
 
 /// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
 /// embeds.
-pub(super) fn judge(
+fn judge(
     question: &Question,
-    pool: &Pool<'_>,
+    pool: &Pool,
     most: usize,
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
     let query = Query::read(question, pool);
     let promising = promising(&query, pool, most);
-    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
-    let rows = signals::rows(&query, pool, &nearness.of_blocks);
-    let model = Model::for_question(question.language, nearness.languages);
+    let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
+    let rows = signals::rows(&query, pool, &nearness);
+    let model = Model::for_question(question.language, languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
     let mut grades: Vec<f64> = Vec::new();
     for (rows, is_promising) in rows.iter().zip(promising) {
         let chance = |row: &Vec<f64>| if is_promising { model.chance(row) } else { 0.0 };
         let of_blocks: Vec<f64> = rows.iter().map(chance).collect();
         let best = of_blocks.iter().copied().fold(0.0, f64::max);
-        grades.push(if best > 0.0 {
+        let has_chance = best > 0.0;
+        grades.push(if has_chance {
             model.grade(best, rows)
         } else {
             0.0
@@ -77,26 +75,101 @@ pub(super) fn judge(
     let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
     let sentences = pool.terms.iter();
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
-    let nearest = nearness.of_blocks.into_iter().flatten();
+    let nearest = nearness.into_iter().flatten().reduce(f64::max);
     Ok(Judgement {
+        sentences: sentences.collect(),
+        nearest: nearest.unwrap_or_default(),
         rows,
         chances,
         grades,
-        sentences: sentences.collect(),
-        nearest: nearest.reduce(f64::max).unwrap_or_default(),
-        calibration: model.calibration(),
+        model,
     })
 }
 
 /// Which of the passages are among the `most` that the search and the words put first.
-fn promising(query: &Query, pool: &Pool<'_>, most: usize) -> Vec<bool> {
+fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
     let score = |at: usize| query.words.share(&[&pool.terms[at].all]) + pool.found[at].score;
     let scores: Vec<f64> = (0..pool.passages.len()).map(score).collect();
     let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
     let mut promising = vec![false; scores.len()];
     for at in order.into_iter().take(most) {
         promising[at] = true;
     }
     promising
+}
+
+/// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
+/// three blocks and would only cost time and pull the average of the grades down.
+const MOST_JUDGED: usize = 8;
+
+/// What is judged of the evidence for a question and each of its parts.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The items as blocks, in their order.
+    pub passages: Vec<Passage>,
+    pub whole: Judgement,
+    pub of_parts: Vec<Judgement>,
+}
+
+impl Verdict {
+    /// Judges the items for a question and its parts. Blocks while it embeds.
+    pub fn reach(
+        question: &Question,
+        parts: &[Part],
+        items: &[Evidence],
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EmbedError> {
+        let pool = Pool::read(items);
+        let judge = |question| judge(question, &pool, MOST_JUDGED, embedder);
+        let of_parts: Result<_, EmbedError> = parts.iter().map(|it| judge(&it.question)).collect();
+        Ok(Self {
+            whole: judge(question)?,
+            of_parts: of_parts?,
+            passages: pool.passages,
+        })
+    }
+
+    /// The grade of each item, 0–1: the best that the whole question or a part gives it.
+    pub fn grades(&self) -> Vec<f64> {
+        let mut grades = self.whole.grades.clone();
+        for part in &self.of_parts {
+            for (grade, other) in grades.iter_mut().zip(&part.grades) {
+                *grade = grade.max(*other);
+            }
+        }
+        grades
+    }
+}
+
+/// The signals of a block, and the lines that it is: what the weights are fitted on (`benches/judge_signals.rs`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signals {
+    /// Its lines in the file, from 1.
+    pub lines: LineRange,
+    /// Values in the order of [`signal_names`].
+    pub row: Vec<f64>,
+}
+
+/// The signals of each block of each item, for one question. Blocks while it embeds.
+pub fn measure_signals(
+    question: &str,
+    items: &[Evidence],
+    embedder: &dyn Embedder,
+) -> Result<Vec<Vec<Signals>>, EmbedError> {
+    let pool = Pool::read(items);
+    let judged = judge(&read(question, &[]), &pool, items.len(), embedder)?;
+    let all = pool
+        .passages
+        .iter()
+        .zip(judged.rows)
+        .map(|(passage, rows)| {
+            let blocks = passage.blocks.iter().zip(rows);
+            let signals = blocks.map(|(block, row)| Signals {
+                lines: passage.lines_in_file(&block.lines),
+                row,
+            });
+            signals.collect()
+        });
+    Ok(all.collect())
 }

@@ -4,17 +4,14 @@
 //! The blocks of Markdown come from `pulldown-cmark`. A block is whole lines of the passage, so that what is
 //! quoted stands in the file as it is shown.
 
-mod block;
-mod markdown;
+mod blocks;
 mod markup;
-mod plain;
 
 use std::ops::Range;
 
-use crate::domain::{Evidence, PlaceUnit};
+use crate::domain::{Evidence, LineRange, PlaceUnit};
 use crate::text::stem;
-
-pub use block::{Block, BlockKind, line_ranges};
+pub use blocks::{Block, BlockKind, line_ranges};
 use markup::Markup;
 
 /// An evidence item, read once for all questions.
@@ -42,14 +39,14 @@ impl Passage {
         let name = item.source.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let ending = ending.to_ascii_lowercase();
-        let plain = |kind| plain::blocks(&text, kind, above);
+        let plain = |kind| blocks::plain_blocks(&text, kind, above);
         let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
             Some(PlaceUnit::Slide) => (plain(BlockKind::Slide), Markup::default()),
             Some(PlaceUnit::Row) => (plain(BlockKind::Row), Markup::default()),
-            _ if plain::is_code(&ending) => {
+            _ if blocks::is_code(&ending) => {
                 (plain(BlockKind::Code), Markup::of_code(&text, &ending))
             }
-            _ => markdown::blocks(&text, above),
+            _ => blocks::markdown_blocks(&text, above),
         };
         let title = match item.topic.title.trim() {
             "" => first_title(&text).unwrap_or_else(|| stem(&item.source)),
@@ -69,6 +66,14 @@ impl Passage {
     /// Its lines as they are read.
     pub fn readable(&self) -> String {
         self.markup.readable(&self.text, &(0..self.text.len()))
+    }
+
+    /// Some of its lines by their numbers in the file.
+    pub fn lines_in_file(&self, lines: &Range<usize>) -> LineRange {
+        LineRange {
+            start: self.start + lines.start,
+            end: self.start + lines.end - 1,
+        }
     }
 
     /// The bytes of some of its lines.
@@ -99,6 +104,6 @@ fn first_title(text: &str) -> Option<&str> {
         && rest
             .lines()
             .next()
-            .is_some_and(|next| next.chars().count() > LONGEST_TITLE);
+            .is_some_and(|it| it.chars().count() > LONGEST_TITLE);
     is_title.then_some(title)
 }

@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
+use super::language::terms;
+use super::question::Part;
+use super::question::state_values;
 use crate::agent::ports::{PlanJob, PlannedCalls};
 use crate::domain::{
     Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,
 };
-
-use super::language::terms;
-use super::question::{Part, state_values};
 
 /// Most tool calls of one round.
 const MOST_CALLS: usize = 6;

@@ -1,28 +1,19 @@
 //! A question, read once a turn: what it names, what kind of answer it wants, what it is made of and
 //! whether it may lean on the conversation. Words come from the tables of languages, none from here.
 
-mod earlier;
 mod kind;
 mod literals;
-mod numbered;
 mod parts;
-mod sides;
 mod span;
-mod spelling;
-mod states;
 
-pub use numbered::NumberedParts;
-pub use spelling::correct_spelling;
-pub use states::state_values;
-
-use crate::domain::{Parts, Question, Turn};
-
-use self::earlier::earlier_question;
-use self::kind::kind_of;
-use self::literals::literals_of;
-use self::parts::parts_of;
-use self::span::Span;
 use super::language::{terms, tokens};
+use crate::domain::{Parts, Question, Turn};
+use kind::kind_of;
+pub use kind::state_values;
+pub use literals::correct_spelling;
+use literals::literals_of;
+use parts::{earlier_question, parts_of};
+use span::Span;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
 pub fn read(text: &str, history: &[Turn]) -> Question {

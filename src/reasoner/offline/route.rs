@@ -4,35 +4,18 @@
 //! "small talk" costs an answer and a missed one a search, so the doubt is knowledge's: what must be
 //! taken literally, an identifier or a file, is never small talk.
 
-mod features;
 mod learned;
-mod reasons;
-mod tools;
-mod weights;
 
-use crate::agent::ports::Embedder;
-use crate::domain::{
-    Complexity, Cue, Language, Parts, QueryType, Question, QuestionKind, RoutingPlan, ToolRecord,
-};
-
-use self::reasons::{reason_of_simple, reasons, sentence};
-use self::tools::{query_type, tools_for};
 use super::language::{Token, filled, is_known_script, language_of, table, tokens};
+use crate::agent::ports::{Analysis, Embedder};
+use crate::domain::{
+    Complexity, Cue, Language, Literals, Parts, QueryType, Question, QuestionKind, RoutingPlan,
+    ToolName, ToolRecord, Usage,
+};
+use crate::text::is_cjk;
 
 /// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
-
-/// A route with its reasons.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Routed {
-    pub plan: RoutingPlan,
-    /// The reply to small talk.
-    pub reply: Option<String>,
-    /// What decided the route, the most important first; nothing where the user did.
-    pub because: Vec<Cue>,
-    /// How likely small talk, 0–1.
-    pub small_talk: f64,
-}
 
 /// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
 pub fn route(
@@ -40,19 +23,20 @@ pub fn route(
     forced: Option<Complexity>,
     failed: &[ToolRecord],
     embedder: &dyn Embedder,
-) -> Routed {
+) -> Analysis {
     let (text, language) = (question.text.as_str(), question.language);
     let vector = vector_of_talk(question, embedder);
     let talk = |text: &str| match &vector {
         None => 0.0,
-        Some(vector) => learned::small_talk(text, language, vector)
-            .unwrap_or_else(|| f64::from(u8::from(is_all_social(text, language)))),
+        Some(vector) => {
+            let learned = learned::small_talk(text, language, vector);
+            learned.unwrap_or_else(|| f64::from(is_all_social(text, language)))
+        }
     };
     let small_talk = talk(text);
     let seems_talk = small_talk >= table(language).small_talk_from && !wants_knowledge(question);
-    let is_talk = forced.map_or(failed.is_empty() && seems_talk, |it| {
-        it == Complexity::Chitchat
-    });
+    let seems_talk = seems_talk && failed.is_empty();
+    let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
     let (plan, mut because) = if is_talk {
         let plan = RoutingPlan {
             query_type: QueryType::Chitchat,
@@ -67,11 +51,13 @@ pub fn route(
     if forced.is_some() {
         because.clear();
     }
-    Routed {
+    Analysis {
         plan,
         reply: is_talk.then(|| reply(text, language)),
         because,
-        small_talk,
+        small_talk: Some(small_talk),
+        usage: Usage::ONE_CALL,
+        warnings: Vec::new(),
     }
 }
 
@@ -180,12 +166,110 @@ fn is_all_social(message: &str, language: Language) -> bool {
     !tokens.iter().all(Token::is_mark) && table.uncovered(&table.social(), &tokens).is_empty()
 }
 
+// What decided a route: a sentence for people, then the probability that was measured and the words that it rests
+// on most.
+
+/// Most words that a reason lists.
+const WORDS: usize = 3;
+/// A word that changes the probability by less decided nothing.
+const DECIDING_FROM: f64 = 0.05;
+/// Longer questions are not taken apart word by word.
+const MOST_WORDS: usize = 40;
+
+/// A reason as a sentence.
+pub fn sentence(reason: &str) -> Cue {
+    let cue = reason.to_owned();
+    Cue { cue, weight: None }
+}
+
+/// Why a question needs one look-up only.
+pub fn reason_of_simple(kind: QuestionKind) -> String {
+    let asked = match kind {
+        QuestionKind::Definition => "meaning",
+        QuestionKind::How => "way to do something",
+        QuestionKind::Why => "reason",
+        QuestionKind::List | QuestionKind::State => "list",
+        QuestionKind::File => "document",
+        QuestionKind::Overview => return "the documents as a whole are asked for".to_owned(),
+        _ => "fact",
+    };
+    format!("one {asked} is asked for; nothing to compare")
+}
+
+/// The reason, the probability that `judge` gives the route `name` for a text, and the words without which it falls
+/// most, each with by how much. What is written without spaces has no words.
+pub fn reasons(reason: &str, name: &str, text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
+    let whole = judge(text);
+    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
+    let mut falls: Vec<(&str, f64)> = Vec::new();
+    if (2..=MOST_WORDS).contains(&words.len()) && !text.contains(is_cjk) {
+        for (at, word) in words.iter().enumerate() {
+            let others = [&words[..at], &words[at + 1..]].concat().join(" ");
+            falls.push((word, whole - judge(&others)));
+        }
+    }
+    falls.retain(|(_, fall)| *fall >= DECIDING_FROM);
+    falls.sort_by(|a, b| b.1.total_cmp(&a.1));
+    falls.truncate(WORDS);
+    let falls = falls.into_iter().map(|(word, fall)| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        (format!("\"{word}\""), fall)
+    });
+    let measured = std::iter::once((name.to_owned(), whole)).chain(falls);
+    let measured = measured.map(|(cue, weight)| Cue {
+        cue,
+        weight: Some(weight),
+    });
+    std::iter::once(sentence(reason)).chain(measured).collect()
+}
+
+// The kind of looking-up, and the tools worth trying.
+
+/// What kind of looking-up a question asks for.
+pub fn query_type(question: &Question) -> QueryType {
+    let literals = &question.literals;
+    let has_path = !literals.paths.is_empty();
+    let has_keyword = !literals.keywords().is_empty();
+    match question.kind {
+        // Links are followed from something; without a name there is nothing to follow.
+        QuestionKind::Relation if has_path || has_keyword => QueryType::Relational,
+        QuestionKind::File | QuestionKind::Overview => QueryType::FileDiscovery,
+        _ if has_path => QueryType::FileDiscovery,
+        _ if has_keyword => QueryType::Exact,
+        _ => QueryType::Conceptual,
+    }
+}
+
+/// The tools worth trying, best first; after calls that led nowhere others than those.
+pub fn tools_for(kind: QueryType, literals: &Literals, failed: &[ToolRecord]) -> Vec<ToolName> {
+    use ToolName::{GraphRelated, GrepSearch, HybridSearch, LocalFileQa, ReadFile, VectorSearch};
+    let first = match kind {
+        QueryType::Exact => GrepSearch,
+        QueryType::Relational => GraphRelated,
+        QueryType::FileDiscovery if !literals.paths.is_empty() => ReadFile,
+        // What this tool brings is approved unseen, so only where a file is asked for.
+        QueryType::FileDiscovery => LocalFileQa,
+        QueryType::Conceptual | QueryType::Chitchat => HybridSearch,
+    };
+    let untried = |tool: &ToolName| failed.iter().all(|record| record.call.tool() != *tool);
+    let others = [first, HybridSearch, VectorSearch, GrepSearch].into_iter();
+    let mut tools: Vec<ToolName> = others.filter(untried).take(1).collect();
+    // A file that is named without lines may be one that the documents only speak of.
+    let has_lines = literals.paths.iter().any(|path| path.start.is_some());
+    let is_file = tools.contains(&LocalFileQa) || tools.contains(&ReadFile) && has_lines;
+    // After a failure the plan asks in other words what was asked before.
+    if !is_file && !tools.contains(&HybridSearch) {
+        tools.push(HybridSearch);
+    }
+    tools
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::question::read;
     use super::*;
     use crate::agent::ports::EmbedError;
     use crate::domain::ToolName;
+    use crate::reasoner::offline::question::read;
 
     /// Measures nothing, so that the words decide alone.
     struct NoVector;
@@ -213,7 +297,7 @@ mod tests {
         }
     }
 
-    fn routed(text: &str) -> Routed {
+    fn routed(text: &str) -> Analysis {
         route(&read(text, &[]), None, &[], &NoVector)
     }
 
@@ -355,5 +439,20 @@ mod tests {
         ));
         assert!(!is_all_social("", Language("de")));
         assert!(!is_all_social("?!", Language("de")));
+    }
+}
+
+#[cfg(test)]
+mod reasons_tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_by_what_goes_without_it() {
+        let judge = |text: &str| if text.contains("both") { 0.9 } else { 0.2 };
+        let cues = reasons("two", "complex", "so both, then", judge);
+        let names: Vec<&str> = cues.iter().map(|cue| cue.cue.as_str()).collect();
+        assert_eq!(names, ["two", "complex", "\"both\""]);
+        assert!((cues[2].weight.unwrap() - 0.7).abs() < 1e-9);
+        assert_eq!(reasons("two", "complex", "both", judge).len(), 2);
     }
 }

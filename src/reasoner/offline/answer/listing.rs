@@ -1,14 +1,13 @@
 //! Answers that list documents rather than quote them: what the whole base holds, what is in some state, and what
 //! stands in some relation to a ticket.
 
-use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
-use crate::text::one_line;
-
 use super::super::language::{filled, table, terms, tokens};
 use super::super::passage::Passage;
 use super::super::question::state_values;
 use super::choose::label_terms;
 use super::quote::cleaned;
+use crate::domain::{Evidence, MOST_LISTED, Question, QuestionKind, Score, ToolName};
+use crate::text::one_line;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;
@@ -57,10 +56,8 @@ fn documents(question: &Question, items: &[Evidence], passages: &[Passage]) -> O
     };
     let lines = (1..=MOST_LISTED).zip(passages);
     let lines = lines.map(|(n, passage)| place(passage, "", n));
-    Some(format!(
-        "{heading}\n{}",
-        lines.collect::<Vec<_>>().join("\n")
-    ))
+    let lines: Vec<String> = std::iter::once(heading).chain(lines).collect();
+    Some(lines.join("\n"))
 }
 
 /// The fields, rows and tasks with the value that is asked for, a line each.
@@ -119,15 +116,13 @@ fn related(question: &Question, passages: &[Passage]) -> Option<String> {
                 && (is_own || names(value, id))
         };
         // A field may hold a list.
-        let text = passage
-            .readable()
-            .replace("\n  - ", " ")
-            .replace("\n- ", " ");
+        let text = passage.readable().replace("\n  - ", " ");
+        let text = text.replace("\n- ", " ");
         let lines = text.lines().map(|line| line.trim_start_matches(['*', ' ']));
         let fields = lines.filter_map(|line| line.split_once([':', '：']));
         let said = fields.filter(is_asked);
-        said.map(|(label, value)| format!("{label}:{value}"))
-            .collect()
+        let said = said.map(|(label, value)| format!("{label}:{value}"));
+        said.collect()
     })
 }
 
@@ -145,9 +140,8 @@ fn has_value(line: &str, values: &[String]) -> bool {
     let task = line.trim_start_matches(['-', '*', '+', ' ']);
     let is_box = |value: &String| value.starts_with('[') && task.starts_with(value.as_str());
     let is_value = |cell: &str| {
-        let value = cell
-            .split_once([':', '：'])
-            .map_or(cell, |(_, value)| value);
+        let field = cell.split_once([':', '：']);
+        let value = field.map_or(cell, |(_, value)| value);
         let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
         values.contains(&bare.replace(['_', '-'], " "))
     };

@@ -9,8 +9,10 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::language::{Frames, filled, regex, trimmed};
-use super::super::passage::{BlockKind, Passage, line_ranges};
+use super::super::language::{Frames, filled, trimmed};
+use super::super::passage::Passage;
+use super::super::passage::{BlockKind, line_ranges};
+use crate::reasoner::regex;
 use crate::text::{code_ranges, ends_all_blocks, markup};
 
 /// Lines that are shown of a block.
@@ -24,23 +26,15 @@ const BYTES_OF_COLUMN: usize = 3;
 static UNCLEAN: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\[(\d[\d,， ]*)\]|\n(?:>?[ \t]*\n){2,}"));
 
-/// A block as an answer quotes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuotedBlock {
-    /// Markdown with its citation.
-    pub text: String,
-    /// The lines of the passage that it shows, from 0.
-    pub lines: Range<usize>,
-}
-
-/// Quotes lines of a passage as source `[number]`, with the bytes `bold` of the passage in bold.
+/// Quotes lines of a passage as source `[number]`, with the bytes `bold` of the passage in bold: Markdown with its
+/// citation, and the lines of the passage that it shows, from 0.
 pub fn quote(
     passage: &Passage,
     lines: &Range<usize>,
     bold: Option<&Range<usize>>,
     number: usize,
     frames: &Frames,
-) -> QuotedBlock {
+) -> (String, Range<usize>) {
     let all = passage.bytes_of(lines);
     // A line that says that one line is left out would take as much room.
     let shown = if height(passage, &all) <= MOST_LINES + 1 {
@@ -65,18 +59,11 @@ pub fn quote(
         text.push_str(&format!("\n\n[{number}]"));
     }
     let line = |byte: usize| passage.text[..byte].matches('\n').count();
-    QuotedBlock {
-        text,
-        lines: line(shown.start)..line(shown.end) + 1,
-    }
+    (text, line(shown.start)..line(shown.end) + 1)
 }
 
-/// Lines that some lines of a passage take on a screen.
-pub fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
-    height(passage, &passage.bytes_of(lines))
-}
-
-fn height(passage: &Passage, part: &Range<usize>) -> usize {
+/// Lines that a part of a passage takes on a screen.
+pub fn height(passage: &Passage, part: &Range<usize>) -> usize {
     let shown = passage.markup.readable(&passage.text, part);
     let height = |line: &str| {
         let columns = line.width().max(line.len() / BYTES_OF_COLUMN);
@@ -222,9 +209,9 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::language::table;
     use super::*;
     use crate::domain::{Evidence, Language};
+    use crate::reasoner::offline::language::table;
 
     fn quoted(source: &str, text: &str, bold: &str) -> String {
         let passage = Passage::read(&Evidence {
@@ -241,7 +228,7 @@ mod tests {
             1,
             frames,
         )
-        .text
+        .0
     }
 
     #[test]

@@ -7,11 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
+use super::super::passage::Passage;
+use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
-
-use super::query::Query;
-use super::terms::BlockTerms;
-use super::terms::Pool;
 use crate::domain::{Language, Languages};
 use crate::text::LetterCounts;
 
@@ -25,22 +23,14 @@ const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
 const SENTENCE_SHARE: f64 = 0.3;
 
-/// How near the blocks of a pool are to a question.
-pub(super) struct Nearness {
-    /// The nearness of each block of each passage, -1 to 1.
-    pub(super) of_blocks: Vec<Vec<f64>>,
-    /// The languages of the embedding that compared them.
-    pub(super) languages: Languages,
-}
-
-/// How near each block of each passage is to the question, -1 to 1. A block that is not looked at is as far as the
-/// farthest of the others.
+/// How near each block of each passage is to the question, -1 to 1, and the languages of the embedding that compared
+/// them. A block that is not looked at is as far as the farthest of the others.
 pub(super) fn nearness(
     query: &Query,
-    pool: &Pool<'_>,
+    pool: &Pool,
     promising: &[bool],
     embedder: &dyn Embedder,
-) -> Result<Nearness, EmbedError> {
+) -> Result<(Vec<Vec<f64>>, Languages), EmbedError> {
     let chosen = nearest_in_words(query, pool, promising);
     let text = |(passage, block): &(usize, usize)| {
         let block = &pool.passages[*passage].blocks[*block];
@@ -63,22 +53,17 @@ pub(super) fn nearness(
         .and_then(<[TokenVectors]>::split_first)
         .ok_or_else(|| EmbedError("it made no vector of the question".into()))?;
     let weights = token_weights(question, blocks);
-    let known: Vec<f64> = blocks
+    let known = blocks
         .iter()
-        .map(|block| late_interaction(question, &weights, block))
-        .collect();
+        .map(|block| late_interaction(question, &weights, block));
+    let known: Vec<f64> = known.collect();
     let farthest = known.iter().copied().reduce(f64::min).unwrap_or_default();
-    let passages = pool.passages.iter();
-    let mut of_blocks: Vec<Vec<f64>> = passages
-        .map(|passage| vec![farthest; passage.blocks.len()])
-        .collect();
+    let far = |passage: &Passage| vec![farthest; passage.blocks.len()];
+    let mut of_blocks: Vec<Vec<f64>> = pool.passages.iter().map(far).collect();
     for ((passage, block), near) in chosen.into_iter().zip(known) {
         of_blocks[passage][block] = near;
     }
-    Ok(Nearness {
-        of_blocks,
-        languages,
-    })
+    Ok((of_blocks, languages))
 }
 
 /// The languages that an embedding must read to compare a question, the first of these texts, with the others.
@@ -92,7 +77,7 @@ fn languages_of(query: &Query, texts: &[&str]) -> Languages {
 }
 
 /// The blocks that share most with the question in words, by the places of their passages and their own.
-fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<(usize, usize)> {
+fn nearest_in_words(query: &Query, pool: &Pool, promising: &[bool]) -> Vec<(usize, usize)> {
     let mut ranked: Vec<(f64, (usize, usize))> = Vec::new();
     let passages = pool.terms.iter().enumerate();
     for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
@@ -137,7 +122,8 @@ fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVecto
     let tokens = question.vectors.iter().zip(weights);
     let sum: f32 = tokens.map(|(token, weight)| weight * nearest(token)).sum();
     let total: f32 = weights.iter().sum();
-    if total > 0.0 {
+    let has_weight = total > 0.0;
+    if has_weight {
         f64::from(sum / total)
     } else {
         0.0

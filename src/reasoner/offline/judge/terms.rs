@@ -1,17 +1,16 @@
 //! The words of passages, as the signals look at them.
 
-use std::collections::HashSet;
-
-use crate::domain::Language;
-use crate::text::is_cjk;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::language::{language_of, terms};
 use super::super::passage::{Block, Passage};
-use crate::domain::Evidence;
+use super::super::question::subject_terms;
+use crate::domain::{Evidence, Language, Question, QuestionKind};
+use crate::text::is_cjk;
 
 /// The words of a passage.
 #[derive(Debug)]
-pub(crate) struct PassageTerms {
+pub(super) struct PassageTerms {
     pub(super) blocks: Vec<BlockTerms>,
     /// Each name of the document, as words.
     pub(super) names: Vec<HashSet<String>>,
@@ -21,7 +20,7 @@ pub(crate) struct PassageTerms {
 
 /// The words of a block.
 #[derive(Debug)]
-pub(crate) struct BlockTerms {
+pub(super) struct BlockTerms {
     /// Stems of the words.
     pub(super) held: HashSet<String>,
     /// Words as they are written, in lower case.
@@ -40,24 +39,13 @@ impl PassageTerms {
         let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
         let names = std::iter::once(&passage.title).chain(&passage.aliases);
         let names: Vec<HashSet<String>> = names.map(|name| set(bare(name))).collect();
-        let blocks: Vec<BlockTerms> = passage
-            .blocks
-            .iter()
-            .map(|block| BlockTerms::read(block, &names, language))
-            .collect();
+        let blocks = passage.blocks.iter();
+        let blocks = blocks.map(|block| BlockTerms::read(block, &names, language));
+        let blocks: Vec<BlockTerms> = blocks.collect();
         let mut all = set(&passage.source.replace(['/', '.'], " "));
         all.extend(names.iter().flatten().cloned());
-        all.extend(
-            blocks
-                .iter()
-                .flat_map(|block| block.with_topic.iter().cloned()),
-        );
+        all.extend(blocks.iter().flat_map(|it| &it.with_topic).cloned());
         Self { blocks, names, all }
-    }
-
-    /// Reads the passages of a question.
-    pub(crate) fn read_all(passages: &[Passage]) -> Vec<Self> {
-        passages.iter().map(Self::read).collect()
     }
 }
 
@@ -67,16 +55,13 @@ impl BlockTerms {
         let held = set(&block.text);
         let headings = terms(&block.headings.join("\n"), language);
         let with_topic = held.iter().chain(&headings).chain(names.iter().flatten());
+        let sentences = block.sentences.iter();
         Self {
             with_topic: with_topic.cloned().collect(),
             written: raw_words(&block.text).collect(),
             grams: grams(held.iter()),
             heading: set(bare(block.heading())),
-            sentences: block
-                .sentences
-                .iter()
-                .map(|sentence| set(&sentence.text))
-                .collect(),
+            sentences: sentences.map(|it| set(&it.text)).collect(),
             held,
         }
     }
@@ -114,29 +99,117 @@ pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<Stri
 
 /// The passages of a question with their words, read once for the whole and its parts.
 #[derive(Debug)]
-pub(crate) struct Pool<'a> {
-    pub(crate) passages: &'a [Passage],
-    pub(crate) terms: Vec<PassageTerms>,
+pub(super) struct Pool {
+    pub(super) passages: Vec<Passage>,
+    pub(super) terms: Vec<PassageTerms>,
     /// What a search measured of each.
-    pub(crate) found: Vec<SearchMeasure>,
+    pub(super) found: Vec<SearchMeasure>,
+}
+
+impl Pool {
+    pub(super) fn read(items: &[Evidence]) -> Self {
+        let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+        Self {
+            terms: passages.iter().map(PassageTerms::read).collect(),
+            found: items.iter().map(SearchMeasure::from_evidence).collect(),
+            passages,
+        }
+    }
 }
 
 /// What a search measured of a passage, each 0 where it measured nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SearchMeasure {
+pub(super) struct SearchMeasure {
     /// How likely it is relevant, 0–1.
-    pub(crate) score: f64,
+    pub(super) score: f64,
     /// The cosine with the question.
-    pub(crate) cosine: f64,
+    pub(super) cosine: f64,
 }
 
 impl SearchMeasure {
-    pub(crate) fn from_evidence(item: &Evidence) -> Self {
+    fn from_evidence(item: &Evidence) -> Self {
         let measured = &item.measured;
         let is_ranked = measured.lexical_rank.or(measured.vector_rank).is_some();
         Self {
             score: if is_ranked { item.score.value() } else { 0.0 },
             cosine: measured.cosine.unwrap_or_default(),
         }
+    }
+}
+
+// A question, as the signals look at it.
+
+/// The words of a question with their weights among the blocks of a pool.
+#[derive(Debug)]
+pub(super) struct Query {
+    /// What is compared in meaning.
+    pub(super) text: String,
+    pub(super) kind: QuestionKind,
+    pub(super) language: Language,
+    pub(super) words: IdfWeights,
+    /// The words as they are written, small ones too.
+    pub(super) written: IdfWeights,
+    pub(super) grams: HashSet<String>,
+    /// The words of what it is about, without those that ask.
+    pub(super) subject: HashSet<String>,
+}
+
+impl Query {
+    pub(super) fn read(question: &Question, pool: &Pool) -> Self {
+        let blocks: Vec<&BlockTerms> = pool.terms.iter().flat_map(|it| &it.blocks).collect();
+        let terms = &question.terms;
+        let weigh = |words: Vec<String>, held: fn(&BlockTerms) -> &HashSet<String>| {
+            let mut doc_freq: HashMap<&str, usize> = HashMap::new();
+            for word in blocks.iter().flat_map(|block| held(block)) {
+                *doc_freq.entry(word).or_default() += 1;
+            }
+            IdfWeights::new(words, &doc_freq, blocks.len())
+        };
+        Self {
+            text: question.search_text(),
+            kind: question.kind,
+            language: question.language,
+            words: weigh(terms.clone(), |block| &block.held),
+            written: weigh(raw_words(&question.asked).collect(), |block| &block.written),
+            grams: grams(terms.iter()),
+            subject: subject_terms(question).into_iter().collect(),
+        }
+    }
+}
+
+/// Words, each once, with their inverse document frequency (Robertson and Spärck Jones 1976); a block counts as a
+/// document.
+#[derive(Debug)]
+pub(super) struct IdfWeights {
+    weights: BTreeMap<String, f64>,
+    /// The sum of the weights; 1 where there are none.
+    total: f64,
+}
+
+/// The weight of a word that all blocks hold.
+const FLOOR: f64 = 0.1;
+
+impl IdfWeights {
+    fn new(words: Vec<String>, doc_freq: &HashMap<&str, usize>, documents: usize) -> Self {
+        let idf = |word: &str| {
+            let count = doc_freq.get(word).copied().unwrap_or_default() as f64;
+            FLOOR + (1.0 + (documents as f64 - count + 0.5) / (count + 0.5)).ln()
+        };
+        let weights: BTreeMap<String, f64> = words
+            .into_iter()
+            .map(|word| (word.clone(), idf(&word)))
+            .collect();
+        let total: f64 = weights.values().sum();
+        Self {
+            total: if total > 0.0 { total } else { 1.0 },
+            weights,
+        }
+    }
+
+    /// The share of the words that any of these sets holds, by weight.
+    pub(super) fn share(&self, held: &[&HashSet<String>]) -> f64 {
+        let is_held = |word: &String| held.iter().any(|held| held.contains(word));
+        let found = self.weights.iter().filter(|(word, _)| is_held(word));
+        found.map(|(_, weight)| weight).sum::<f64>() / self.total
     }
 }

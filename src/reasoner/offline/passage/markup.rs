@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use regex::Regex;
 
-use super::super::language::{regex, sentences};
+use super::super::language::sentences;
+use crate::reasoner::regex;
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[A-Za-z][^<>\n]*>"));
 
@@ -160,7 +161,18 @@ impl Markup {
     /// A part of a passage as it is read: links reduced to their text, images, tags and emphasis left out, each line
     /// in its place.
     pub fn readable(&self, text: &str, part: &Range<usize>) -> String {
-        without(text, part, &self.hidden)
+        let mut shown = String::new();
+        let mut at = part.start;
+        let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
+        for range in self.hidden.iter().filter(is_within) {
+            shown.push_str(text.get(at..range.start).unwrap_or_default());
+            if BREAK.is_match(text.get(range.clone()).unwrap_or_default()) {
+                shown.push(' ');
+            }
+            at = at.max(range.end);
+        }
+        shown.push_str(text.get(at..part.end).unwrap_or_default());
+        shown
     }
 
     /// A part of a passage as it is quoted, with a sentence in bold: of a table row each cell.
@@ -174,7 +186,8 @@ impl Markup {
             bold.start.clamp(part.start, part.end)..bold.end.clamp(part.start, part.end)
         });
         let shown = |part: &Range<usize>| self.readable(text, part);
-        let cells = self.cells.iter().filter(|cell| is_inside(cell, &sentence));
+        let is_inside = |it: &&Range<usize>| sentence.start <= it.start && it.end <= sentence.end;
+        let cells = self.cells.iter().filter(is_inside);
         let mut bold: Vec<Range<usize>> = cells.cloned().collect();
         if bold.is_empty() {
             bold.push(sentence.clone());
@@ -195,26 +208,6 @@ impl Markup {
 fn first_lines(text: &str, range: &Range<usize>, count: usize) -> String {
     let lines: Vec<&str> = text[range.clone()].lines().take(count).collect();
     lines.join("\n")
-}
-
-fn is_inside(range: &Range<usize>, outer: &Range<usize>) -> bool {
-    outer.start <= range.start && range.end <= outer.end
-}
-
-/// A part of a text without some bytes, which are in order.
-fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
-    let mut shown = String::new();
-    let mut at = part.start;
-    let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
-    for range in hidden.iter().filter(is_within) {
-        shown.push_str(text.get(at..range.start).unwrap_or_default());
-        if BREAK.is_match(text.get(range.clone()).unwrap_or_default()) {
-            shown.push(' ');
-        }
-        at = at.max(range.end);
-    }
-    shown.push_str(text.get(at..part.end).unwrap_or_default());
-    shown
 }
 
 /// Signs that a bold sentence ends before: behind them Markdown knows no end of bold in scripts without spaces.
@@ -246,7 +239,7 @@ pub fn is_link(text: &str, kind: LinkType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::markdown::blocks;
+    use crate::reasoner::offline::passage::blocks::markdown_blocks as blocks;
 
     fn read(text: &str) -> String {
         blocks(text, &[]).1.readable(text, &(0..text.len()))

@@ -65,9 +65,8 @@ impl<'a> Span<'a> {
 
     /// The number of words that carry meaning; two Han characters are about one.
     pub fn count_words(self) -> usize {
-        self.terms()
-            .len()
-            .div_ceil(1 + usize::from(self.is_chinese()))
+        let characters = 1 + usize::from(self.is_chinese());
+        self.terms().len().div_ceil(characters)
     }
 
     /// The words that carry meaning as they are written, of scripts with spaces only, each once.
@@ -82,9 +81,8 @@ impl<'a> Span<'a> {
 
     /// The first phrase of a list that is no part of a word: its place and its number of tokens.
     pub fn find(self, list: &Phrases) -> Option<(usize, usize)> {
-        (0..self.tokens.len())
-            .filter(|at| !self.is_kept(*at))
-            .find_map(|at| Some((at, list.longest(self.tokens, at)?)))
+        let mut places = (0..self.tokens.len()).filter(|at| !self.is_kept(*at));
+        places.find_map(|at| Some((at, list.longest(self.tokens, at)?)))
     }
 
     /// Whether a token is part of a word that only looks as if it held a stop word.
@@ -132,8 +130,8 @@ impl<'a> Span<'a> {
         let front = [&form[..], &[&table.leads, &table.starts]].concat();
         let back = [&form[..], &[&table.polite_back]].concat();
         let first = table.uncovered(&front, self.tokens).first().copied();
-        self.without_end(&back)
-            .slice(first.unwrap_or(self.tokens.len())..)
+        let first = first.unwrap_or(self.tokens.len());
+        self.without_end(&back).slice(first..)
     }
 
     /// Strips the phrases of the lists and punctuation at the end.

@@ -1,25 +1,136 @@
-//! Blocks of Markdown, and of what can be read as such.
-
 use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::language::trimmed;
-use super::block::{Block, BlockKind, Sentence, line_ranges};
 use super::markup::{Markup, is_link};
 use crate::text::{front_matter, markup};
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    Paragraph,
+    List,
+    Table,
+    Code,
+    Row,
+    Slide,
+    /// Metadata at the top of a file.
+    Fields,
+}
+
+/// Lines of a passage that are quoted together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    pub kind: BlockKind,
+    /// The lines of the passage, from 0.
+    pub lines: Range<usize>,
+    /// The headings above, outermost first.
+    pub headings: Vec<String>,
+    /// What it says, without marks that only lay it out.
+    pub text: String,
+    /// Its sentences, list items and table rows in order. Lines of code are none.
+    pub sentences: Vec<Sentence>,
+}
+
+/// A sentence, list item or table row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// Its bytes in the passage.
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+impl Block {
+    /// The innermost heading above; empty where there is none.
+    pub fn heading(&self) -> &str {
+        self.headings.last().map_or("", String::as_str)
+    }
+}
+
+/// The bytes of each line of a text, without its end.
+pub fn line_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = end;
+        end += line.len();
+        start..start + line.trim_end_matches('\n').len()
+    });
+    lines.collect()
+}
+
+// Blocks of what is no prose: source files, rows of sheets, slides.
+
+/// Endings of files whose text is code.
+#[rustfmt::skip]
+const CODE: &[&str] = &[
+    "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cpp", "cc", "hpp", "cs", "rb", "php",
+    "swift", "scala", "lua", "pl", "r", "jl", "hs", "ex", "exs", "erl", "clj", "sh", "bash", "zsh", "fish", "ps1",
+    "sql", "toml", "yaml", "yml", "ini", "css", "proto", "tf", "zig", "nim", "dart", "vue", "json", "jsonl", "xml",
+];
+
+pub fn is_code(ending: &str) -> bool {
+    CODE.contains(&ending)
+}
+
+/// The blocks of a text that is code, rows or one slide: a block for each row, and in code for each run of lines between
+/// an empty line and the next line at the margin that follows one.
+pub fn plain_blocks(text: &str, kind: BlockKind, above: &[String]) -> Vec<Block> {
+    let lines = line_ranges(text);
+    let is_outside = |c: char| !c.is_whitespace() && !"})]".contains(c);
+    let goes_on = |line: &Range<usize>, next: &Range<usize>| match kind {
+        BlockKind::Row => false,
+        BlockKind::Code => {
+            !text[line.clone()].trim().is_empty() || !text[next.clone()].starts_with(is_outside)
+        }
+        _ => true,
+    };
+    let mut at = 0;
+    let mut blocks = Vec::new();
+    for run in lines.chunk_by(goes_on) {
+        blocks.extend(block(text, run, at, kind, above));
+        at += run.len();
+    }
+    blocks
+}
+
+/// Lines from the number `at` on as a block, without empty ones at its ends; `None` where they say nothing.
+fn block(
+    text: &str,
+    lines: &[Range<usize>],
+    at: usize,
+    kind: BlockKind,
+    above: &[String],
+) -> Option<Block> {
+    let is_code = kind == BlockKind::Code;
+    let says = |c: char| c.is_alphanumeric() || is_code && !c.is_whitespace();
+    let is_filled = |line: &Range<usize>| text[line.clone()].contains(says);
+    let first = lines.iter().position(is_filled)?;
+    let last = lines.iter().rposition(is_filled)?;
+    let lines = &lines[first..=last];
+    let sentences = lines.iter().filter(|line| !is_code && is_filled(line));
+    let sentences = sentences.map(|line| {
+        let range = trimmed(text, line.clone());
+        let text = text[range.clone()].to_owned();
+        Sentence { range, text }
+    });
+    Some(Block {
+        kind,
+        lines: at + first..at + last + 1,
+        headings: above.to_vec(),
+        text: text[lines[0].start..lines[last - first].end].to_owned(),
+        sentences: sentences.collect(),
+    })
+}
+
+// Blocks of Markdown, and of what can be read as such.
+
 /// The blocks of a text below the headings `above` its first line, and its marks.
-pub fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
+pub fn markdown_blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
     let mut reader = Reader {
         text,
         lines: line_ranges(text),
-        depth: 0,
         headings: (1..).zip(above.iter().cloned()).collect(),
-        open: None,
-        run: None,
-        blocks: Vec::new(),
-        markup: Markup::default(),
+        ..Reader::default()
     };
     let mut options = markup()
         | Options::ENABLE_FOOTNOTES
@@ -46,6 +157,7 @@ pub fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
     (with_lead_ins(blocks), markup)
 }
 
+#[derive(Default)]
 struct Reader<'a> {
     text: &'a str,
     lines: Vec<Range<usize>>,
@@ -151,10 +263,9 @@ impl Reader<'_> {
         let text = &self.text[run.clone()];
         let lines = line_ranges(text).into_iter();
         let are_fields = text.contains('\n') && text.lines().all(is_field);
+        let lines = lines.map(|it| run.start + it.start..run.start + it.end);
         let sentences: Vec<Range<usize>> = if are_fields {
-            lines
-                .map(|it| run.start + it.start..run.start + it.end)
-                .collect()
+            lines.collect()
         } else {
             self.markup.sentences(self.text, &run)
         };
@@ -252,11 +363,45 @@ fn is_caption(block: &Block) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+mod plain_tests {
+    use super::*;
+
+    #[test]
+    fn r23_rows_slides_and_code_are_blocks_of_their_own() {
+        let rows = plain_blocks(
+            "item: hose; price: 3\n\nitem: seed; price: 1",
+            BlockKind::Row,
+            &[],
+        );
+        assert_eq!(
+            rows.iter().map(|row| row.lines.clone()).collect::<Vec<_>>(),
+            [0..1, 2..3]
+        );
+        assert_eq!(rows[1].sentences[0].range, 22..42);
+        let slide = plain_blocks("\nRisks\n  too late\n", BlockKind::Slide, &[]);
+        assert_eq!(
+            (slide[0].lines.clone(), slide[0].sentences.len()),
+            (1..3, 2)
+        );
+        let code = plain_blocks(
+            "use a;\n\nfn b() {\n\n    c\n}\n\nfn d() {}",
+            BlockKind::Code,
+            &[],
+        );
+        assert_eq!(
+            code.iter().map(|it| it.lines.clone()).collect::<Vec<_>>(),
+            [0..1, 2..6, 7..8]
+        );
+        assert!(plain_blocks("\n--\n", BlockKind::Slide, &[]).is_empty());
+    }
+}
+
+#[cfg(test)]
+mod markdown_tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(BlockKind, Range<usize>)> {
-        let (blocks, _) = blocks(text, &[]);
+        let (blocks, _) = markdown_blocks(text, &[]);
         blocks
             .into_iter()
             .map(|block| (block.kind, block.lines))
@@ -276,7 +421,7 @@ mod tests {
             (Paragraph, 21..22),
         ];
         assert_eq!(kinds(text), expected);
-        let (read, _) = blocks(text, &["Manual".to_owned()]);
+        let (read, _) = markdown_blocks(text, &["Manual".to_owned()]);
         assert_eq!(read[0].headings, ["Pump"]);
         let said: Vec<&str> = read[1]
             .sentences
@@ -296,7 +441,7 @@ mod tests {
     #[test]
     fn r23_headings_above_the_passage_stay_above_what_is_below_them() {
         let above = ["Manual".to_owned(), "Pump".to_owned()];
-        let (read, _) = blocks("It pumps.\n\n## Valve\n\nIt shuts.\n", &above);
+        let (read, _) = markdown_blocks("It pumps.\n\n## Valve\n\nIt shuts.\n", &above);
         assert_eq!(read[0].headings, ["Manual", "Pump"]);
         assert_eq!(read[1].headings, ["Manual", "Valve"]);
         assert_eq!(read[1].heading(), "Valve");
@@ -342,7 +487,7 @@ mod tests {
     #[test]
     fn r23_each_line_of_a_paragraph_of_fields_is_a_sentence() {
         let said = |text: &str| -> Vec<String> {
-            let (read, _) = blocks(text, &[]);
+            let (read, _) = markdown_blocks(text, &[]);
             read[0].sentences.iter().map(|it| it.text.clone()).collect()
         };
         let fields = said("Status: open\nDepends on: KB-1, KB-2\n");
@@ -358,7 +503,7 @@ mod tests {
         for text in [
             "", "[", "```", "- ", "|", "\u{0}", "#", "---\n---", "<", ": x", "> - | a",
         ] {
-            let _ = blocks(text, &[]);
+            let _ = markdown_blocks(text, &[]);
         }
         assert_eq!(
             kinds("Call <name> or a * b_c."),
