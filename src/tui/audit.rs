@@ -24,7 +24,7 @@ pub fn select(model: &mut Model, at: usize) {
 }
 
 fn show_evidence(model: &mut Model) {
-    let touched = super::linked_rows::touched(model);
+    let touched = super::focus::touched(model);
     let items = model.shown_run().map(|run| &run.evidence);
     let item = items.and_then(|items| items.rows().position(|row| touched.contains(&row.id)));
     if let Some(item) = item {

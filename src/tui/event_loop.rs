@@ -29,11 +29,10 @@ use super::background::{BackgroundReply, WAIT};
 use super::error::TuiError;
 use super::message::{Effect, Msg};
 use super::model::FRAME;
-use super::pointer::Clicks;
+use super::pane_state::Clicks;
 use super::screen::Screen;
-use super::suspend::{JobSignal, JobSignals, is_job, stop_job};
-use super::terminal::{Output, TerminalGuard};
-use super::{editor, terminal};
+use super::terminal;
+use super::terminal::{JobSignal, JobSignals, Output, TerminalGuard, is_job, stop_job};
 
 /// How long a signal takes to be seen on a busy machine.
 const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);
@@ -48,7 +47,7 @@ pub async fn event_loop(
     let mut editing = None;
     let ended = until_the_end(screen, commands, updates, leave, &mut editing).await;
     if let Some(editor) = editing {
-        editor::end(editor).await;
+        terminal::end_editor(editor).await;
     }
     ended
 }
@@ -334,7 +333,7 @@ fn edit(
         *inputs = None;
         terminal::lend();
     };
-    match editor::start(path, line, give_away) {
+    match terminal::start_editor(path, line, give_away) {
         Ok(child) => *editing = Some(child),
         Err(reason) => {
             if inputs.is_none() {

@@ -9,8 +9,7 @@ use ratatui::layout::{Position, Rect};
 use super::model::{Model, Overlay};
 use super::notice;
 use super::notice::NoticeLine;
-use super::pane_state::Pane;
-use super::pointer::{Border, Divider, Split};
+use super::pane_state::{Border, Divider, Pane, Split};
 use super::source_view::SourceView;
 
 /// How many panes fit beside each other.

@@ -1,81 +1,33 @@
 //! Markdown as rows of the chat pane.
 //!
-//! While an answer streams, half a construct is shown as far as it is known. The blocks that have
-//! ended stay as they are ([`EndedBlocks`]), those below are rendered anew, so nothing needs to be
-//! repaired; of code only what is new is read.
+//! While an answer streams, half a construct is shown as far as it is known: all is rendered anew, so
+//! nothing needs to be repaired; of code only what is new is read.
 //! Whatever has no form in a terminal (images, HTML) stays readable as text.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use ratatui::style::Modifier;
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::markup;
 
-use super::ink::{Emphasis, Ink, Piece, Row, pad, with_citations};
+use super::ink::{Ink, Piece, Row, pad, with_citations, wrap};
 use super::syntax::{CodeLines, SyntaxLanguage};
-use super::wrap::wrap;
-
-/// The blocks at the beginning of a text that nothing which is put behind it can change.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct EndedBlocks {
-    /// What they take of the text, bytes.
-    pub bytes: usize,
-    /// Rows that they take.
-    pub rows: usize,
-    /// How many of them are code in a known language.
-    code_blocks: usize,
-}
-
-/// A text as rows, those of its ended blocks left out.
-#[derive(Debug)]
-pub struct RowsBelow {
-    /// How many rows stand above: those of the ended blocks, or none where all had to be rendered anew.
-    pub above: usize,
-    /// The rows below.
-    pub rows: Vec<Row>,
-    /// The blocks that have ended now.
-    pub ended: EndedBlocks,
-}
 
 /// `text`, already sanitised, in lines of at most `width` cells.
 pub fn render(text: &str, width: usize) -> Vec<Row> {
-    let none = EndedBlocks::default();
-    render_below(text, width, none, &mut CodeCache::default()).rows
+    render_growing(text, width, &mut CodeCache::default())
 }
 
-/// The rows of `text` below those of its ended blocks, which are of the same text when it was shorter,
-/// at the same width; `code` holds what was read of it then.
-pub fn render_below(
-    text: &str,
-    width: usize,
-    ended: EndedBlocks,
-    code: &mut CodeCache,
-) -> RowsBelow {
-    let parser = Parser::new_ext(&text[ended.bytes..], markup());
-    let defines_links = parser.reference_definitions().iter().next().is_some();
-    if defines_links && ended.bytes > 0 {
-        // What is defined below may be used above.
-        return render_below(text, width, EndedBlocks::default(), code);
-    }
+/// The same of a text that grows; `code` holds what was read of it when it was shorter.
+pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let mut page = MarkdownRows {
         width: width.max(1),
-        is_below: ended.rows > 0,
         cache: std::mem::take(code),
-        blocks: ended.code_blocks,
         ..MarkdownRows::default()
     };
-    let mut top = TopLevel::default();
-    let mut ended_now = ended;
-    for (event, range) in parser.into_offset_iter() {
-        let above = &text[..ended.bytes + range.start];
-        if top.begins_anew(&event, above) && page.ends_in_text() && !defines_links {
-            ended_now = EndedBlocks {
-                bytes: above.rfind('\n').map_or(0, |end| end + 1),
-                rows: ended.rows + page.rows.len(),
-                code_blocks: page.blocks,
-            };
-        }
+    for (event, range) in Parser::new_ext(text, markup()).into_offset_iter() {
         if matches!(&event, Event::Text(text) if text.starts_with(['(', ')']))
-            && above.ends_with('\\')
+            && text[..range.start].ends_with('\\')
             && !page.code
         {
             // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
@@ -83,16 +35,12 @@ pub fn render_below(
         }
         page.event(event);
     }
-    page.flush();
+    page.break_line();
     while page.rows.last().is_some_and(|row| row.pieces.is_empty()) {
         page.rows.pop();
     }
     *code = page.cache;
-    RowsBelow {
-        above: ended.rows,
-        rows: page.rows,
-        ended: ended_now,
-    }
+    page.rows
 }
 
 /// Whether a part of it is a table.
@@ -101,56 +49,12 @@ pub fn has_table(text: &str) -> bool {
     events.any(|event| matches!(event, Event::Start(Tag::Table(_))))
 }
 
-/// Follows the blocks that are in no other.
-#[derive(Default)]
-struct TopLevel {
-    depth: usize,
-    /// Whether a blank line ends the block before for good: a list or a quote may go on behind it.
-    has_ended: bool,
-}
-
-impl TopLevel {
-    /// Takes the next event, before which this text stands: whether a block begins there that is read
-    /// the same without what is above it.
-    fn begins_anew(&mut self, event: &Event<'_>, above: &str) -> bool {
-        let is_top = self.depth == 0;
-        let begins = matches!(event, Event::Start(_) | Event::Rule) && is_top;
-        let anew = begins && self.has_ended && {
-            let mut lines = above.rsplit('\n').skip(1);
-            // Other blanks, such as the wide one of Chinese text, make no blank line in Markdown.
-            lines
-                .next()
-                .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
-        };
-        if begins {
-            self.has_ended = matches!(
-                event,
-                Event::Rule
-                    | Event::Start(
-                        Tag::Paragraph
-                            | Tag::Heading { .. }
-                            | Tag::Table(_)
-                            | Tag::CodeBlock(CodeBlockKind::Fenced(_))
-                    )
-            );
-        }
-        match event {
-            Event::Start(_) => self.depth += 1,
-            Event::End(_) => self.depth = self.depth.saturating_sub(1),
-            _ => {}
-        }
-        anew
-    }
-}
-
 #[derive(Default)]
 struct MarkdownRows {
     width: usize,
-    /// Whether other rows stand above these.
-    is_below: bool,
     rows: Vec<Row>,
     line: Row,
-    emphasis: Emphasis,
+    emphasis: Modifier,
     heading: bool,
     code: bool,
     cache: CodeCache,
@@ -206,31 +110,31 @@ impl MarkdownRows {
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph if self.marker.is_none() => {
-                self.flush();
+                self.break_line();
                 self.blank();
             }
             Tag::Heading { level, .. } => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.heading = true;
-                self.emphasis.bold = true;
+                self.emphasis |= Modifier::BOLD;
                 if level == HeadingLevel::H1 {
                     self.push_text(Ink::Heading, "▎ ");
                 }
             }
             Tag::BlockQuote(_) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.quotes += 1;
             }
             Tag::CodeBlock(kind) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
                     self.line = Row::new(Ink::Dim, format!("▏ {language}"));
-                    self.flush();
+                    self.break_line();
                     if let Some(known) = SyntaxLanguage::of_fence(&language) {
                         self.cache.begin(self.blocks, &language, known);
                         self.blocks += 1;
@@ -240,14 +144,14 @@ impl MarkdownRows {
                 self.code = true;
             }
             Tag::List(first) => {
-                self.flush();
+                self.break_line();
                 if self.lists.is_empty() {
                     self.blank();
                 }
                 self.lists.push(first);
             }
             Tag::Item => {
-                self.flush();
+                self.break_line();
                 self.marker = Some(match self.lists.last_mut() {
                     Some(Some(number)) => {
                         *number += 1;
@@ -256,14 +160,14 @@ impl MarkdownRows {
                     _ => "• ".to_owned(),
                 });
             }
-            Tag::Emphasis => self.emphasis.italic = true,
-            Tag::Strong => self.emphasis.bold = true,
-            Tag::Strikethrough => self.emphasis.struck = true,
+            Tag::Emphasis => self.emphasis |= Modifier::ITALIC,
+            Tag::Strong => self.emphasis |= Modifier::BOLD,
+            Tag::Strikethrough => self.emphasis |= Modifier::CROSSED_OUT,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
             }
             Tag::Table(alignments) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.table = Some(Table {
                     alignments,
@@ -281,28 +185,28 @@ impl MarkdownRows {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock => self.flush(),
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.break_line(),
             TagEnd::Heading(_) => {
-                self.flush();
+                self.break_line();
                 self.heading = false;
-                self.emphasis.bold = false;
+                self.emphasis -= Modifier::BOLD;
             }
             TagEnd::BlockQuote(_) => {
-                self.flush();
+                self.break_line();
                 self.quotes = self.quotes.saturating_sub(1);
             }
             TagEnd::CodeBlock => (self.code, self.reading) = (false, None),
             TagEnd::List(_) => {
-                self.flush();
+                self.break_line();
                 self.lists.pop();
             }
             TagEnd::Item => {
-                self.flush();
+                self.break_line();
                 self.marker = None;
             }
-            TagEnd::Emphasis => self.emphasis.italic = false,
-            TagEnd::Strong => self.emphasis.bold = self.heading,
-            TagEnd::Strikethrough => self.emphasis.struck = false,
+            TagEnd::Emphasis => self.emphasis -= Modifier::ITALIC,
+            TagEnd::Strong => self.emphasis.set(Modifier::BOLD, self.heading),
+            TagEnd::Strikethrough => self.emphasis -= Modifier::CROSSED_OUT,
             TagEnd::Link | TagEnd::Image => {
                 if let Some(url) = self.links.pop()
                     && !url.is_empty()
@@ -382,18 +286,9 @@ impl MarkdownRows {
         self.rows.extend(wrap(&line, &first, &rest, self.width));
     }
 
-    fn flush(&mut self) {
-        self.break_line();
-    }
-
-    /// Whether the last row is none that only divides.
-    fn ends_in_text(&self) -> bool {
-        let last = self.rows.last();
-        last.map_or(self.is_below, |row| !row.pieces.is_empty())
-    }
-
     fn blank(&mut self) {
-        if self.lists.is_empty() && self.ends_in_text() {
+        let ends_in_text = self.rows.last().is_some_and(|row| !row.pieces.is_empty());
+        if self.lists.is_empty() && ends_in_text {
             self.rows.push(self.prefix(""));
         }
     }
@@ -420,7 +315,7 @@ pub fn printed_markdown(text: &str, width: usize, has_colour: bool) -> String {
 /// The code of its style: the colours are the terminal's own.
 fn style(piece: &Piece) -> Option<&'static str> {
     match piece.ink {
-        _ if piece.emphasis.bold => Some("1"),
+        _ if piece.emphasis.contains(Modifier::BOLD) => Some("1"),
         Ink::Dim | Ink::Comment | Ink::Border => Some("2"),
         Ink::Text => None,
         _ => Some("36"),
@@ -659,5 +554,43 @@ mod tests {
             coloured.contains("Run \u{1b}[36ma\u{1b}[0m now."),
             "{coloured}"
         );
+    }
+}
+
+#[cfg(test)]
+mod growing_tests {
+    use super::*;
+
+    /// Every beginning of the text, one after the other, looks as it does by itself.
+    fn grow(text: &str, width: impl Fn(usize) -> usize) {
+        let mut code = CodeCache::default();
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let rows = render_growing(&text[..end], width(end), &mut code);
+            assert_eq!(rows, render(&text[..end], width(end)), "{:?}", &text[..end]);
+        }
+    }
+
+    const TEXT: &str = "A [1].\n\n```rust\n/* why\nfn a() { \"s\" }\n*/ let b = 1;\n```\n\nText.\n\n\
+                        - ```py\n  def f(x):\n      return 'é'\n  ```\n\n> ```rust\n> let c = \"\n> d\";\n> ```\n\n\
+                        ```no-such\nplain\n```\n~~~toml\n[a]\nb = 2 # c\n";
+
+    #[test]
+    fn ui_code_that_grows_has_the_inks_of_code_that_is_whole() {
+        grow(TEXT, |end| 12 + end % 3);
+        grow(TEXT, |_| 20);
+        // Another text is not taken for this one.
+        let mut code = CodeCache::default();
+        render_growing(TEXT, 20, &mut code);
+        for other in ["```rust\nlet /* x\n*/ 1\n```", "```py\ndef g(): 1\n```", ""] {
+            let rows = render_growing(other, 20, &mut code);
+            assert_eq!(rows, render(other, 20), "{other}");
+        }
+    }
+
+    #[test]
+    fn ui_a_link_that_is_defined_further_down_is_a_link_above() {
+        let text = "See [it] now.\n\nAnd [that][it].\n\nMore.\n\n[it]: https://example.org\n\nEnd.";
+        let rows = render(text, 60);
+        assert_eq!(rows[0].text(), "See it (https://example.org) now.");
     }
 }

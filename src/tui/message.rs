@@ -7,7 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::background::Background;
-use super::pointer::{ClickUnit, Split};
+use super::pane_state::{ClickUnit, Split};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]

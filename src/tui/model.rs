@@ -18,10 +18,10 @@ use crate::text::one_line;
 use super::error::TuiError;
 use super::find::{Find, SearchedText};
 use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
+use super::ink::Row;
 use super::keymap::Keymap;
 use super::pace::Pace;
-use super::pane_state::{ChatScroll, List, Menu, Pane};
-use super::pointer::{Pointer, Split};
+use super::pane_state::{ChatScroll, List, Menu, Pane, Pointer, Split};
 use super::prompt::Prompt;
 use super::setup::{Sample, Setup};
 use super::source_view::SourceView;
@@ -31,7 +31,7 @@ use super::turns::Turns;
 use super::window::Window;
 
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
-pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
+pub use super::turns::{OpenRun, Retry, TurnQuestion, TurnView};
 pub use super::window::Overlay;
 
 /// Between two frames of the animation.
@@ -247,6 +247,16 @@ impl Model {
         let shown = self.shown_at();
         let needed = [last, shown, left, right, left_beneath, right_beneath, read];
         self.turns.keep_open(&needed);
+    }
+
+    /// The rows of a pane, as settled.
+    pub fn pane_rows(&self, pane: Pane) -> &[Row] {
+        match pane {
+            Pane::Chat => &self.chat.visible,
+            Pane::Path => &self.path.drawn.rows,
+            Pane::Evidence => &self.evidence.drawn.rows,
+            Pane::Audit => &self.audit.drawn.rows,
+        }
     }
 
     /// Audit rows that pass the filter.

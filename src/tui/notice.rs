@@ -5,11 +5,9 @@ use ratatui::layout::Rect;
 
 use crate::protocol::NoticeLevel;
 
-use super::cells::{clear, draw_row};
-use super::ink::{Ink, Row};
+use super::ink::{Ink, Row, wrap};
 use super::model::{Model, Notice};
-use super::theme::Theme;
-use super::wrap::wrap;
+use super::theme::{Theme, clear, draw_row};
 
 /// The line of a border that a notice may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -16,9 +16,9 @@ use super::message::{Effect, Msg};
 use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
 use super::pane_state::{ChatScroll, Pane};
 use super::prompt::Prompt;
-use super::settle;
 use super::timeline::{MissingPart, Playhead, Timeline};
 use super::update::update;
+use super::view;
 
 /// How fast it can play.
 const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
@@ -164,7 +164,7 @@ impl Replay {
     /// Makes what is drawn fit the terminal.
     pub fn settle(&mut self, size: Size) {
         self.model.size = size;
-        settle::settle(&mut self.model);
+        view::settle(&mut self.model);
     }
 
     /// Whether it goes on by itself.

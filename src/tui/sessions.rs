@@ -5,29 +5,28 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{
-    Command, Event, EventPacker, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
-    Timestamp,
+    Command, Event, EventPacker, RecordedSession, RunHistory, SessionCommand, SessionSummary,
+    SessionUpdate, Timestamp,
 };
 use crate::text::one_line;
 
 use super::keymap::Action;
-use super::lists::{SessionList, SessionTask};
 use super::message::Effect;
 use super::model::{Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
-use super::window::{Window, type_into};
+use super::window::{SessionList, SessionTask, Window, type_into};
 
 /// Opens the list.
-pub fn open(model: &mut Model) -> Vec<Effect> {
+pub fn open(model: &mut Model) -> Option<Effect> {
     model.open(Overlay::Sessions(SessionList::default()));
     send(SessionCommand::List)
 }
 
 /// Writes the conversation that is shown to a file.
-pub fn export_shown(model: &mut Model) -> Vec<Effect> {
+pub fn export_shown(model: &mut Model) -> Option<Effect> {
     let Some(run) = model.shown_run() else {
         model.inform("Nothing to export yet.");
-        return Vec::new();
+        return None;
     };
     send(SessionCommand::Export(run.session.clone()))
 }
@@ -97,7 +96,8 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
                 let name = name.trim().to_owned();
                 list.doing = SessionTask::Choosing;
                 let session = session?;
-                return Some(send(SessionCommand::Rename { session, name }));
+                let effect = send(SessionCommand::Rename { session, name });
+                return Some(effect.into_iter().collect());
             }
             KeyCode::Esc => list.doing = SessionTask::Choosing,
             _ if type_into(name, event) => {}
@@ -106,7 +106,8 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
-                return Some(send(SessionCommand::Hide(session?)));
+                let effect = send(SessionCommand::Hide(session?));
+                return Some(effect.into_iter().collect());
             }
         }
         SessionTask::Resuming => match event.code {
@@ -118,14 +119,10 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
 }
 
 /// Does something with the selected one.
-pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
     let is_busy = model.is_busy();
-    let Some(session) = selected(model).cloned() else {
-        return Vec::new();
-    };
-    let Some(list) = model.overlay.as_mut().and_then(list_of) else {
-        return Vec::new();
-    };
+    let session = selected(model).cloned()?;
+    let list = model.overlay.as_mut().and_then(list_of)?;
     match action {
         Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
         Action::Export => return send(SessionCommand::Export(session.id)),
@@ -140,7 +137,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return send(SessionCommand::Resume(session.id));
         }
     }
-    Vec::new()
+    None
 }
 
 /// What is typed into besides the text that is looked for.
@@ -165,8 +162,8 @@ fn selected(model: &Model) -> Option<&SessionSummary> {
     }
 }
 
-fn send(command: SessionCommand) -> Vec<Effect> {
-    vec![Effect::Send(Command::Session(command))]
+fn send(command: SessionCommand) -> Option<Effect> {
+    Some(Effect::Send(Command::Session(command)))
 }
 
 /// Shows this conversation instead of the one that is shown. The panes are folds over events, and the log
@@ -246,4 +243,60 @@ pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
         turn.abandon("no end is recorded", last);
     }
     turns
+}
+
+// The window over the statistics of all recorded runs: opened, filled, closed.
+
+/// Opens the window, and asks for what it shows.
+pub fn open_statistics(model: &mut Model) -> Option<Effect> {
+    model.open(Overlay::Statistics(None));
+    Some(Effect::Send(Command::ReadStatistics))
+}
+
+/// Takes what was read, where it is still waited for.
+pub fn statistics_arrived(model: &mut Model, read: Result<Box<RunHistory>, String>) {
+    let windows = [&mut model.overlay, &mut model.beneath];
+    let mut shown = windows
+        .into_iter()
+        .flatten()
+        .map(|window| &mut window.shown);
+    if let Some(Overlay::Statistics(known)) =
+        shown.find(|shown| matches!(shown, Overlay::Statistics(_)))
+    {
+        *known = Some(read.map_err(|why| one_line(&why, 400)));
+    }
+}
+
+/// The engine did not take the request.
+pub fn statistics_refused(model: &mut Model) {
+    if are_statistics_awaited(model) {
+        model.overlay = model.beneath.take();
+    }
+    model.warn("The engine is busy and did not read the log; try again.");
+}
+
+/// The engine is gone, and with it what is awaited.
+pub fn abandon_statistics(model: &mut Model) {
+    if are_statistics_awaited(model) {
+        statistics_arrived(model, Err("the engine stopped".to_owned()));
+    }
+}
+
+/// Whether the window is open, itself or under help.
+pub fn is_statistics_open(model: &Model) -> bool {
+    awaited_or_read(model).is_some()
+}
+
+/// Whether the window is open and still empty.
+pub fn are_statistics_awaited(model: &Model) -> bool {
+    awaited_or_read(model).is_some_and(Option::is_none)
+}
+
+fn awaited_or_read(model: &Model) -> Option<&Option<Result<Box<RunHistory>, String>>> {
+    let windows = [&model.overlay, &model.beneath];
+    let mut windows = windows.into_iter().flatten();
+    windows.find_map(|window| match &window.shown {
+        Overlay::Statistics(read) => Some(read),
+        _ => None,
+    })
 }

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 use crate::domain::RoutingLimits;
 use crate::protocol::{JobModels, Mode, RecordedSession, RunRecord};
 
-use super::pointer::Split;
+use super::pane_state::Split;
 use super::theme::ThemeName;
 
 /// What the screen needs to know before the first event.

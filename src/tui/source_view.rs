@@ -13,10 +13,9 @@ use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
 use crate::text::one_line;
 
 use super::fold::EvidenceRow;
-use super::ink::{Ink, Row, cells};
+use super::ink::{Ink, Row, cells, wrap};
 use super::pane_state::List;
 use super::syntax::{CodeLines, SyntaxLanguage};
-use super::wrap::wrap;
 
 /// Lines that are read for their colours before the first one seen.
 const LEAD: usize = 150;

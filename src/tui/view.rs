@@ -12,20 +12,18 @@ use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
 
-use super::cells::draw_row;
+use super::focus::LinkedRows;
 use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
-use super::linked_rows::LinkedRows;
 use super::model::{AskedBy, Model};
 use super::notice::notice;
 use super::pane_state::Pane;
 use super::panes::wording::route_ink;
-use super::panes::{audit, evidence, path};
-use super::settle::pane_rows;
-use super::theme::Theme;
+use super::panes::{audit, chat, evidence, path};
+use super::theme::{Theme, draw_row};
 use super::window_view::WindowView;
-use super::{menu, pace, selection};
+use super::{copy, menu, pace};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -46,7 +44,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     titles(model, &places, theme, buffer);
     let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
-        for (line, row) in area.rows().zip(pane_rows(model, pane)) {
+        for (line, row) in area.rows().zip(model.pane_rows(pane)) {
             draw_row(buffer, theme, line, row);
         }
         let selected = match pane {
@@ -88,7 +86,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             }
         }
     }
-    selection::mark(model, frame.buffer_mut());
+    copy::mark_selection(model, frame.buffer_mut());
 }
 
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
@@ -394,5 +392,51 @@ fn line(first: u16, last: u16, signs: [&str; 3], mut draw: impl FnMut(u16, &str)
     for at in (first..=last).filter(|_| first < last) {
         let sign = usize::from(at > first) + usize::from(at == last);
         draw(at, signs[sign]);
+    }
+}
+
+// What depends on the size of the screen, worked out before drawing, so that drawing only reads.
+
+/// Settles the panes, the list above the prompt and the window that lies above them.
+pub fn settle(model: &mut Model) {
+    let places = Arrangement::new(model);
+    if let (Some(view), Some(area)) = (&mut model.reading, places.reading) {
+        view.settle(area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Chat) {
+        chat::settle(model, area.as_size());
+    }
+    menu::settle(model);
+    if let Some(area) = places.pane(Pane::Audit) {
+        audit::settle(model, area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Evidence) {
+        evidence::settle(model, area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Path) {
+        path::settle(model, area.as_size());
+    }
+    settle_window(model, &places);
+}
+
+fn settle_window(model: &mut Model, places: &Arrangement) {
+    let view = model
+        .overlay
+        .as_ref()
+        .map(|window| WindowView::new(model, window, places));
+    if let (Some(window), Some(view)) = (&mut model.overlay, view) {
+        let height = view.area.height.into();
+        if window.shown.is_choice() {
+            window.list.settle(view.count, height);
+        } else {
+            window.list.settle_view(view.count, height);
+        }
+    }
+}
+
+/// Lays out what may be seen next, once a frame is out.
+pub fn lay_out_ahead(model: &mut Model) {
+    if let Some(area) = Arrangement::new(model).pane(Pane::Chat) {
+        chat::lay_out_neighbours(model, area.as_size());
     }
 }

@@ -13,7 +13,7 @@ use crate::text::{duration, one_line, sanitize};
 use crate::tui::ink::{grouped, grouped_count, grouped_plural, measure};
 
 use super::RunView;
-use super::step::Grading;
+use super::run::Grading;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

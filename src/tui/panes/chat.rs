@@ -5,15 +5,17 @@
 //! what is being read. What was not seen for a while is laid out anew.
 
 use ratatui::layout::Size;
+use unicode_width::UnicodeWidthStr;
 
-use crate::tui::ink::Row;
+use crate::tui::find;
+use crate::tui::ink::{Ink, Row};
 use crate::tui::model::{Model, TurnView};
 use crate::tui::pane_state::AnswerFocus;
-use crate::tui::turn_cache::TurnCache;
+use crate::tui::turns::TurnCache;
 
+use super::turn_rows;
 use super::turn_rows::{text_of, turn_rows};
 use super::welcome::welcome;
-use super::{citations, found, waiting};
 
 /// So many turns keep their rows besides as many as a screen of the shortest holds.
 const SPARE: usize = 32;
@@ -32,13 +34,13 @@ pub fn settle(model: &mut Model, size: Size) {
         model.chat.turns.clear();
         return;
     }
-    let end = waiting::tail(model, width);
-    let selected = citations::selected(model);
+    let end = turn_rows::tail(model, width);
+    let selected = selected_citation(model);
     let chosen = model
         .shown_at()
         .filter(|_| model.chat.chosen != AnswerFocus::No);
     if let Some(find) = &mut model.find {
-        found::search(find, &model.turns, |turn| text_of(turn, width), width);
+        find::search(find, &model.turns, |turn| text_of(turn, width), width);
     }
     // A question that waits stands at the end.
     let is_waiting = model.pending.is_some() || !model.queue.is_empty();
@@ -87,10 +89,12 @@ pub fn settle(model: &mut Model, size: Size) {
             .zip(turns)
             .filter(|(_, at)| **at == turn)
         {
-            *row = citations::chosen(std::mem::take(row), n);
+            *row = mark_chosen(std::mem::take(row), n);
         }
     }
-    found::mark(model);
+    if let Some(find) = &model.find {
+        find::mark(find, &mut model.chat);
+    }
 }
 
 /// Lays out the page above what is seen and the one below, so that it is drawn at once when it is
@@ -210,7 +214,7 @@ impl Window<'_> {
         height: usize,
     ) -> (usize, usize) {
         let mut rows = self.block(turn).iter();
-        let Some(row) = rows.position(|row| citations::marks(row, n)) else {
+        let Some(row) = rows.position(|row| holds_mark(row, n)) else {
             return at;
         };
         self.showing((turn, row), at, height)
@@ -245,6 +249,53 @@ impl Window<'_> {
     }
 }
 
+// The marks of an answer's citations: which is selected, and what is under the mouse.
+
+/// The turn that the panes show and the number of its citation that is selected.
+pub fn selected_citation(model: &Model) -> Option<(usize, usize)> {
+    let turn = model.shown_at()?;
+    let citations = &model.turns.get(turn)?.exchange().citations;
+    let citation = citations.get(model.chat.citation?)?;
+    Some((turn, citation.n))
+}
+
+/// Whether the row holds a mark of this citation.
+pub fn holds_mark(row: &Row, n: usize) -> bool {
+    let mark = format!("[{n}]");
+    let mut pieces = row.pieces.iter();
+    pieces.any(|piece| piece.ink == Ink::Citation && piece.text.contains(&mark))
+}
+
+/// The row, each mark of this citation in the ink of what is chosen.
+pub fn mark_chosen(row: Row, n: usize) -> Row {
+    let mark = format!("[{n}]");
+    row.mark(Ink::Chosen, |piece| {
+        let marks = piece.text.match_indices(&mark);
+        let marks = marks.filter(|_| piece.ink == Ink::Citation);
+        marks.map(|(at, mark)| at..at + mark.len()).collect()
+    })
+}
+
+/// The number of the citation whose mark is at that column of a row.
+pub fn citation_at_column(row: &Row, column: usize) -> Option<usize> {
+    let mut left = 0;
+    for piece in &row.pieces {
+        let width = piece.text.width();
+        if column >= left + width {
+            left += width;
+            continue;
+        }
+        if !matches!(piece.ink, Ink::Citation | Ink::Chosen) {
+            return None;
+        }
+        // Marks are ASCII: cells are bytes.
+        let before = piece.text.get(..=column - left)?;
+        let rest = &piece.text[before.rfind('[')? + 1..];
+        return rest[..rest.find(']')?].parse().ok();
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,5 +328,37 @@ mod tests {
             let seen = &model.chat.turns;
             assert!(seen.iter().all(|at| known.contains(at)), "{seen:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod citations_tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_and_chosen_one_by_one() {
+        let row = Row::new(Ink::Text, "比较 [2] ")
+            .add(Ink::Citation, "[1][12]")
+            .add(Ink::Text, " end");
+        assert!(holds_mark(&row, 12) && holds_mark(&row, 1) && !holds_mark(&row, 2));
+        for (column, n) in [
+            (4, None),
+            (9, Some(1)),
+            (11, Some(1)),
+            (12, Some(12)),
+            (15, Some(12)),
+            (16, None),
+            (90, None),
+        ] {
+            assert_eq!(citation_at_column(&row, column), n, "column {column}");
+        }
+        let chosen = mark_chosen(row.clone(), 1);
+        assert_eq!(chosen.text(), row.text());
+        let inks: Vec<_> = chosen
+            .pieces
+            .iter()
+            .map(|piece| (piece.ink, piece.text.as_str()))
+            .collect();
+        assert_eq!(inks[1..3], [(Ink::Chosen, "[1]"), (Ink::Citation, "[12]")]);
     }
 }

@@ -7,14 +7,12 @@ use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
 use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
-use crate::tui::ink::{Emphasis, Ink, Row, columns, grouped, measure, pad};
+use crate::tui::ink::{Ink, Row, columns, grouped, measure, pad, wrap_plain};
 use crate::tui::markdown;
 use crate::tui::model::Model;
-use crate::tui::wrap::wrap_plain;
 
-use super::graph;
-use super::score::band;
-use super::wording::route_ink;
+use super::path;
+use super::wording::{band, route_ink};
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
@@ -110,7 +108,7 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         title.push(Ink::Dim, " (chosen)");
     }
     title.push(Ink::Dim, format!(" · {}", duration(run.elapsed(model.now))));
-    let lines = graph::lines(Some(run), model, width, MOST_PATH_LINES);
+    let lines = path::lines(Some(run), model, width, MOST_PATH_LINES);
     let mut rows = vec![title];
     rows.extend(lines.into_iter().map(|line| line.row));
     rows
@@ -289,17 +287,17 @@ fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
 }
 
 fn push(lines: &mut Vec<Row>, tag: ChangeTag, text: &str) {
-    let (ink, emphasis) = match tag {
-        ChangeTag::Equal => (Ink::Text, Emphasis::default()),
-        ChangeTag::Delete => (Ink::Dropped, Emphasis::default()),
-        ChangeTag::Insert => (Ink::Strong, Emphasis::default()),
+    let ink = match tag {
+        ChangeTag::Equal => Ink::Text,
+        ChangeTag::Delete => Ink::Dropped,
+        ChangeTag::Insert => Ink::Strong,
     };
     for (at, part) in text.split('\n').enumerate() {
         if at > 0 {
             lines.push(Row::default());
         }
         if let Some(line) = lines.last_mut() {
-            line.push_emphatic(ink, emphasis, part);
+            line.push(ink, part);
         }
     }
 }

@@ -6,14 +6,12 @@ use crate::domain::{GradedBy, KEEP_FROM, NodeName, PathType, RoutingPlan, ToolCa
 use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad, wrap};
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::pane_state::PathItem;
-use crate::tui::wrap::wrap;
 
 use super::node::{cue_words, sign};
-use super::score::band;
-use super::wording::{broken_off, certainty, reason_ink, short_tool};
+use super::wording::{band, broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
 pub fn title(item: PathItem, mode: Mode) -> &'static str {

@@ -8,14 +8,12 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
 use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
-use crate::tui::ink::{Ink, Row, cut_path, pad};
+use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
 use crate::tui::source_view::SourceView;
-use crate::tui::wrap::wrap;
 
-use super::score::{ScoreDetail, found_by, judgement, legend};
-use super::wording::{reason_ink, short_tool};
+use super::wording::{ScoreDetail, found_by, judgement, legend, reason_ink, short_tool};
 
 /// What stands beside the title: the counts and the verdict, of one round.
 pub fn status(model: &Model) -> Row {

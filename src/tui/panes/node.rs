@@ -167,7 +167,7 @@ fn verdicts(run: &RunView) -> Row {
         row.push(Ink::Dim, if at > 0 { " ▸ " } else { "  " });
         let measured = grading.average.filter(|_| grading.by == GradedBy::Grader);
         match (grading.by, measured) {
-            (_, Some(average)) => row.push(super::score::band(average), grading.measured()),
+            (_, Some(average)) => row.push(super::wording::band(average), grading.measured()),
             (GradedBy::Grader, None) => row.push(Ink::Dropped, "none left"),
             (GradedBy::Rule(_), _) => {
                 row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));

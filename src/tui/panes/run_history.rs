@@ -3,8 +3,7 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
-use crate::tui::wrap::wrap;
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad, wrap};
 
 /// Columns before what a line says.
 const LABEL: usize = 22;

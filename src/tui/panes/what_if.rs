@@ -6,11 +6,10 @@ use crate::domain::{
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad};
+use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap};
 use crate::tui::model::Model;
-use crate::tui::sliders::{SLIDERS, Sliders};
-use crate::tui::turn::TurnView;
-use crate::tui::wrap::wrap;
+use crate::tui::turns::TurnView;
+use crate::tui::window::{SLIDERS, Sliders};
 
 use super::wording::reason_ink;
 
