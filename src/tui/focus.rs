@@ -116,9 +116,14 @@ pub fn select_item(model: &mut Model, item: PathItem) {
         model.audit.list.top = first;
         model.audit.left_end = true;
     }
-    let touched = touched_by(model, node);
-    let items = model.shown_run().map(|run| &run.evidence);
-    let item = items.and_then(|items| items.rows().position(|row| touched.contains(&row.id)));
+    let touched: HashSet<_> = touched_by(model, node).into_iter().cloned().collect();
+    show_evidence(model, |id| touched.contains(id));
+}
+
+/// Selects the first of these items in the evidence pane, if there is one.
+pub fn show_evidence(model: &mut Model, is_wanted: impl Fn(&EvidenceId) -> bool) {
+    let mut runs = model.shown_run().into_iter();
+    let item = runs.find_map(|run| run.evidence.rows().position(|row| is_wanted(&row.id)));
     if let Some(item) = item {
         model.evidence.list.selected = item;
     }
@@ -158,46 +163,30 @@ pub fn touched(model: &Model) -> HashSet<EvidenceId> {
     rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
-/// The selection whose rows the other panes mark.
-#[derive(Debug)]
-pub struct LinkedRows<'m> {
-    model: &'m Model,
-    /// The selected line of the audit pane.
-    line: Option<AuditLine<'m>>,
-}
-
-impl<'m> LinkedRows<'m> {
-    /// What is selected now.
-    pub fn from_model(model: &'m Model) -> Self {
-        let line = selected_events(model);
-        Self { model, line }
-    }
-
-    /// Which of a pane's drawn rows belong to it; in the chat, to the run that is shown.
-    pub fn marked_rows(&self, pane: Pane) -> Vec<usize> {
-        let Self { model, line } = self;
-        match (pane, line, model.path.selected) {
-            (Pane::Chat, ..) => chat::rows_of_shown(model),
-            (Pane::Path, Some(line), _) => {
-                let node = line.first().and_then(|row| row.node).map(PathItem::Node);
-                let place = node.map(PathItem::place);
-                model.path.drawn.rows_where(|item| Some(item) == place)
-            }
-            (Pane::Evidence, Some(line), _) => {
-                let touched = line.rows().iter().flat_map(|row| row.evidence());
-                rows_of_items(model, &touched.collect())
-            }
-            (Pane::Evidence, None, Some(PathItem::Node(node))) => {
-                rows_of_items(model, &touched_by(model, node))
-            }
-            (Pane::Audit, None, Some(PathItem::Node(node))) => {
-                let lines: Vec<_> = model.audit_lines().collect();
-                let is_of = |row: &AuditRow| row.node == Some(node);
-                let drawn = &model.audit.drawn;
-                drawn.rows_where(|at| lines.get(at).is_some_and(|l| l.rows().iter().any(is_of)))
-            }
-            _ => Vec::new(),
+/// Which of a pane's drawn rows belong to what is selected elsewhere; in the chat, to the run that is
+/// shown.
+pub fn marked_rows(model: &Model, pane: Pane) -> Vec<usize> {
+    match (pane, selected_events(model), model.path.selected) {
+        (Pane::Chat, ..) => chat::rows_of_shown(model),
+        (Pane::Path, Some(line), _) => {
+            let node = line.first().and_then(|row| row.node).map(PathItem::Node);
+            let place = node.map(PathItem::place);
+            model.path.drawn.rows_where(|item| Some(item) == place)
         }
+        (Pane::Evidence, Some(line), _) => {
+            let touched = line.rows().iter().flat_map(AuditRow::evidence);
+            rows_of_items(model, &touched.collect())
+        }
+        (Pane::Evidence, None, Some(PathItem::Node(node))) => {
+            rows_of_items(model, &touched_by(model, node))
+        }
+        (Pane::Audit, None, Some(PathItem::Node(node))) => {
+            let lines: Vec<_> = model.audit_lines().collect();
+            let is_of = |row: &AuditRow| row.node == Some(node);
+            let drawn = &model.audit.drawn;
+            drawn.rows_where(|at| lines.get(at).is_some_and(|l| l.rows().iter().any(is_of)))
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -3,15 +3,15 @@
 //! A fold takes one event after the other and knows nothing else, so a recorded run looks as the
 //! live one did, and stepping back is folding fewer events.
 
-pub use super::fold::evidence::{ContextState, EvidenceFold, EvidenceRow, Grade};
-pub use super::fold::run::{
-    Exchange, Grading, NodeState, NodeView, PendingCall, RunResult, RunView, TakenEdge, ToolUse,
-    Visit, outcome_word, why,
-};
-pub use super::fold::trail::{AuditLine, AuditRow, AuditTrail, Level, group_summary};
-
 mod evidence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod run;
 mod trail;
+
+pub use evidence::{ContextState, EvidenceFold, EvidenceRow, Grade};
+pub use run::{
+    Exchange, Grading, NodeState, NodeView, PendingCall, RunResult, RunView, TakenEdge, ToolUse,
+    Visit, outcome_word, why,
+};
+pub use trail::{AuditLine, AuditRow, Level, audit_lines, group_summary};

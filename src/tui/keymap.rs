@@ -140,10 +140,8 @@ impl Keymap {
 
     /// What the first key that does this is called.
     pub fn name_of(&self, action: Action) -> Option<String> {
-        let binding = self
-            .bindings
-            .iter()
-            .find(|binding| binding.action == action)?;
+        let mut bindings = self.bindings.iter();
+        let binding = bindings.find(|binding| binding.action == action)?;
         Some(binding.keys.first()?.name())
     }
 

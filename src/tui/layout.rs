@@ -136,17 +136,9 @@ impl Arrangement {
             .map(|(pane, _)| *pane)
     }
 
-    /// The inside of an overlay.
-    pub fn overlay_room(&self) -> Rect {
-        self.room_up_to(112)
-    }
-
-    /// The inside of an overlay that shows two columns.
-    pub fn wide_overlay_room(&self) -> Rect {
-        self.room_up_to(u16::MAX)
-    }
-
-    fn room_up_to(&self, most: u16) -> Rect {
+    /// The inside of an overlay; one that shows two columns takes all of the width.
+    pub fn overlay_room(&self, is_wide: bool) -> Rect {
+        let most = if is_wide { u16::MAX } else { 112 };
         let width = self.screen.width.saturating_sub(8).clamp(1, most);
         let height = self.screen.height.saturating_sub(6).max(1);
         let top = self.screen.height.saturating_sub(height) / 2;

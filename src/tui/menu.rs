@@ -104,13 +104,14 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
 /// A document, a folder or another path.
 fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
     let is_name = kind == EntryKind::Name;
+    let prefix = if is_name {
+        String::new()
+    } else {
+        format!("{ADD} ")
+    };
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
-        text: if is_name {
-            path.to_owned()
-        } else {
-            format!("{ADD} {path}")
-        },
+        text: prefix + path,
         kind,
         label: one_line(path, 200),
         note: note.to_owned(),

@@ -17,7 +17,7 @@ use crate::text::one_line;
 
 use super::error::TuiError;
 use super::find::{Find, SearchedText};
-use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
+use super::fold::{AuditLine, AuditRow, PendingCall, RunView, audit_lines};
 use super::ink::Row;
 use super::keymap::Keymap;
 use super::pace::Pace;
@@ -278,7 +278,7 @@ impl Model {
     pub fn audit_lines(&self) -> impl Iterator<Item = AuditLine<'_>> {
         let is_narrowed = !self.audit.filter.is_empty();
         let whole = self.shown_turn().filter(|_| !is_narrowed);
-        let whole = whole.map(|turn| turn.trail.lines(&self.audit.unfolded));
+        let whole = whole.map(|turn| audit_lines(&turn.trail, &self.audit.unfolded));
         let narrowed = is_narrowed.then(|| self.narrowed_trail());
         let alone = |row| AuditLine::Event {
             row,
@@ -286,11 +286,6 @@ impl Model {
         };
         let narrowed = narrowed.into_iter().flatten().map(alone);
         whole.into_iter().flatten().chain(narrowed)
-    }
-
-    /// Whether the audit row asks for attention.
-    pub fn is_alarming(row: &AuditRow) -> bool {
-        matches!(row.level, Level::Warning | Level::Error)
     }
 
     /// One line that is good to know.

@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Edge, NodeName};
-use crate::protocol::{NoticeLevel, RunId, Timestamp};
+use crate::protocol::{NoticeLevel, Timestamp};
 
 use super::ink::Row;
 use super::keymap::Action;
@@ -70,21 +70,6 @@ pub struct EvidenceState {
     pub list: List,
     /// What is seen.
     pub drawn: DrawnRows,
-    /// How wide its items are.
-    pub widths: Option<ItemWidths>,
-}
-
-/// The widest of the items of a run, in cells.
-#[derive(Debug, Clone)]
-pub struct ItemWidths {
-    /// Id of the run.
-    pub run: RunId,
-    /// Revision of the evidence that was measured.
-    pub revision: u64,
-    /// Width of file and lines.
-    pub place: usize,
-    /// Width of the score at each level of detail, in the order of `ScoreDetail::ALL`.
-    pub judged: [usize; 3],
 }
 
 /// The audit pane.
@@ -118,8 +103,6 @@ pub struct ChatScroll {
     pub moving: isize,
     /// Rows that are seen.
     pub height: usize,
-    /// The turns that have their rows, the one that was needed last at the end.
-    pub laid_out: Vec<usize>,
     /// Turn and row of the first of these rows.
     pub from: (usize, usize),
     /// The rows, as settled.

@@ -18,7 +18,7 @@ pub fn open_selected(model: &mut Model) -> Option<Effect> {
     // The selection is settled when it is drawn, and keys can come faster.
     let last = run.evidence.len().saturating_sub(1);
     let item = run.evidence.rows().nth(selected.min(last))?;
-    let view = SourceView::new(run.id.clone(), run.started, item);
+    let view = SourceView::new(run, item);
     open(model, view)
 }
 
@@ -33,7 +33,7 @@ pub fn open_citation(model: &mut Model) -> Option<Effect> {
         model.inform(&words);
         return None;
     };
-    let view = SourceView::new(run.id.clone(), run.started, item);
+    let view = SourceView::new(run, item);
     open(model, view)
 }
 
@@ -132,7 +132,7 @@ fn next(model: &mut Model, by: isize) -> Option<Effect> {
         model.inform(words);
         return None;
     };
-    let view = SourceView::new(run.id.clone(), run.started, rows[there]);
+    let view = SourceView::new(run, rows[there]);
     if model.shown_run().is_some_and(|shown| shown.id == view.run) {
         model.evidence.list.selected = there;
     }

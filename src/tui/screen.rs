@@ -9,6 +9,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use tokio::sync::watch;
+use unicode_width::UnicodeWidthStr;
 
 use crate::domain::NodeName;
 use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
@@ -253,23 +254,21 @@ impl Screen {
     /// The cells as text, line by line.
     pub fn text(&mut self, width: u16, height: u16) -> String {
         let buffer = self.render(width, height);
-        let mut lines = Vec::new();
-        for y in 0..height {
-            let mut line = String::new();
-            let mut skip = 0;
-            for x in 0..width {
-                let Some(cell) = buffer.cell((x, y)) else {
-                    continue;
-                };
-                if skip > 0 {
-                    skip -= 1;
-                    continue;
+        let rows = buffer.content.chunks(width.max(1).into());
+        let lines: Vec<String> = rows
+            .map(|cells| {
+                let (mut line, mut covered) = (String::new(), 0);
+                for cell in cells {
+                    // A wide character covers the cells behind it.
+                    if covered == 0 {
+                        line.push_str(cell.symbol());
+                        covered = cell.symbol().width().max(1);
+                    }
+                    covered -= 1;
                 }
-                line.push_str(cell.symbol());
-                skip = unicode_width::UnicodeWidthStr::width(cell.symbol()).saturating_sub(1);
-            }
-            lines.push(line.trim_end().to_owned());
-        }
+                line.trim_end().to_owned()
+            })
+            .collect();
         lines.join("\n")
     }
 }
@@ -323,7 +322,9 @@ impl Walk {
 
     /// A key was pressed: everything that was held back is shown at once.
     pub fn leave(self, model: &mut Model) {
-        self.let_all_through(model);
+        for event in self.held {
+            update(model, Msg::Update(Update::Event(event)));
+        }
         end_walk(model);
         model.inform(LEFT);
     }
@@ -360,12 +361,6 @@ impl Walk {
             model.inform(about);
         }
         Some(effects)
-    }
-
-    fn let_all_through(self, model: &mut Model) {
-        for event in self.held {
-            update(model, Msg::Update(Update::Event(event)));
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::protocol::{
     Command, Event, EventPacker, RecordedSession, RunHistory, SessionCommand, SessionSummary,
     SessionUpdate, Timestamp,
 };
-use crate::text::one_line;
+use crate::text::{one_line, plural};
 
 use super::keymap::Action;
 use super::message::Effect;
@@ -197,22 +197,16 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
 
 /// What is said of it: how much there is, and that it stands here as the log holds it.
 fn resumed_words(model: &Model, recorded: &RecordedSession) -> String {
-    let count = model.turns.len();
-    let runs = if count == 1 { "run" } else { "runs" };
-    let since = model
-        .turns
-        .first()
-        .map(|turn| turn.exchange().started.minute());
-    let of = since.map_or_else(String::new, |time| format!(" since {time}"));
-    let name = recorded
-        .name
-        .as_deref()
-        .map_or_else(String::new, |name| format!(" '{name}'"));
+    let runs = plural(model.turns.len(), "run");
+    let since = |turn: &TurnView| format!(" since {}", turn.exchange().started.minute());
+    let since = model.turns.first().map(since).unwrap_or_default();
+    let name = recorded.name.as_ref().map(|name| format!(" '{name}'"));
+    let name = name.unwrap_or_default();
     let left_out = match recorded.left_out {
         0 => String::new(),
         more => format!("; {more} earlier ones are only in 'kb-agent runs'"),
     };
-    format!("Resumed{name}: {count} {runs}{of}, as the audit log holds them{left_out}.")
+    format!("Resumed{name}: {runs}{since}, as the audit log holds them{left_out}.")
 }
 
 /// The runs of these events. One that has ended is packed before the next begins.
@@ -255,21 +249,14 @@ pub fn open_statistics(model: &mut Model) -> Option<Effect> {
 
 /// Takes what was read, where it is still waited for.
 pub fn statistics_arrived(model: &mut Model, read: Result<Box<RunHistory>, String>) {
-    let windows = [&mut model.overlay, &mut model.beneath];
-    let mut shown = windows
-        .into_iter()
-        .flatten()
-        .map(|window| &mut window.shown);
-    if let Some(Overlay::Statistics(known)) =
-        shown.find(|shown| matches!(shown, Overlay::Statistics(_)))
-    {
+    if let Some(known) = statistics(model) {
         *known = Some(read.map_err(|why| one_line(&why, 400)));
     }
 }
 
 /// The engine did not take the request.
 pub fn statistics_refused(model: &mut Model) {
-    if are_statistics_awaited(model) {
+    if statistics(model).is_some_and(|known| known.is_none()) {
         model.overlay = model.beneath.take();
     }
     model.warn("The engine is busy and did not read the log; try again.");
@@ -277,25 +264,17 @@ pub fn statistics_refused(model: &mut Model) {
 
 /// The engine is gone, and with it what is awaited.
 pub fn abandon_statistics(model: &mut Model) {
-    if are_statistics_awaited(model) {
+    if statistics(model).is_some_and(|known| known.is_none()) {
         statistics_arrived(model, Err("the engine stopped".to_owned()));
     }
 }
 
-/// Whether the window is open, itself or under help.
-pub fn is_statistics_open(model: &Model) -> bool {
-    awaited_or_read(model).is_some()
-}
-
-/// Whether the window is open and still empty.
-pub fn are_statistics_awaited(model: &Model) -> bool {
-    awaited_or_read(model).is_some_and(Option::is_none)
-}
-
-fn awaited_or_read(model: &Model) -> Option<&Option<Result<Box<RunHistory>, String>>> {
-    let windows = [&model.overlay, &model.beneath];
+/// What the window of statistics shows, itself or under help, where it is open; nothing while it is
+/// awaited.
+pub fn statistics(model: &mut Model) -> Option<&mut Option<Result<Box<RunHistory>, String>>> {
+    let windows = [&mut model.overlay, &mut model.beneath];
     let mut windows = windows.into_iter().flatten();
-    windows.find_map(|window| match &window.shown {
+    windows.find_map(|window| match &mut window.shown {
         Overlay::Statistics(read) => Some(read),
         _ => None,
     })

@@ -12,8 +12,8 @@ use crate::domain::{EvidenceId, LineRange};
 use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
 use crate::text::one_line;
 
-use super::fold::EvidenceRow;
-use super::ink::{Ink, Row, cells, wrap};
+use super::fold::{EvidenceRow, RunView};
+use super::ink::{Ink, Row, wrap};
 use super::pane_state::List;
 use super::syntax::{CodeLines, SyntaxLanguage};
 
@@ -96,16 +96,16 @@ impl RowCounts {
 
 impl SourceView {
     /// The view of an item that a run found; the document is still to be asked for.
-    pub fn new(run: RunId, asked_at: Timestamp, item: &EvidenceRow) -> Self {
+    pub fn new(run: &RunView, item: &EvidenceRow) -> Self {
         Self {
-            run,
+            run: run.id.clone(),
             item: item.id.clone(),
             file: item.file().to_owned(),
             doubt: None,
             visible: Vec::new(),
             lines: item.lines,
             excerpt: item.excerpt.clone(),
-            asked_at,
+            asked_at: run.started,
             awaited: Some(item.lines.start),
             content: Content::Awaited,
             colours: CodeColours::default(),
@@ -337,17 +337,9 @@ impl SourceRows<'_> {
     /// Which rows the lines take.
     fn count(&self) -> RowCounts {
         let mut starts = vec![0];
-        let room = self.width.saturating_sub(self.digits + 3);
         let mut end = 0;
         for number in self.part.first..=self.part.last() {
-            let line = self.part.line(number).unwrap_or_default();
-            // Most lines are short, and are not laid out to be counted.
-            let is_short = !line.contains('\t') && cells(line) <= room;
-            end += if is_short && self.places(number).is_empty() {
-                1
-            } else {
-                self.rows(number, None).len()
-            };
+            end += self.rows(number, None).len();
             starts.push(end);
         }
         RowCounts {

@@ -35,7 +35,7 @@ static LENT: AtomicBool = AtomicBool::new(false);
 const PUSH_TITLE: &str = "\x1b[22;2t";
 const POP_TITLE: &str = "\x1b[23;2t";
 /// Ends what the terminal shows as progress.
-const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
+pub const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
 
 /// What the terminal can show beside the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -296,13 +296,10 @@ pub fn base_of(source: &str) -> Result<Option<ThemeName>, String> {
     let Some(name) = table.get("base") else {
         return Ok(None);
     };
-    let known = name.as_str().and_then(ThemeName::parse);
-    let names: Vec<_> = ThemeName::all().map(ThemeName::as_str).collect();
-    let names = names.join(", ");
     let name = name.as_str().unwrap_or("…");
-    known
-        .map(Some)
-        .ok_or_else(|| format!("base '{name}' is none of {names}"))
+    let names: Vec<_> = ThemeName::all().map(ThemeName::as_str).collect();
+    let known = ThemeName::parse(name).map(Some);
+    known.ok_or_else(|| format!("base '{name}' is none of {}", names.join(", ")))
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,6 @@
 //! The turns of a conversation, of which few are open at a time.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use crate::protocol::{
     Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
 };
 
-use super::fold::{AuditRow, AuditTrail, Exchange, RunView};
+use super::fold::{AuditRow, Exchange, RunView};
 use super::ink::Row;
 use super::markdown::CodeCache;
 
@@ -25,42 +24,23 @@ pub const GUTTER: usize = 7;
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     all: Vec<TurnView>,
-    /// Indices of the turns that are open.
-    open: Vec<usize>,
-    /// Tokens both ways of those that are packed.
-    tokens: u64,
-    /// Indices of the turns whose prompts are kept packed, the least recently viewed first.
-    with_prompts: VecDeque<usize>,
-    /// What these take, bytes.
-    prompts: usize,
     packer: EventPacker,
+    /// How many runs were packed so far.
+    packed: usize,
 }
 
 impl Turns {
     /// Appends a turn.
     pub fn push(&mut self, turn: TurnView) {
-        if turn.opened().is_some() {
-            self.open.push(self.all.len());
-        } else {
-            self.tokens = self.tokens.saturating_add(turn.tokens());
-            self.keep_prompts(self.all.len(), turn.prompts_len());
-        }
         self.all.push(turn);
-        self.bound_prompts();
-    }
-
-    fn keep_prompts(&mut self, at: usize, bytes: usize) {
-        if bytes > 0 {
-            self.with_prompts.push_back(at);
-            self.prompts += bytes;
-        }
     }
 
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
-        let open = self.open.iter().filter_map(|at| self.all.get(*at));
-        open.map(TurnView::tokens)
-            .fold(self.tokens, u64::saturating_add)
+        self.all
+            .iter()
+            .map(TurnView::tokens)
+            .fold(0, u64::saturating_add)
     }
 
     /// Removes all turns.
@@ -70,16 +50,8 @@ impl Turns {
 
     /// Opens the turn at this index.
     pub fn open(&mut self, at: usize) {
-        if let Some(turn) = self.all.get_mut(at)
-            && turn.opened().is_none()
-            && turn.open(&mut self.packer)
-        {
-            self.open.push(at);
-            self.tokens = self.tokens.saturating_sub(turn.tokens());
-            if let Some(place) = self.with_prompts.iter().position(|other| *other == at) {
-                self.with_prompts.remove(place);
-                self.with_prompts.push_back(at);
-            }
+        if let Some(turn) = self.all.get_mut(at) {
+            turn.open(&mut self.packer);
         }
     }
 
@@ -88,62 +60,62 @@ impl Turns {
         for at in needed.iter().flatten() {
             self.open(*at);
         }
-        if self.open.iter().all(|at| needed.contains(&Some(*at))) {
+        let before = self.packed;
+        for (at, turn) in self.all.iter_mut().enumerate() {
+            if turn.opened().is_some() && !needed.contains(&Some(at)) {
+                turn.close(&mut self.packer);
+                if turn.opened().is_none() {
+                    self.packed += 1;
+                    turn.packed_as = self.packed;
+                }
+            }
+        }
+        if self.packed > before {
+            self.bound_prompts();
+        }
+    }
+
+    /// Forgets prompts and replies of the runs that were looked at least recently.
+    fn bound_prompts(&mut self) {
+        let mut kept: usize = self.all.iter().map(TurnView::prompts_len).sum();
+        if kept <= MOST_PROMPTS {
             return;
         }
-        for at in std::mem::take(&mut self.open) {
-            let is_needed = needed.contains(&Some(at));
-            let turn = self.all.get_mut(at).filter(|_| !is_needed);
-            let closed = turn.and_then(|turn| Some((turn.close(&mut self.packer)?, turn.tokens())));
-            let Some((prompts, tokens)) = closed else {
-                self.open.push(at);
-                continue;
-            };
-            self.tokens = self.tokens.saturating_add(tokens);
-            self.keep_prompts(at, prompts);
-        }
-        self.bound_prompts();
-    }
-
-    fn bound_prompts(&mut self) {
-        while self.prompts > MOST_PROMPTS
-            && let Some(at) = self.with_prompts.pop_front()
-        {
-            let freed = self.all.get_mut(at).map_or(0, TurnView::drop_prompts);
-            self.prompts = self.prompts.saturating_sub(freed);
+        let mut turns: Vec<&mut TurnView> = self.all.iter_mut().collect();
+        turns.sort_by_key(|turn| turn.packed_as);
+        for turn in turns {
+            if kept > MOST_PROMPTS {
+                kept -= turn.drop_prompts();
+            }
         }
     }
 
-    /// The last run that has not ended and goes on; what has not ended is open.
+    /// The last run that has not ended and goes on.
     pub fn going_on(&self) -> Option<&Exchange> {
-        let open = self
-            .open
-            .iter()
-            .filter_map(|at| Some((at, self.all.get(*at)?)));
-        let exchanges = open.map(|(at, turn)| (at, turn.exchange()));
-        let going_on = exchanges.filter(|(_, one)| one.finish.is_none() && !one.is_recorded);
-        Some(going_on.max_by_key(|(at, _)| **at)?.1)
+        let mut exchanges = self.all.iter().rev().map(TurnView::exchange);
+        exchanges.find(|one| one.finish.is_none() && !one.is_recorded)
     }
 
-    /// Where that run stands among those that are open.
+    /// Where that run stands, if it is open.
     pub fn place_of_open(&self, run: &RunId) -> Option<usize> {
-        let is_it = |at: &usize| self.all.get(*at).is_some_and(|t| t.exchange().id == *run);
-        self.open.iter().copied().find(is_it)
+        let is_it = |turn: &TurnView| turn.opened().is_some_and(|open| open.run.id == *run);
+        self.all.iter().position(is_it)
     }
 
     /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
-        self.all.get(self.place_of_open(run)?)?.opened()
+        self.all[self.place_of_open(run)?].opened()
     }
 }
 
 impl From<Vec<TurnView>> for Turns {
-    fn from(turns: Vec<TurnView>) -> Self {
-        let mut all = Self::default();
-        for turn in turns {
-            all.push(turn);
-        }
-        all
+    fn from(all: Vec<TurnView>) -> Self {
+        let mut turns = Self {
+            all,
+            ..Self::default()
+        };
+        turns.bound_prompts();
+        turns
     }
 }
 
@@ -175,6 +147,8 @@ pub struct TurnView {
     pub retry: Option<Retry>,
     /// Its wrapped rows.
     pub cache: TurnCache,
+    /// The number under which it was packed last.
+    packed_as: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -189,7 +163,7 @@ pub struct OpenRun {
     /// The run.
     pub run: RunView,
     /// Its events for the audit pane.
-    pub trail: AuditTrail,
+    pub trail: Vec<AuditRow>,
     /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
     pub events: Vec<Arc<Event>>,
     /// The packed form from which the run was opened.
@@ -216,6 +190,7 @@ impl TurnView {
             kept: CachedRows::Open(Box::new(open)),
             retry: None,
             cache: TurnCache::default(),
+            packed_as: 0,
         }
     }
 
@@ -235,37 +210,27 @@ impl TurnView {
         }
     }
 
-    /// Opens it; false where it stays packed, because what was packed cannot be read.
-    pub fn open(&mut self, packer: &mut EventPacker) -> bool {
-        if let CachedRows::Packed(packed) = &self.kept {
-            let Some(open) = OpenRun::unpack(packed, packer) else {
-                return false;
-            };
+    /// Opens it; it stays packed where what was packed cannot be read.
+    fn open(&mut self, packer: &mut EventPacker) {
+        if let CachedRows::Packed(packed) = &self.kept
+            && let Some(open) = OpenRun::unpack(packed, packer)
+        {
             self.kept = CachedRows::Open(Box::new(open));
         }
-        true
     }
 
-    /// Packs it, if it has ended: the bytes of prompts and replies that are kept of it from now on,
-    /// none where they were kept before; `None` where it stays open.
-    pub fn close(&mut self, packer: &mut EventPacker) -> Option<usize> {
-        let CachedRows::Open(open) = &mut self.kept else {
-            return Some(0);
-        };
-        open.run.finish.as_ref()?;
-        let (known, added) = if let Some(earlier) = open.packed.take() {
-            (earlier, 0)
-        } else {
-            let known = PackedRun::pack(open, packer)?;
-            let added = known.events.prompts_len();
-            (known, added)
-        };
-        self.kept = CachedRows::Packed(known);
-        Some(added)
+    /// Packs it, if it has ended.
+    pub fn close(&mut self, packer: &mut EventPacker) {
+        if let CachedRows::Open(open) = &mut self.kept
+            && open.run.finish.is_some()
+            && let Some(packed) = open.packed.take().or_else(|| PackedRun::pack(open, packer))
+        {
+            self.kept = CachedRows::Packed(packed);
+        }
     }
 
     /// Packed prompts and replies of it, bytes.
-    pub fn prompts_len(&self) -> usize {
+    fn prompts_len(&self) -> usize {
         match &self.kept {
             CachedRows::Open(open) => open
                 .packed
@@ -277,7 +242,7 @@ impl TurnView {
 
     /// Forgets packed prompts and replies; those of an open run are packed again when it is closed.
     /// Returns the bytes that are free then.
-    pub fn drop_prompts(&mut self) -> usize {
+    fn drop_prompts(&mut self) -> usize {
         let freed = self.prompts_len();
         match &mut self.kept {
             CachedRows::Open(open) => open.packed = None,
@@ -340,7 +305,7 @@ impl TurnView {
 impl OpenRun {
     fn begin(event: &Arc<Event>) -> Option<Self> {
         let run = RunView::begin(event)?;
-        let mut trail = AuditTrail::default();
+        let mut trail = Vec::new();
         if let Some(row) = AuditRow::from_event(event, &run) {
             trail.push(row);
         }
@@ -589,7 +554,8 @@ mod tests {
         let mut packer = EventPacker::default();
         let closed = (0..80).map(|at| {
             let mut turn = TurnView::from_events(&endpoint(at, 200_000)).unwrap();
-            assert!(turn.close(&mut packer).unwrap() > 50_000);
+            turn.close(&mut packer);
+            assert!(turn.prompts_len() > 50_000);
             turn
         });
         let turns = Turns::from(closed.collect::<Vec<_>>());
@@ -644,6 +610,7 @@ mod turn_tests {
                 kept,
                 retry: _,
                 cache: _,
+                packed_as: _,
             } = self;
             let CachedRows::Packed(packed) = kept else {
                 return usize::MAX;

@@ -23,10 +23,10 @@ use super::{act, ask, copy, menu, models, reading, sessions, window_keys};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let was_awaited = sessions::are_statistics_awaited(model);
+    let was_awaited = sessions::statistics(model).is_some_and(|known| known.is_none());
     let mut effects: Vec<Effect> = take(model, msg).into_iter().collect();
     effects.extend(menu::follow_text(model));
-    if was_awaited && !sessions::is_statistics_open(model) {
+    if was_awaited && sessions::statistics(model).is_none() {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
     if !model.prompt.is_empty() {
@@ -275,11 +275,7 @@ fn filter_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         KeyCode::Enter | KeyCode::Down | KeyCode::Tab => audit.typing = false,
         // One more at the beginning closes the filter.
         KeyCode::Backspace if audit.filter.is_empty() => audit.typing = false,
-        KeyCode::Esc => {
-            audit.typing = false;
-            audit.filter.clear();
-        }
-        KeyCode::Char('c') if ctrl => {
+        code if code == KeyCode::Esc || code == KeyCode::Char('c') && ctrl => {
             audit.typing = false;
             audit.filter.clear();
         }

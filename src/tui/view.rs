@@ -12,7 +12,7 @@ use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
 
-use super::focus::LinkedRows;
+use super::focus::marked_rows;
 use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::layout::{Arrangement, LEAST, LayoutWidth};
@@ -42,7 +42,6 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     header(model, &places, theme, buffer);
     footer(model, &places, theme, buffer);
     titles(model, &places, theme, buffer);
-    let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
         for (line, row) in area.rows().zip(model.pane_rows(pane)) {
             draw_row(buffer, theme, line, row);
@@ -56,7 +55,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
-        for at in followed.marked_rows(pane) {
+        for at in marked_rows(model, pane) {
             if let Some(line) = area.rows().nth(at) {
                 draw_row(buffer, theme, line, &Row::new(Ink::Focus, "▌"));
             }

@@ -154,7 +154,7 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
 
 /// Unfolds the part that is selected, or folds it again.
 fn unfold(model: &mut Model) {
-    let width = Arrangement::new(model).overlay_room().width.into();
+    let width = Arrangement::new(model).overlay_room(false).width.into();
     let Some(Overlay::Detail { item, unfolded }) = model.shown_overlay() else {
         return;
     };

@@ -47,10 +47,7 @@ pub struct WindowView {
 impl WindowView {
     /// Lays the window out.
     pub fn new(model: &Model, window: &Window, places: &Arrangement) -> Self {
-        let room = match window.shown {
-            Overlay::Compare { .. } => places.wide_overlay_room(),
-            _ => places.overlay_room(),
-        };
+        let room = places.overlay_room(matches!(window.shown, Overlay::Compare { .. }));
         let width = usize::from(room.width);
         if !window.shown.is_typed() {
             let (title, rows) = rows(model, &window.shown, width);

@@ -47,13 +47,30 @@ impl RunView {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
-            session, settings, ..
+            session,
+            settings,
+            retry_of,
+            query,
+            within,
+            mode,
+            forced_route,
+            ..
         } = &event.body
         else {
             return None;
         };
+        let exchange = Exchange {
+            id: event.run.clone(),
+            retry_of: retry_of.clone(),
+            query: sanitize(query).into_owned(),
+            within: within.iter().map(|name| one_line(name, 200)).collect(),
+            mode: *mode,
+            forced: *forced_route,
+            started: event.ts,
+            ..Exchange::default()
+        };
         Some(Self {
-            exchange: Exchange::begin(event)?,
+            exchange,
             session: session.clone(),
             limits: *settings,
             ..Self::default()
@@ -99,10 +116,8 @@ impl RunView {
                 error,
                 ..
             } => {
-                let open = self
-                    .tools
-                    .iter_mut()
-                    .find(|used| used.items.is_none() && used.call == *call);
+                let mut open = self.tools.iter_mut();
+                let open = open.find(|used| used.items.is_none() && used.call == *call);
                 if let Some(used) = open {
                     used.items = Some(*items);
                     used.ms = Some(*ms);
@@ -196,17 +211,14 @@ impl RunView {
 
     /// The node at work.
     pub fn active(&self) -> Option<NodeName> {
-        NodeName::ALL
-            .into_iter()
-            .find(|name| self.node(*name).state == NodeState::Running)
+        let mut nodes = NodeName::ALL.into_iter();
+        nodes.find(|name| self.node(*name).state == NodeState::Running)
     }
 
     /// How often the run went along this edge, and why the last time.
     pub fn edges_taken(&self, from: NodeName, to: NodeName) -> Vec<&TakenEdge> {
-        self.edges
-            .iter()
-            .filter(|edge| edge.from == from && edge.to == to)
-            .collect()
+        let taken = |edge: &&TakenEdge| edge.from == from && edge.to == to;
+        self.edges.iter().filter(taken).collect()
     }
 
     fn enter(&mut self, node: NodeName, iteration: u32, now: Timestamp) {
@@ -249,10 +261,7 @@ impl RunView {
     }
 
     fn last_visit(&mut self, node: NodeName) -> Option<&mut Visit> {
-        self.visits
-            .iter_mut()
-            .rev()
-            .find(|visit| visit.node == node)
+        self.visits.iter_mut().rfind(|visit| visit.node == node)
     }
 
     fn decide(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
@@ -277,23 +286,19 @@ impl RunView {
     }
 
     fn take(&mut self, from: NodeName, to: NodeName, reason: Option<RouteReason>, why: String) {
-        let known = self
-            .edges
-            .iter_mut()
-            .find(|edge| edge.from == from && edge.to == to && edge.reason == reason);
-        match known {
-            Some(edge) => {
-                edge.count += 1;
-                edge.why = why;
-            }
-            None => self.edges.push(TakenEdge {
-                from,
-                to,
-                reason,
-                why,
-                count: 1,
-            }),
+        let is_it = |edge: &&mut TakenEdge| (edge.from, edge.to, edge.reason) == (from, to, reason);
+        if let Some(edge) = self.edges.iter_mut().find(is_it) {
+            edge.count += 1;
+            edge.why = why;
+            return;
         }
+        self.edges.push(TakenEdge {
+            from,
+            to,
+            reason,
+            why,
+            count: 1,
+        });
     }
 
     fn end(&mut self, now: Timestamp, finish: RunResult) {
@@ -365,33 +370,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The one that this event begins; `None` when it begins none.
-    pub fn begin(event: &Event) -> Option<Self> {
-        let EventBody::RunStarted {
-            retry_of,
-            query,
-            within,
-            mode,
-            forced_route,
-            ..
-        } = &event.body
-        else {
-            return None;
-        };
-        Some(Self {
-            id: event.run.clone(),
-            retry_of: retry_of.clone(),
-            query: sanitize(query).into_owned(),
-            within: within.iter().map(|name| one_line(name, 200)).collect(),
-            mode: *mode,
-            forced: *forced_route,
-            started: event.ts,
-            ..Self::default()
-        })
-    }
-
     /// Takes the next event, all but the end; `stream` cleans the pieces of the answer.
-    pub(super) fn apply(&mut self, body: &EventBody, stream: &mut StreamSanitizer) {
+    fn apply(&mut self, body: &EventBody, stream: &mut StreamSanitizer) {
         match body {
             EventBody::NodeEntered { node, .. } => {
                 self.was_writing |= *node == NodeName::Synthesize;
@@ -410,13 +390,11 @@ impl Exchange {
             } => {
                 self.confidence = *confidence;
                 self.answer = sanitize(text).into_owned();
-                self.citations = citations
-                    .iter()
-                    .map(|citation| Citation {
-                        source: one_line(&citation.source, 400),
-                        ..citation.clone()
-                    })
-                    .collect();
+                let clean = |citation: &Citation| Citation {
+                    source: one_line(&citation.source, 400),
+                    ..citation.clone()
+                };
+                self.citations = citations.iter().map(clean).collect();
                 self.revision += 1;
             }
             EventBody::Warning { code, message } => self.warnings.add(code, message),
@@ -425,7 +403,7 @@ impl Exchange {
     }
 
     /// It is over; `tail` is what the stream held back.
-    pub(super) fn end(&mut self, tail: &str, finish: RunResult) {
+    fn end(&mut self, tail: &str, finish: RunResult) {
         if self.citations.is_empty() {
             self.answer.push_str(tail);
         }

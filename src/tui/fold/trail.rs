@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::domain::{
@@ -94,6 +93,11 @@ impl AuditRow {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether it asks for attention.
+    pub fn is_alarming(&self) -> bool {
+        matches!(self.level, Level::Warning | Level::Error)
     }
 
     /// The event as the log holds it, indented, clean.
@@ -359,9 +363,7 @@ impl<'a> AuditLine<'a> {
 
     /// Whether it asks for attention.
     pub fn is_alarming(self) -> bool {
-        self.rows()
-            .iter()
-            .any(|row| matches!(row.level, Level::Warning | Level::Error))
+        self.rows().iter().any(AuditRow::is_alarming)
     }
 
     /// Whether this line shows that event: an unfolded group leaves that to the lines below it.
@@ -373,58 +375,25 @@ impl<'a> AuditLine<'a> {
     }
 }
 
-/// The events of a run in their order, and which of them are of one kind.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct AuditTrail {
-    rows: Vec<AuditRow>,
-    /// Where a stretch of one kind begins.
-    starts: Vec<usize>,
-}
-
-impl AuditTrail {
-    /// Appends a row.
-    pub fn push(&mut self, row: AuditRow) {
-        let last = self.rows.last();
-        if !last.is_some_and(|last| is_of_one_kind(last, &row)) {
-            self.starts.push(self.rows.len());
-        }
-        self.rows.push(row);
-    }
-
-    /// The lines of the audit pane; groups that hold one of `unfolded` show their events.
-    pub fn lines<'a>(
-        &'a self,
-        unfolded: &'a BTreeSet<(Timestamp, u64)>,
-    ) -> impl Iterator<Item = AuditLine<'a>> {
-        let ends = self.starts.iter().skip(1).copied();
-        let ends = ends.chain(std::iter::once(self.rows.len()));
-        let stretches = self.starts.iter().zip(ends);
-        stretches.flat_map(move |(start, end)| {
-            let rows = &self.rows[*start..end];
-            let is_group = rows.len() >= LEAST_FOLDED;
-            let is_unfolded = is_group
-                && !unfolded.is_empty()
-                && rows.iter().any(|row| unfolded.contains(&row.key()));
-            let head = is_group.then_some(AuditLine::Group {
-                rows,
-                unfolded: is_unfolded,
-            });
-            let events = if is_group && !is_unfolded { &[] } else { rows };
-            let events = events.iter().map(move |row| AuditLine::Event {
-                row,
-                in_group: is_group,
-            });
-            head.into_iter().chain(events)
-        })
-    }
-}
-
-impl Deref for AuditTrail {
-    type Target = [AuditRow];
-
-    fn deref(&self) -> &[AuditRow] {
-        &self.rows
-    }
+/// The lines of the audit pane for these events; groups that hold one of `unfolded` show their events.
+pub fn audit_lines<'a>(
+    rows: &'a [AuditRow],
+    unfolded: &'a BTreeSet<(Timestamp, u64)>,
+) -> impl Iterator<Item = AuditLine<'a>> {
+    rows.chunk_by(is_of_one_kind).flat_map(move |rows| {
+        let is_group = rows.len() >= LEAST_FOLDED;
+        let is_unfolded = is_group && rows.iter().any(|row| unfolded.contains(&row.key()));
+        let head = is_group.then_some(AuditLine::Group {
+            rows,
+            unfolded: is_unfolded,
+        });
+        let events = if is_group && !is_unfolded { &[] } else { rows };
+        let events = events.iter().map(move |row| AuditLine::Event {
+            row,
+            in_group: is_group,
+        });
+        head.into_iter().chain(events)
+    })
 }
 
 /// Warnings and decisions always stand by themselves.
@@ -518,7 +487,7 @@ mod timeline_tests {
         let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
         let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
         let mut run = RunView::begin(&events[0]).unwrap();
-        let (mut trail, mut unfolded, mut folded) = (AuditTrail::default(), BTreeSet::new(), 0);
+        let (mut trail, mut unfolded, mut folded) = (Vec::new(), BTreeSet::new(), 0);
         for event in &events {
             let Some(row) = AuditRow::from_event(event, &run) else {
                 run.apply(event);
@@ -538,7 +507,7 @@ mod timeline_tests {
                     expected.extend(keys.iter().map(|key| (vec![*key], false)));
                 }
             }
-            let lines = trail.lines(&unfolded).map(|line| {
+            let lines = audit_lines(&trail, &unfolded).map(|line| {
                 let keys = line.rows().iter().map(AuditRow::key).collect();
                 (keys, matches!(line, AuditLine::Group { .. }))
             });

@@ -17,7 +17,7 @@ use super::turn_rows;
 use super::turn_rows::{text_of, turn_rows};
 use super::welcome::welcome;
 
-/// So many turns keep their rows besides as many as a screen of the shortest holds.
+/// So many turns above and below keep their rows besides as many as a screen of the shortest holds.
 const SPARE: usize = 32;
 
 /// Lays out what is seen of the conversation.
@@ -46,7 +46,6 @@ pub fn settle(model: &mut Model, size: Size) {
     let is_waiting = model.pending.is_some() || !model.queue.is_empty();
     let mut view = Window {
         turns: &mut model.turns,
-        laid_out: &mut model.chat.laid_out,
         tail: end,
         width,
     };
@@ -70,7 +69,7 @@ pub fn settle(model: &mut Model, size: Size) {
         at = view.showing(place, at.min(bottom), height);
     }
     let drawn = view.rows(at.min(bottom), height);
-    view.forget_rows(SPARE + height);
+    view.forget_rows(at.min(bottom).0, height);
     model.chat.reveal = false;
     if at >= bottom && moving > 0 {
         model.chat.at_end = true;
@@ -108,7 +107,6 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
     let count = model.turns.len();
     let mut view = Window {
         turns: &mut model.turns,
-        laid_out: &mut model.chat.laid_out,
         tail: Vec::new(),
         width: size.width.into(),
     };
@@ -122,7 +120,6 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
     };
     page(&mut (0..first).rev());
     page(&mut (last + 1..count));
-    view.forget_rows(SPARE + height);
 }
 
 /// The rows that are seen of the run that the panes show, where there are several.
@@ -143,7 +140,6 @@ pub fn rows_of_shown(model: &Model) -> Vec<usize> {
 
 struct Window<'a> {
     turns: &'a mut [TurnView],
-    laid_out: &'a mut Vec<usize>,
     /// What comes after the last turn.
     tail: Vec<Row>,
     width: usize,
@@ -152,24 +148,17 @@ struct Window<'a> {
 impl Window<'_> {
     fn block(&mut self, at: usize) -> &[Row] {
         match self.turns.get_mut(at) {
-            Some(turn) => {
-                if self.laid_out.last() != Some(&at) {
-                    self.laid_out.retain(|other| *other != at);
-                    self.laid_out.push(at);
-                }
-                turn_rows(turn, self.width)
-            }
+            Some(turn) => turn_rows(turn, self.width),
             None => &self.tail,
         }
     }
 
-    /// Takes the rows from the turns that were not needed for the longest time, all but so many.
-    fn forget_rows(&mut self, most: usize) {
-        let surplus = self.laid_out.len().saturating_sub(most);
-        for at in self.laid_out.drain(..surplus) {
-            if let Some(turn) = self.turns.get_mut(at) {
-                turn.cache = TurnCache::default();
-            }
+    /// Takes the rows from the turns that are far from what is seen.
+    fn forget_rows(&mut self, from: usize, height: usize) {
+        let near = from.saturating_sub(SPARE + height)..from + height + SPARE;
+        let turns = self.turns.iter_mut().enumerate();
+        for (_, turn) in turns.filter(|(at, _)| !near.contains(at)) {
+            turn.cache = TurnCache::default();
         }
     }
 
@@ -314,7 +303,9 @@ mod tests {
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.
         for (is_first, pages) in [(true, 1), (false, -1)] {
-            model.chat.laid_out.clear();
+            for turn in model.turns.iter_mut() {
+                turn.cache = TurnCache::default();
+            }
             if is_first {
                 model.chat.first();
             } else {
@@ -322,11 +313,15 @@ mod tests {
             }
             settle(&mut model, size);
             lay_out_neighbours(&mut model, size);
-            let known = model.chat.laid_out.clone();
+            let is_known = |turn: &TurnView| !turn.cache.rows.is_empty();
+            let known: Vec<bool> = model.turns.iter().map(is_known).collect();
             model.chat.page(pages);
             settle(&mut model, size);
             let seen = &model.chat.turns;
-            assert!(seen.iter().all(|at| known.contains(at)), "{seen:?}");
+            assert!(
+                seen.iter().all(|at| *at == known.len() || known[*at]),
+                "{seen:?}"
+            );
         }
     }
 }

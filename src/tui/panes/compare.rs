@@ -272,49 +272,39 @@ fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
         .add(Ink::Text, " ")
         .add(Ink::Strong, "{+only right+}");
     let mut lines = vec![Row::default()];
+    let mut push = |ink, text: &str| {
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(Row::default());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(ink, part);
+            }
+        }
+    };
+    let (mut ink, mut end) = (Ink::Text, "");
     let mut open = ChangeTag::Equal;
     for change in diff.iter_all_changes() {
         if change.tag() != open {
-            push(&mut lines, open, end(open));
             open = change.tag();
-            push(&mut lines, open, begin(open));
+            push(ink, end);
+            let begin;
+            (ink, begin, end) = marks(open);
+            push(ink, begin);
         }
-        push(&mut lines, open, change.value());
+        push(ink, change.value());
     }
-    push(&mut lines, open, end(open));
+    push(ink, end);
     let wrapped = lines.iter().flat_map(|line| wrap_plain(line, width));
     std::iter::once(head).chain(wrapped).collect()
 }
 
-fn push(lines: &mut Vec<Row>, tag: ChangeTag, text: &str) {
-    let ink = match tag {
-        ChangeTag::Equal => Ink::Text,
-        ChangeTag::Delete => Ink::Dropped,
-        ChangeTag::Insert => Ink::Strong,
-    };
-    for (at, part) in text.split('\n').enumerate() {
-        if at > 0 {
-            lines.push(Row::default());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push(ink, part);
-        }
-    }
-}
-
-fn begin(tag: ChangeTag) -> &'static str {
+/// The ink of words that both answers or one of them holds, and what stands around them.
+fn marks(tag: ChangeTag) -> (Ink, &'static str, &'static str) {
     match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "[-",
-        ChangeTag::Insert => "{+",
-    }
-}
-
-fn end(tag: ChangeTag) -> &'static str {
-    match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "-]",
-        ChangeTag::Insert => "+}",
+        ChangeTag::Equal => (Ink::Text, "", ""),
+        ChangeTag::Delete => (Ink::Dropped, "[-", "-]"),
+        ChangeTag::Insert => (Ink::Strong, "{+", "+}"),
     }
 }
 

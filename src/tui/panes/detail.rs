@@ -529,16 +529,11 @@ struct SavedCalls {
 /// Made and saved, node by node, and what the whole is.
 pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let most = model.limits.max_iterations;
-    let mut rows = vec![
-        Row::new(
-            Ink::Text,
-            "The full pipeline thinks once to analyze the question, then once to",
-        ),
-        Row::new(
-            Ink::Text,
-            "plan and once to grade in each round, and once to answer.",
-        ),
+    let words = [
+        "The full pipeline thinks once to analyze the question, then once to",
+        "plan and once to grade in each round, and once to answer.",
     ];
+    let mut rows = words.map(|line| Row::new(Ink::Text, line)).to_vec();
     let Some(turn) = turn else {
         rows.push(Row::default());
         let line = format!(
@@ -585,27 +580,20 @@ fn run_id_rows(turn: &OpenRun) -> [Row; 2] {
 
 fn sum(turn: &OpenRun) -> Row {
     let made = turn.run.calls();
+    let calls = turn.run.mode.calls(made);
     let Some(finish) = &turn.run.finish else {
-        let made = turn.run.mode.calls(made);
-        return Row::new(
-            Ink::Dim,
-            format!("{made} so far; what is saved counts at the end"),
-        );
+        let line = format!("{calls} so far; what is saved counts at the end");
+        return Row::new(Ink::Dim, line);
     };
     if finish.broke_off() {
-        let made = turn.run.mode.calls(made);
-        let line = format!("{made}; nothing is saved by not arriving");
+        let line = format!("{calls}; nothing is saved by not arriving");
         return Row::new(Ink::Dim, line);
     }
     let whole = turn.run.mode.calls(made.saturating_add(finish.saved));
-    Row::new(
-        Ink::Text,
-        format!("{made} made + {} saved = ", finish.saved),
-    )
-    .add(
-        Ink::Text,
-        format!("{whole} of the full pipeline on these rounds"),
-    )
+    let saved = finish.saved;
+    let words =
+        format!("{made} made + {saved} saved = {whole} of the full pipeline on these rounds");
+    Row::new(Ink::Text, words)
 }
 
 /// What each short cut spared, as the run counts it.

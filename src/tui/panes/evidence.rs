@@ -10,7 +10,7 @@ use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
 use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
 use crate::tui::model::Model;
-use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
+use crate::tui::pane_state::{DrawnRows, List, Pane};
 use crate::tui::source_view::SourceView;
 
 use super::wording::{ScoreDetail, found_by, judgement, legend, reason_ink, short_tool};
@@ -122,11 +122,8 @@ pub fn settle(model: &mut Model, size: Size) {
         };
         return;
     };
-    let widths = widths(model, run);
-    let (list, drawn) = lay_out(model, run, &Columns::fit(&widths, width), size);
-    model.evidence.list = list;
-    model.evidence.drawn = drawn;
-    model.evidence.widths = Some(widths);
+    (model.evidence.list, model.evidence.drawn) =
+        lay_out(model, run, &Columns::fit(run, width), size);
 }
 
 /// What stands where there is no evidence.
@@ -191,24 +188,6 @@ fn settled(mut list: List, heights: &[usize], room: usize) -> List {
     list
 }
 
-/// How wide the items of the run are, measured once for each change of them.
-fn widths(model: &Model, run: &RunView) -> ItemWidths {
-    let revision = run.evidence.revision();
-    let known = model.evidence.widths.as_ref();
-    let known = known.filter(|known| known.run == run.id && known.revision == revision);
-    let measure = || {
-        let items = || run.evidence.rows();
-        let judged = |room| items().map(|item| score_row(run, item, room).width()).max();
-        ItemWidths {
-            run: run.id.clone(),
-            revision,
-            place: items().map(|row| row.place().width()).max().unwrap_or(0),
-            judged: ScoreDetail::ALL.map(|room| judged(room).unwrap_or(0)),
-        }
-    };
-    known.cloned().unwrap_or_else(measure)
-}
-
 /// Rows for the list, of which all take so many; the passage of the selected item takes the others.
 fn list_height(
     model: &Model,
@@ -249,11 +228,14 @@ const WHOLE_NAME: usize = 22;
 impl Columns {
     /// The source takes what the others leave; a bar goes before the source becomes too short, and
     /// where a score comes from is never cut.
-    fn fit(widths: &ItemWidths, width: usize) -> Self {
-        let widest = widths.place;
-        // A blank before the frame.
-        let left =
-            |room: ScoreDetail| width.saturating_sub(FIXED + widths.judged[room as usize] + 1);
+    fn fit(run: &RunView, width: usize) -> Self {
+        let items = || run.evidence.rows();
+        let widest = items().map(|item| item.place().width()).max().unwrap_or(0);
+        let left = |room| {
+            let judged = items().map(|item| score_row(run, item, room).width()).max();
+            // A blank before the frame.
+            width.saturating_sub(FIXED + judged.unwrap_or(0) + 1)
+        };
         let tried = [
             (ScoreDetail::Bar, SHORT_SOURCE),
             (ScoreDetail::Words, WHOLE_NAME),
@@ -272,7 +254,7 @@ impl Columns {
 /// The score of an item, where it came from, and how many others it holds.
 pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
     let row = judgement(item, room);
-    match run.evidence.count_held_by(&item.id) {
+    match run.evidence.held_by(&item.id).len() {
         0 => row,
         held => row.add(Ink::Dim, format!(" +{held} within")),
     }
@@ -411,44 +393,4 @@ const ROOMY: usize = 80;
 fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
     let at = evidence.rows().position(|row| row.id == item.id)?;
     Some((at + 1, evidence.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::protocol::Event;
-    use crate::tui::model::TurnView;
-    use crate::tui::setup::Setup;
-
-    #[test]
-    fn ui_items_stand_as_if_they_had_just_been_measured() {
-        let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
-        let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
-        let size = Size::new(70, 16);
-        let showing = |count: usize| {
-            let mut model = Model::new(Setup::default()).unwrap();
-            model
-                .turns
-                .push(TurnView::from_events(&events[..count]).unwrap());
-            model
-        };
-        // One step after the other, and back again as a replay does it.
-        let mut known = None;
-        let (forth, mut pictures) = (1..=events.len(), HashSet::new());
-        for count in forth.clone().chain(forth.rev()) {
-            let mut model = showing(count);
-            model.evidence.widths = known;
-            settle(&mut model, size);
-            let kept = model.evidence.drawn.rows.clone();
-            model.evidence.widths = None;
-            settle(&mut model, size);
-            assert_eq!(kept, model.evidence.drawn.rows, "{count} events");
-            known = model.evidence.widths;
-            pictures.insert(kept.iter().map(Row::text).collect::<Vec<_>>());
-        }
-        assert!(pictures.len() > 3, "{pictures:?}");
-    }
 }

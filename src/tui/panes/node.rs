@@ -62,11 +62,8 @@ pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: 
         Some((reason, why)) => {
             let room = width.saturating_sub(row.width() + 2);
             // A number that is cut says something else.
-            let reason_text = if why.chars().count() <= room {
-                why.as_str()
-            } else {
-                reason.as_str()
-            };
+            let fits = why.chars().count() <= room;
+            let reason_text = if fits { why } else { reason.as_str() };
             row.add(reason_ink(Some(*reason)), format!("  {reason_text}"))
         }
         None => row,
@@ -172,10 +169,12 @@ fn verdicts(run: &RunView) -> Row {
             (GradedBy::Rule(_), _) => {
                 row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));
             }
-            (GradedBy::NoEvidence, _) => row.push(
-                Ink::Unmeasured,
-                format!("no {}: no evidence", run.mode.call()),
-            ),
+            (GradedBy::NoEvidence, _) => {
+                row.push(
+                    Ink::Unmeasured,
+                    format!("no {}: no evidence", run.mode.call()),
+                );
+            }
             (GradedBy::Fallback, _) => row.push(Ink::Unmeasured, "reply unreadable"),
         }
     }
@@ -244,12 +243,8 @@ fn planned(run: &RunView) -> Option<Row> {
         QueryType::Chitchat => return None,
     };
     let mut row = Row::new(Ink::Dim, kind);
-    let tools: Vec<_> = plan
-        .suggested_tools
-        .iter()
-        .copied()
-        .map(short_tool)
-        .collect();
+    let tools = plan.suggested_tools.iter().copied();
+    let tools: Vec<_> = tools.map(short_tool).collect();
     if !tools.is_empty() {
         row.push(Ink::Dim, format!(" · {}", tools.join(", ")));
     }

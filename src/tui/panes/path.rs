@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use crate::domain::{EDGES, Edge, NodeName, Outcome, RouteReason};
 use crate::text::duration;
 use crate::tui::fold::{NodeState, RunView, TakenEdge, outcome_word};
-use crate::tui::ink::{Ink, Row, grouped_count, pad};
+use crate::tui::ink::{Ink, Row, grouped_plural, pad};
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, Pane, PathItem, PathLine, Rank};
 
@@ -15,14 +15,11 @@ use super::wording::{broken_off, reason_ink, route_ink, spinner};
 /// What stands beside the title: route, round, time.
 pub fn status(model: &Model) -> Row {
     let Some(run) = model.shown_run() else {
-        return Row::new(
-            Ink::Dim,
-            if model.pending.is_some() {
-                "starting"
-            } else {
-                "the ways a question can go"
-            },
-        );
+        let words = match model.pending {
+            Some(_) => "starting",
+            None => "the ways a question can go",
+        };
+        return Row::new(Ink::Dim, words);
     };
     // What matters most comes first, because a narrow title is cut at its end.
     let mut row = Row::default();
@@ -434,16 +431,10 @@ fn is_under_way(run: &RunView, edge: &Edge) -> bool {
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     let Some(run) = run else {
         let limits = &model.limits;
-        return Row::new(
-            Ink::Dim,
-            format!(
-                "at most {}; none for ≤ {} items or vector ≥ {:.2}",
-                grouped_count(u64::from(limits.max_iterations), "grading", "gradings"),
-                limits.auto_approve_max_items,
-                limits.vector_score_threshold
-            ),
-        )
-        .fit(width);
+        let most = grouped_plural(limits.max_iterations as usize, "grading");
+        let (items, vector) = (limits.auto_approve_max_items, limits.vector_score_threshold);
+        let words = format!("at most {most}; none for ≤ {items} items or vector ≥ {vector:.2}");
+        return Row::new(Ink::Dim, words).fit(width);
     };
     let made = run.calls() as usize;
     let Some(finish) = &run.finish else {
@@ -469,20 +460,15 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
         row.push(Ink::Strong, "▱".repeat(finish.saved as usize));
         row.push(Ink::Text, " ");
     }
-    row.push(
-        Ink::Text,
-        format!("{made} of {}", run.mode.calls(whole as u32)),
-    );
+    let calls = run.mode.calls(whole as u32);
+    row.push(Ink::Text, format!("{made} of {calls}"));
     row.push(Ink::Dim, " · ");
-    row.push(
-        if finish.saved > 0 {
-            Ink::Strong
-        } else {
-            Ink::Dim
-        },
-        format!("saved {}", finish.saved),
-    );
-    row.fit(width)
+    let ink = if finish.saved > 0 {
+        Ink::Strong
+    } else {
+        Ink::Dim
+    };
+    row.add(ink, format!("saved {}", finish.saved)).fit(width)
 }
 
 /// The path as it ran, one visit a row.
@@ -512,11 +498,8 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         }
         rows.push(row.fit(width));
         if let Some((reason, why)) = &visit.left {
-            rows.push(
-                Row::new(Ink::Done, "    │ ")
-                    .add(reason_ink(Some(*reason)), why.clone())
-                    .fit(width),
-            );
+            let row = Row::new(Ink::Done, "    │ ").add(reason_ink(Some(*reason)), why.clone());
+            rows.push(row.fit(width));
         }
     }
     let meter = meter(Some(run), model, width.saturating_sub(1));

@@ -71,18 +71,12 @@ fn lay_out(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCa
                 answer.push(Row::new(Ink::Warning, "◌ not found in the knowledge base"));
             }
             Outcome::Cancelled => answer.push(Row::new(Ink::Warning, "◼ cancelled")),
-            Outcome::Failed => answer.extend(wrap(
-                &Row::new(
-                    Ink::Failed,
-                    format!(
-                        "× failed: {}",
-                        finish.error.as_deref().unwrap_or("no reason given")
-                    ),
-                ),
-                &Row::default(),
-                &Row::new(Ink::Text, "  "),
-                body,
-            )),
+            Outcome::Failed => {
+                let why = finish.error.as_deref().unwrap_or("no reason given");
+                let row = Row::new(Ink::Failed, format!("× failed: {why}"));
+                let indent = Row::new(Ink::Text, "  ");
+                answer.extend(wrap(&row, &Row::default(), &indent, body));
+            }
         }
         answer.extend(wrap_plain(&footer(run), body));
         answer.extend(warnings(run, body));
@@ -125,13 +119,10 @@ fn question(query: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let rest = Row::new(Ink::Text, " ".repeat(GUTTER));
     for (at, line) in query.lines().take(MOST_LINES).enumerate() {
-        let first = if at == 0 {
-            Row::new(Ink::You, " you   ")
-        } else {
-            rest.clone()
-        };
+        let you = Row::new(Ink::You, " you   ");
+        let first = if at == 0 { &you } else { &rest };
         let line = Row::new(Ink::Text, line.replace('\t', "    ")).bold();
-        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
+        rows.extend(wrap(&line, first, &rest, width.saturating_sub(1)));
     }
     rows
 }
@@ -179,12 +170,8 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |ink, line: String| {
         let row = Row::new(ink, format!("⚠ {line}"));
-        rows.extend(wrap(
-            &row,
-            &Row::default(),
-            &Row::new(Ink::Text, "  "),
-            width,
-        ));
+        let indent = Row::new(Ink::Text, "  ");
+        rows.extend(wrap(&row, &Row::default(), &indent, width));
     };
     for kind in run.warnings.at_the_answer().take(MOST_WRITTEN_OUT) {
         add(Ink::Warning, kind.line());
@@ -237,10 +224,8 @@ pub fn footer(run: &Exchange) -> Row {
     }
     if finish.tokens > 0 {
         let about = if finish.spent.estimated { "~" } else { "" };
-        row.push(
-            Ink::Dim,
-            format!(" · {about}{} tok", grouped(finish.tokens)),
-        );
+        let tokens = grouped(finish.tokens);
+        row.push(Ink::Dim, format!(" · {about}{tokens} tok"));
         if let Some(cost) = finish.spent.cost_usd {
             row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
         } else if run.mode == Mode::Llm {

@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap};
+use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap_plain};
 use crate::tui::model::Model;
 use crate::tui::turns::TurnView;
 use crate::tui::window::{SLIDERS, Sliders};
@@ -35,14 +35,10 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = (0..SLIDERS.len()).map(slider).collect();
     rows.push(Row::default());
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
-    rows.extend(paragraph(&consequence(&result, &recorded), width));
+    rows.extend(wrap_plain(&consequence(&result, &recorded), width));
     rows.push(Row::default());
-    rows.extend(paragraph(&sweep(model, sliders), width));
+    rows.extend(wrap_plain(&sweep(model, sliders), width));
     rows
-}
-
-fn paragraph(row: &Row, width: usize) -> Vec<Row> {
-    wrap(row, &Row::default(), &Row::default(), width)
 }
 
 fn slider_row(
@@ -215,35 +211,34 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
             };
             (Ink::Strong, words)
         }
-        Change::Reason => {
-            let words = "The same way with the same evidence, for another reason.";
-            (Ink::Text, words)
-        }
-        Change::Evidence if ends => {
-            let words = "The same way, but the answer would rest on {kept}; it was not made.";
-            (Ink::Weak, words)
-        }
-        Change::Evidence => {
-            let words = "The same way, but with {kept} kept; what the next round would add was not \
-                         recorded.";
-            (Ink::Weak, words)
-        }
-        Change::Route if ends => {
-            let words = "Another way: an answer from {kept} at once; it was not made.";
-            (Ink::Weak, words)
-        }
-        Change::Route => {
-            let words = "Another way: it would search again; what it would find was not recorded.";
-            (Ink::Weak, words)
-        }
-        Change::Unknown(Unknown::NotRecorded) => {
-            let words = "This log does not hold enough to tell the way.";
-            (Ink::Warning, words)
-        }
-        Change::Unknown(_) => {
-            let words = "What the grader would have said is not known, and so is not the way.";
-            (Ink::Warning, words)
-        }
+        Change::Reason => (
+            Ink::Text,
+            "The same way with the same evidence, for another reason.",
+        ),
+        Change::Evidence if ends => (
+            Ink::Weak,
+            "The same way, but the answer would rest on {kept}; it was not made.",
+        ),
+        Change::Evidence => (
+            Ink::Weak,
+            "The same way, but with {kept} kept; what the next round would add was not recorded.",
+        ),
+        Change::Route if ends => (
+            Ink::Weak,
+            "Another way: an answer from {kept} at once; it was not made.",
+        ),
+        Change::Route => (
+            Ink::Weak,
+            "Another way: it would search again; what it would find was not recorded.",
+        ),
+        Change::Unknown(Unknown::NotRecorded) => (
+            Ink::Warning,
+            "This log does not hold enough to tell the way.",
+        ),
+        Change::Unknown(_) => (
+            Ink::Warning,
+            "What the grader would have said is not known, and so is not the way.",
+        ),
     };
     Row::new(ink, words.replace("{kept}", &kept))
 }

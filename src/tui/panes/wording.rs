@@ -87,11 +87,6 @@ pub enum ScoreDetail {
     Scarce,
 }
 
-impl ScoreDetail {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Bar, Self::Words, Self::Scarce];
-}
-
 /// How an item was judged.
 pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
     let with_bar = room == ScoreDetail::Bar;
