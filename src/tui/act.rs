@@ -172,12 +172,8 @@ fn select_citation(model: &mut Model, by: isize) {
     model.chat.citation = Some(at);
     model.chat.reveal = true;
     if let Some(citation) = model.shown_run().and_then(|run| run.citations.get(at)) {
-        let words = format!(
-            "[{}] {}:{}",
-            citation.n,
-            citation.source,
-            citation.location()
-        );
+        let (n, source, place) = (citation.n, &citation.source, citation.location());
+        let words = format!("[{n}] {source}:{place}");
         model.inform(&words);
     }
 }

@@ -51,10 +51,8 @@ pub fn open(model: &mut Model) {
 pub fn unfold(model: &mut Model) {
     let at = model.audit.list.selected;
     let lines: Vec<_> = model.audit_lines().collect();
-    let head = lines
-        .iter()
-        .take(at + 1)
-        .rposition(|line| matches!(line, AuditLine::Group { .. }));
+    let is_group = |line: &AuditLine<'_>| matches!(line, AuditLine::Group { .. });
+    let head = lines.iter().take(at + 1).rposition(is_group);
     let Some((head, AuditLine::Group { rows, unfolded })) =
         head.and_then(|head| Some((head, lines.get(head)?)))
     else {

@@ -49,11 +49,8 @@ pub fn copy(model: &mut Model) -> Option<Effect> {
 
 /// Copies the run that the panes show, as Markdown.
 pub fn copy_run(model: &mut Model) -> Option<Effect> {
-    let text = model
-        .shown_turn()
-        .and_then(record)
-        .zip(model.markdown)
-        .map(|(record, markdown)| markdown(&[record]));
+    let record = model.shown_turn().and_then(record).zip(model.markdown);
+    let text = record.map(|(record, markdown)| markdown(&[record]));
     match text {
         Some(text) => to_clipboard(model, "the run as Markdown", lines_of(&text), text),
         None => nothing(model),
@@ -124,11 +121,8 @@ fn passage(model: &Model) -> Option<(String, String)> {
 
 fn events(model: &Model) -> Option<(String, String)> {
     let last = model.audit_lines().count().checked_sub(1)?;
-    let at = if model.audit.left_end {
-        model.audit.list.selected.min(last)
-    } else {
-        last
-    };
+    let selected = model.audit.left_end.then_some(model.audit.list.selected);
+    let at = selected.map_or(last, |at| at.min(last));
     let rows = model.audit_lines().nth(at)?.rows();
     let text: Vec<String> = rows.iter().map(super::fold::AuditRow::json).collect();
     let what = match rows {
@@ -162,10 +156,8 @@ pub fn extend(model: &mut Model, pressed: Position, to: Position) {
 /// Selects what is under a cell, and copies it.
 pub fn select(model: &mut Model, unit: ClickUnit, at: Position) -> Option<Effect> {
     let (area, rows) = text_at(model, at)?;
-    let text = rows
-        .get(usize::from(at.y - area.y))
-        .map(Row::text)
-        .unwrap_or_default();
+    let row = rows.get(usize::from(at.y - area.y));
+    let text = row.map(Row::text).unwrap_or_default();
     let found = match unit {
         ClickUnit::Line => stretch(&text, 0, |_| true),
         ClickUnit::Word => stretch(&text, usize::from(at.x - area.x), is_of_word),
@@ -242,9 +234,8 @@ fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
 }
 
 fn is_of_word(grapheme: &str) -> bool {
-    grapheme
-        .chars()
-        .all(|c| c.is_alphanumeric() || "_-./".contains(c))
+    let is_of_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    grapheme.chars().all(is_of_word)
 }
 
 /// The text in these cells, the last one in it.

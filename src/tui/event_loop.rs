@@ -313,9 +313,8 @@ impl EventLoop {
                 None
             }
         });
-        rest.chain(selected)
-            .chain(background.map(Msg::Background))
-            .collect()
+        let background = background.map(Msg::Background);
+        rest.chain(selected).chain(background).collect()
     }
 
     /// Gives the terminal to the person's editor; takes it again when that cannot be started, and says

@@ -226,10 +226,8 @@ pub fn mark(find: &Find, chat: &mut ChatScroll) {
             place = (*turn, 0);
         }
         for (at, found) in find.matches.iter().enumerate() {
-            let here = found
-                .parts
-                .iter()
-                .filter(|part| (found.turn, part.0) == place);
+            let parts = found.parts.iter();
+            let here = parts.filter(|part| (found.turn, part.0) == place);
             let is_shown = find.at == Some(at);
             let ink = if is_shown { Ink::Chosen } else { Ink::Match };
             for (_, range) in here {

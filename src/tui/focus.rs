@@ -40,11 +40,8 @@ pub fn show_turn(model: &mut Model, at: usize) {
     model.reset_panes();
     model.evidence.expanded = expanded;
     let asked = one_line(&model.turns[at].exchange().query, 60);
-    model.inform(&format!(
-        "Panes show run {} of {}: {asked}",
-        at + 1,
-        last + 1
-    ));
+    let (n, count) = (at + 1, last + 1);
+    model.inform(&format!("Panes show run {n} of {count}: {asked}"));
 }
 
 /// Clears the question; the second time in a row it leaves.
@@ -100,16 +97,10 @@ pub fn select_item(model: &mut Model, item: PathItem) {
     };
     let lines: Vec<_> = model.audit_lines().collect();
     let is_of = |line: &AuditLine<'_>| line.rows().iter().any(|row| row.node == Some(node));
-    let enters = |line: &AuditLine<'_>| {
-        is_of(line)
-            && line
-                .first()
-                .is_some_and(|row| matches!(row.body(), EventBody::NodeEntered { .. }))
-    };
-    let first = lines
-        .iter()
-        .rposition(enters)
-        .or_else(|| lines.iter().position(is_of));
+    let begins = |row: &AuditRow| matches!(row.body(), EventBody::NodeEntered { .. });
+    let enters = |line: &AuditLine<'_>| is_of(line) && line.first().is_some_and(begins);
+    let first = lines.iter().rposition(enters);
+    let first = first.or_else(|| lines.iter().position(is_of));
     if let Some(first) = first {
         model.audit.list.selected = first;
         // The node's events begin at the top, where they have room.

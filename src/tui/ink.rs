@@ -275,10 +275,8 @@ impl Row {
 
     /// The text alone.
     pub fn text(&self) -> String {
-        self.pieces
-            .iter()
-            .map(|piece| piece.text.as_str())
-            .collect()
+        let texts = self.pieces.iter().map(|piece| piece.text.as_str());
+        texts.collect()
     }
 }
 
@@ -296,12 +294,8 @@ pub fn columns(
     let both = left.into_iter().zip(right);
     both.map(|(left, right)| {
         let left = left.fit(half).pad_to(half);
-        let ink = if between.trim().is_empty() {
-            Ink::Text
-        } else {
-            Ink::Border
-        };
-        left.add(ink, between).join(right).fit(width)
+
+        left.add(Ink::Border, between).join(right).fit(width)
     })
     .collect()
 }
@@ -407,11 +401,8 @@ pub fn grouped(number: u64) -> String {
 
 /// `1 call`, `3 calls`.
 pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        grouped(number),
-        if number == 1 { one } else { many }
-    )
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", grouped(number))
 }
 
 /// `1 item`, `1 243 items`.
@@ -422,12 +413,12 @@ pub fn grouped_plural(number: usize, noun: &str) -> String {
 /// Gives `[12]` the ink of a citation.
 pub fn with_citations(row: Row) -> Row {
     static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[[0-9]+\]").ok());
-    let marks = |piece: &Piece| match &*MARK {
-        Some(mark) if piece.ink != Ink::Code => mark
-            .find_iter(&piece.text)
-            .map(|found| found.range())
-            .collect(),
-        _ => Vec::new(),
+    let marks = |piece: &Piece| {
+        let mark = MARK.as_ref().filter(|_| piece.ink != Ink::Code);
+        let found = mark
+            .into_iter()
+            .flat_map(|mark| mark.find_iter(&piece.text));
+        found.map(|found| found.range()).collect()
     };
     row.mark(Ink::Citation, marks)
 }
@@ -515,11 +506,8 @@ fn cells_of(row: &Row) -> Vec<Cell<'_>> {
 /// left out.
 fn line_end(cells: &[Cell<'_>], room: usize) -> (usize, usize) {
     let (mut used, mut last_break, mut is_blank) = (0, 0, true);
-    for (at, cell) in cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| cell.width <= room)
-    {
+    let fitting = cells.iter().enumerate();
+    for (at, cell) in fitting.filter(|(_, cell)| cell.width <= room) {
         if used + cell.width > room {
             let end = match at {
                 _ if cell.is_space || cell.is_wide() => at,

@@ -110,10 +110,8 @@ impl Keymap {
     pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let key = Key::from(event);
         places.iter().find_map(|place| {
-            self.bindings
-                .iter()
-                .find(|binding| binding.place == *place && binding.keys.contains(&key))
-                .map(|binding| binding.action)
+            let is_it = |one: &&Binding| one.place == *place && one.keys.contains(&key);
+            Some(self.bindings.iter().find(is_it)?.action)
         })
     }
 

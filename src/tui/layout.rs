@@ -73,18 +73,12 @@ impl Arrangement {
             (80.., 20..) => LayoutWidth::Medium,
             _ => LayoutWidth::Narrow,
         };
+        let lowest = screen.height.saturating_sub(1);
+        let border = Rect::new(2, lowest, screen.width.saturating_sub(4), 1);
         let mut arrangement = Self {
             screen,
             breadth,
-            notice: NoticeLine {
-                border: Rect::new(
-                    2,
-                    screen.height.saturating_sub(1),
-                    screen.width.saturating_sub(4),
-                    1,
-                ),
-                counter: 0,
-            },
+            notice: NoticeLine { border, counter: 0 },
             ..Self::default()
         };
         if breadth == LayoutWidth::Tiny {
@@ -118,10 +112,8 @@ impl Arrangement {
 
     /// The inside of a pane, if it is drawn.
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
-        self.panes
-            .iter()
-            .find(|(drawn, _)| *drawn == pane)
-            .map(|(_, area)| *area)
+        let drawn = self.panes.iter().find(|(drawn, _)| *drawn == pane);
+        drawn.map(|(_, area)| *area)
     }
 
     /// The pane under a cell.
@@ -129,11 +121,9 @@ impl Arrangement {
         if self.prompt.is_some_and(|area| area.contains(position)) {
             return Some(Pane::Chat);
         }
-        self.panes
-            .iter()
-            .chain(&self.titles)
-            .find(|(_, area)| area.contains(position))
-            .map(|(pane, _)| *pane)
+        let mut areas = self.panes.iter().chain(&self.titles);
+        let found = areas.find(|(_, area)| area.contains(position));
+        found.map(|(pane, _)| *pane)
     }
 
     /// The inside of an overlay; one that shows two columns takes all of the width.
@@ -144,13 +134,9 @@ impl Arrangement {
         let top = self.screen.height.saturating_sub(height) / 2;
         // One line is free between a window and the last line of the screen.
         let taken = self.below_window.saturating_sub(1);
-        Rect::new(
-            self.screen.width.saturating_sub(width) / 2,
-            top,
-            width,
-            height.saturating_sub(taken).max(1),
-        )
-        .intersection(self.screen)
+        let height = height.saturating_sub(taken).max(1);
+        let left = self.screen.width.saturating_sub(width) / 2;
+        Rect::new(left, top, width, height).intersection(self.screen)
     }
 
     fn border(&mut self, divider: Divider, line: Rect, from: u16, whole: u16) {
@@ -193,12 +179,8 @@ impl Arrangement {
         let side = (width * 47 / 100).clamp(58, 84);
         let side = Split::part(split.side, width, side, 40, width - 44);
         let middle = right - side - 1;
-        self.border(
-            Divider::Side,
-            Rect::new(middle, 1, 1, bottom - 1),
-            right - 1,
-            width,
-        );
+        let line = Rect::new(middle, 1, 1, bottom - 1);
+        self.border(Divider::Side, line, right - 1, width);
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
@@ -239,13 +221,8 @@ impl Arrangement {
         let room = prompt - 1;
         // An answer needs lines to be read; the other pane folds to a few before the chat does.
         let least = (READABLE + 1).min(room.saturating_sub(FOLDED + 1));
-        let chat = Split::part(
-            model.split.chat,
-            room,
-            (room * share / 100).max(least),
-            3,
-            room.saturating_sub(4),
-        );
+        let (chat, most) = ((room * share / 100).max(least), room.saturating_sub(4));
+        let chat = Split::part(model.split.chat, room, chat, 3, most);
         self.titled(Pane::Chat, Rect::new(1, 1, right - 1, chat));
         let border = chat + 1;
         self.across.push((border, 0, right));
@@ -311,15 +288,9 @@ impl Arrangement {
 
     /// A pane whose first row is its title.
     fn titled(&mut self, pane: Pane, area: Rect) {
-        let title = Rect {
-            height: 1.min(area.height),
-            ..area
-        };
-        let inside = Rect {
-            y: area.y + title.height,
-            height: area.height - title.height,
-            ..area
-        };
+        let title = area.height.min(1);
+        let inside = Rect::new(area.x, area.y + title, area.width, area.height - title);
+        let title = Rect::new(area.x, area.y, area.width, title);
         self.titles.push((pane, title));
         self.panes.push((pane, inside));
     }

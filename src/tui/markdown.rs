@@ -370,7 +370,7 @@ impl Table {
                     let text = match self.alignments.get(column) {
                         Some(Alignment::Right) => format!("{}{text}", " ".repeat(blank)),
                         Some(Alignment::Center) => {
-                            pad(&format!("{}{text}", " ".repeat(blank / 2)), widths[column])
+                            pad(&(" ".repeat(blank / 2) + text), widths[column])
                         }
                         _ => pad(text, widths[column]),
                     };
@@ -380,11 +380,8 @@ impl Table {
                 lines.push(with_citations(line).fit(width));
             }
             if at == 0 {
-                let rule = widths
-                    .iter()
-                    .map(|&width| "─".repeat(width))
-                    .collect::<Vec<_>>()
-                    .join(&" ".repeat(Self::GAP));
+                let rules: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
+                let rule = rules.join(&" ".repeat(Self::GAP));
                 lines.push(Row::new(Ink::Border, rule).fit(width));
             }
         }

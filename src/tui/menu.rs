@@ -322,11 +322,8 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
         let last = (top + seen).min(entries.len());
-        let more = if are_names && entries.len() == MOST_NAMES {
-            "the best "
-        } else {
-            ""
-        };
+        let are_best = are_names && entries.len() == MOST_NAMES;
+        let more = if are_best { "the best " } else { "" };
         format!(" {}–{last} of {more}{} ", top + 1, entries.len())
     } else {
         String::new()

@@ -316,12 +316,7 @@ impl Model {
 
     /// Takes back a line that was only good to know; warnings stay until they are closed.
     pub fn clear_notice(&mut self) {
-        if self
-            .notice
-            .as_ref()
-            .is_some_and(|notice| notice.level == NoticeLevel::Info)
-        {
-            self.notice = None;
-        }
+        self.notice
+            .take_if(|notice| notice.level == NoticeLevel::Info);
     }
 }

@@ -267,12 +267,13 @@ impl Replay {
         let mut effects = update(&mut self.model, msg);
         // The panes show the run that is replayed and no other.
         self.model.shown = None;
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                Effect::Send(Command::Ask { .. } | Command::Cancel | Command::Forget)
+        let begins = |command: &Command| {
+            matches!(
+                command,
+                Command::Ask { .. } | Command::Cancel | Command::Forget
             )
-        });
+        };
+        effects.retain(|effect| !matches!(effect, Effect::Send(command) if begins(command)));
         effects
     }
 

@@ -167,14 +167,13 @@ impl Screen {
     }
 
     fn change_theme(&mut self, name: &str) {
-        let (level, words) = match self.looks.choose(name) {
-            Ok(shown) => (
-                NoticeLevel::Info,
-                format!("Theme {shown}. KB_AGENT_THEME={name} keeps it."),
-            ),
-            Err(why) => (NoticeLevel::Warning, why),
-        };
-        self.model.notify(level, &words);
+        match self.looks.choose(name) {
+            Ok(shown) => {
+                let words = format!("Theme {shown}. KB_AGENT_THEME={name} keeps it.");
+                self.model.inform(&words);
+            }
+            Err(why) => self.model.warn(&why),
+        }
     }
 
     fn begin_replay(&mut self, slow: bool) {
@@ -203,10 +202,7 @@ impl Screen {
     pub fn is_animated(&self) -> bool {
         self.model.is_busy()
             || self.walk.is_some()
-            || self
-                .replay
-                .as_ref()
-                .is_some_and(|replay| replay.is_playing())
+            || self.replay.as_ref().is_some_and(|one| one.is_playing())
     }
 
     /// What the terminal is to show beside the cells.

@@ -145,10 +145,8 @@ impl SourceView {
 
     /// What is to be said of the document above it, a line each.
     pub fn remarks(&self) -> Vec<String> {
-        self.missing()
-            .into_iter()
-            .chain(self.doubt.clone())
-            .collect()
+        let missing = self.missing().into_iter();
+        missing.chain(self.doubt.clone()).collect()
     }
 
     /// What the document holds and its text does not, on one line.
@@ -411,10 +409,12 @@ impl CodeColours {
         let Some(language) = self.language else {
             return;
         };
+        let end = self.rows.len() + LEAD;
+        let reaches = |begin: usize| begin <= first && first <= begin + end;
         let is_near = self
             .reading
             .as_ref()
-            .is_some_and(|(begin, _)| *begin <= first && first <= begin + self.rows.len() + LEAD);
+            .is_some_and(|(begin, _)| reaches(*begin));
         if !is_near {
             let begin = first.saturating_sub(LEAD).max(part.first);
             self.reading = Some((begin, language.lines()));
@@ -448,11 +448,8 @@ pub fn compared(
     excerpt: &str,
     asked_at: Timestamp,
 ) -> (Option<String>, Option<LineRange>) {
-    let beginning: String = excerpt
-        .trim_end_matches('…')
-        .chars()
-        .take(BEGINNING)
-        .collect();
+    let beginning = excerpt.trim_end_matches('…').chars().take(BEGINNING);
+    let beginning: String = beginning.collect();
     let beginning = beginning.trim();
     if stands_at(part, lines, beginning) {
         let written_since = part.modified.is_some_and(|modified| modified > asked_at);
@@ -460,14 +457,14 @@ pub fn compared(
         return (written_since.then(|| said.to_owned()), None);
     }
     let length = lines.end.saturating_sub(lines.start);
-    let moved = (part.first..=part.last())
-        .filter(|number| could_begin(part, *number, beginning))
-        .map(|start| LineRange {
-            start,
-            end: start + length,
-        })
-        .filter(|place| stands_at(part, *place, beginning))
-        .min_by_key(|place| place.start.abs_diff(lines.start));
+    let place = |start| LineRange {
+        start,
+        end: start + length,
+    };
+    let begins = |number: &usize| could_begin(part, *number, beginning);
+    let places = (part.first..=part.last()).filter(begins).map(place);
+    let places = places.filter(|place| stands_at(part, *place, beginning));
+    let moved = places.min_by_key(|place| place.start.abs_diff(lines.start));
     let said = match moved {
         Some(place) => format!("the file has changed since: the passage stands at {place} now"),
         None => "the file has changed since: the passage is not in it as it was found".to_owned(),

@@ -335,26 +335,13 @@ impl Write for Output {
 }
 
 fn answers_queries() -> bool {
-    let says = |name: &str, words: &[&str]| {
-        env::var(name).is_ok_and(|value| {
-            let value = value.to_lowercase();
-            words.iter().any(|word| value.contains(word))
-        })
+    let says = |name: &str, words: &str| {
+        let value = env::var(name).unwrap_or_default().to_lowercase();
+        words.split(' ').any(|word| value.contains(word))
     };
     env::var_os("KITTY_WINDOW_ID").is_some()
-        || says(
-            "TERM",
-            &[
-                "kitty",
-                "ghostty",
-                "foot",
-                "alacritty",
-                "wezterm",
-                "rio",
-                "contour",
-            ],
-        )
-        || says("TERM_PROGRAM", &["wezterm", "ghostty", "iterm", "rio"])
+        || says("TERM", "kitty ghostty foot alacritty wezterm rio contour")
+        || says("TERM_PROGRAM", "wezterm ghostty iterm rio")
 }
 
 // Being stopped and going on, as a shell's job does: Ctrl+Z, SIGTSTP, SIGCONT.

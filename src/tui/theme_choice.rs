@@ -27,16 +27,11 @@ impl TerminalLooks {
     /// Reads the terminal's looks from the environment.
     pub fn of_environment() -> Self {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
-        let term = variable("TERM");
+        let [all, ctype, lang, term] = ["LC_ALL", "LC_CTYPE", "LANG", "TERM"].map(variable);
         let depth = ColorDepth::from_variables(&variable("COLORTERM"), &term);
         Self {
             depth,
-            glyphs: Glyphs::from_locale(
-                &variable("LC_ALL"),
-                &variable("LC_CTYPE"),
-                &variable("LANG"),
-                &term,
-            ),
+            glyphs: Glyphs::from_locale(&all, &ctype, &lang, &term),
             background: Background::of_colorfgbg(&variable("COLORFGBG")),
             answers: cfg!(unix) && depth != ColorDepth::None && term != "linux",
         }

@@ -97,8 +97,9 @@ impl Timeline {
             return last.stamp;
         };
         let pause = next.played - last.played;
+        let part = (played - last.played) / pause;
         let share = if pause > 0.0 {
-            ((played - last.played) / pause).clamp(0.0, 1.0)
+            part.clamp(0.0, 1.0)
         } else {
             0.0
         };

@@ -37,10 +37,8 @@ impl Turns {
 
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
-        self.all
-            .iter()
-            .map(TurnView::tokens)
-            .fold(0, u64::saturating_add)
+        let tokens = self.all.iter().map(TurnView::tokens);
+        tokens.fold(0, u64::saturating_add)
     }
 
     /// Removes all turns.

@@ -262,11 +262,7 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         return;
     };
     let rows = evidence::source_head(model, view, area.width.into());
-    let head = Rect {
-        y: 1,
-        height: area.y - 2,
-        ..area
-    };
+    let head = Rect::new(area.x, 1, area.width, area.y - 2);
     let head = head.rows().zip(&rows);
     for (line, row) in head.chain(area.rows().zip(&view.visible)) {
         draw_row(buffer, theme, line, row);
@@ -284,11 +280,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         }
         return None;
     }
-    let ink = if model.focus == Pane::Chat && !model.is_acting() {
-        Ink::Focus
-    } else {
-        Ink::Dim
-    };
+    let is_typed = model.focus == Pane::Chat && !model.is_acting();
+    let ink = if is_typed { Ink::Focus } else { Ink::Dim };
     let mut sign = Row::new(ink, " > ");
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
@@ -297,12 +290,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         let caret = Row::new(Ink::Focus, " find ").add(Ink::Text, find.typed.clone());
         let count = Row::new(Ink::Dim, format!("{} ", find.count()));
         let at = (caret.width() as u16).min(area.width.saturating_sub(1));
-        draw_row(
-            buffer,
-            theme,
-            area,
-            &caret.and_right(count, area.width.into()),
-        );
+        let row = caret.and_right(count, area.width.into());
+        draw_row(buffer, theme, area, &row);
         return Some(Position::new(area.x + at, area.y));
     }
     let used = (sign.width() as u16).min(area.width);
@@ -419,10 +408,8 @@ pub fn settle(model: &mut Model) {
 }
 
 fn settle_window(model: &mut Model, places: &Arrangement) {
-    let view = model
-        .overlay
-        .as_ref()
-        .map(|window| WindowView::new(model, window, places));
+    let window = model.overlay.as_ref();
+    let view = window.map(|window| WindowView::new(model, window, places));
     if let (Some(window), Some(view)) = (&mut model.overlay, view) {
         let height = view.area.height.into();
         if window.shown.is_choice() {

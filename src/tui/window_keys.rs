@@ -137,11 +137,8 @@ pub fn click(model: &mut Model, position: Position) -> Option<Effect> {
 
 /// Pasted text, where it is typed into; says whether it was.
 pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(window) = model
-        .overlay
-        .as_mut()
-        .filter(|window| window.shown.is_typed())
-    else {
+    let window = model.overlay.as_mut();
+    let Some(window) = window.filter(|window| window.shown.is_typed()) else {
         return false;
     };
     match sessions::name_typed(window) {

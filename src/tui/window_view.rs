@@ -101,11 +101,8 @@ impl WindowView {
 
     /// The rows that are seen.
     pub fn seen_rows(&self, window: &Window) -> &[Row] {
-        let first = if window.shown.is_typed() {
-            0
-        } else {
-            window.list.top
-        };
+        let is_whole = !window.shown.is_typed();
+        let first = if is_whole { window.list.top } else { 0 };
         &self.rows[first.min(self.rows.len())..]
     }
 
@@ -150,11 +147,8 @@ impl WindowView {
 fn clear_side_strips(window: Rect, screen: Rect, buffer: &mut Buffer) {
     let (first, last) = (screen.x, screen.right() - 1);
     for (frame, from, to) in [(first, first + 1, window.x), (last, window.right(), last)] {
-        let strip = Rect {
-            x: from,
-            width: to.saturating_sub(from),
-            ..window
-        };
+        let width = to.saturating_sub(from);
+        let strip = Rect::new(from, window.y, width, window.height);
         if strip.is_empty() || strip.width > NARROW_STRIP {
             continue;
         }
@@ -277,10 +271,8 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         KeyContext::Global,
     ];
     // The keys of the list that help lies above come first.
-    let beneath = model
-        .beneath
-        .as_ref()
-        .filter(|window| window.shown.is_typed());
+    let beneath = model.beneath.as_ref();
+    let beneath = beneath.filter(|window| window.shown.is_typed());
     let beneath = beneath.map_or(&[][..], |window| window.shown.places());
     let mut left: Vec<Row> = beneath.iter().chain(&here).flat_map(section).collect();
     if !is_replay {
@@ -332,11 +324,12 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         return left.into_iter().map(|row| row.fit(width)).collect();
     }
     // The shorter column has room for them.
-    if left.len() <= right.len() {
-        left.extend(signs);
+    let shorter = if left.len() <= right.len() {
+        &mut left
     } else {
-        right.extend(signs);
-    }
+        &mut right
+    };
+    shorter.extend(signs);
     columns(left, right, width / 2 - 2, "  ", width)
 }
 
@@ -419,19 +412,17 @@ fn page_of_index(model: &Model) -> Vec<Row> {
         (false, 0) => "up to date".to_owned(),
         (false, pending) => format!("{} not embedded", grouped(pending as u64)),
     };
+    let watching = if knowledge.watching {
+        "yes: saved files are searchable at once"
+    } else {
+        "no"
+    };
     vec![
         page_line("name", one_line(&knowledge.name, 200)),
         page_line("documents", grouped(knowledge.documents as u64)),
         page_line("chunks", grouped(knowledge.chunks as u64)),
         page_line("state", state),
-        page_line(
-            "watching",
-            if knowledge.watching {
-                "yes: saved files are searchable at once"
-            } else {
-                "no"
-            },
-        ),
+        page_line("watching", watching),
     ]
 }
 
@@ -467,11 +458,8 @@ fn page_of_sources(model: &Model) -> Vec<Row> {
     }
     for source in &contents.sources {
         rows.push(Row::new(Ink::Text, one_line(&source.path, 400)));
-        let held = format!(
-            "{} · {}",
-            grouped_plural(source.documents, "document"),
-            grouped_plural(source.chunks, "chunk")
-        );
+        let documents = grouped_plural(source.documents, "document");
+        let held = format!("{documents} · {}", grouped_plural(source.chunks, "chunk"));
         let mut row = page_line("", held);
         if source.is_added {
             row.push(Ink::Dim, " · added for this session");

@@ -101,11 +101,8 @@ impl EvidenceFold {
     /// What was sent, by number, then what else is in the context, then what was dropped. What is within
     /// another item has no row.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
-        let listed = self
-            .found
-            .iter()
-            .filter(|row| row.standing != ContextState::Within);
-        let mut listed: Vec<_> = listed.collect();
+        let is_listed = |row: &&EvidenceRow| row.standing != ContextState::Within;
+        let mut listed: Vec<_> = self.found.iter().filter(is_listed).collect();
         listed.sort_by_cached_key(|row| {
             let number = self.number(row).unwrap_or(usize::MAX);
             (!row.is_in_context(), number)

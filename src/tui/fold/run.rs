@@ -187,10 +187,10 @@ impl RunView {
     pub fn calls(&self) -> u32 {
         match &self.finish {
             Some(finish) => finish.calls,
-            None => self
-                .nodes
-                .iter()
-                .fold(0, |sum, node| node.calls.saturating_add(sum)),
+            None => {
+                let calls = self.nodes.iter().map(|node| node.calls);
+                calls.fold(0, u32::saturating_add)
+            }
         }
     }
 

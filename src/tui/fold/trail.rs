@@ -165,11 +165,10 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             ms,
             reasoning_calls,
             ..
-        } => format!(
-            "{node} · {} · {}",
-            duration(*ms),
-            mode.calls(*reasoning_calls)
-        ),
+        } => {
+            let (time, calls) = (duration(*ms), mode.calls(*reasoning_calls));
+            format!("{node} · {time} · {calls}")
+        }
         EventBody::ModelCalled {
             node,
             model,
@@ -216,18 +215,14 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             ..
         } => match error {
             Some(error) => format!("{} · failed: {error}", call.tool()),
-            None => format!(
-                "{} · {} · {}",
-                call.tool(),
-                grouped_plural(*items, "item"),
-                duration(*ms)
-            ),
+            None => {
+                let items = grouped_plural(*items, "item");
+                format!("{} · {items} · {}", call.tool(), duration(*ms))
+            }
         },
         EventBody::EvidenceAdded { items } => {
-            let sources: Vec<_> = items
-                .iter()
-                .map(|item| format!("{}:{}", item.source, item.location()))
-                .collect();
+            let place = |item: &EvidenceItem| format!("{}:{}", item.source, item.location());
+            let sources: Vec<_> = items.iter().map(place).collect();
             let sources = sources.join(", ");
             let known = |item: &&EvidenceItem| evidence.place(&item.id).is_some();
             // Found again, grown or brought back is not one more.
@@ -284,11 +279,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             confidence,
             ..
         } => {
-            let mut text = format!(
-                "{} · {}",
-                grouped_plural(text.chars().count(), "character"),
-                grouped_plural(citations.len(), "citation")
-            );
+            let length = grouped_plural(text.chars().count(), "character");
+            let mut text = format!("{length} · {}", grouped_plural(citations.len(), "citation"));
             if let Some(confidence) = confidence {
                 let _ = write!(text, " · {confidence}");
             }
@@ -303,13 +295,9 @@ fn summary(body: &EventBody, run: &RunView) -> String {
 
 /// Outcome, calls or steps, time and cost.
 fn run_end_text(end: RunEnd<'_>, mode: Mode) -> String {
-    let mut text = format!(
-        "{} · {} · saved {} · {}",
-        end.outcome.as_str(),
-        mode.calls(end.calls),
-        end.saved,
-        duration(end.ms)
-    );
+    let (calls, time) = (mode.calls(end.calls), duration(end.ms));
+    let outcome = end.outcome.as_str();
+    let mut text = format!("{outcome} · {calls} · saved {} · {time}", end.saved);
     let tokens = end.tokens();
     if tokens > 0 {
         let tokens = grouped(tokens);
@@ -418,14 +406,12 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
         _ => None,
     });
     let mut words = tools(rows);
-    let items: usize = rows
-        .iter()
-        .map(|row| match row.body() {
-            EventBody::ToolFinished { items, .. } => *items,
-            EventBody::EvidenceAdded { items } => items.len(),
-            _ => 0,
-        })
-        .sum();
+    let items = rows.iter().map(|row| match row.body() {
+        EventBody::ToolFinished { items, .. } => *items,
+        EventBody::EvidenceAdded { items } => items.len(),
+        _ => 0,
+    });
+    let items: usize = items.sum();
     if items > 0 {
         words.push(grouped_plural(items, "item"));
     }
@@ -437,15 +423,11 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
 
 /// `hybrid_search ×2`, for each tool.
 fn tools(rows: &[AuditRow]) -> Vec<String> {
-    let called: Vec<ToolName> = rows
-        .iter()
-        .filter_map(|row| match row.body() {
-            EventBody::ToolCalled { call } | EventBody::ToolFinished { call, .. } => {
-                Some(call.tool())
-            }
-            _ => None,
-        })
-        .collect();
+    let called = rows.iter().filter_map(|row| match row.body() {
+        EventBody::ToolCalled { call } | EventBody::ToolFinished { call, .. } => Some(call.tool()),
+        _ => None,
+    });
+    let called: Vec<ToolName> = called.collect();
     ToolName::ALL
         .into_iter()
         .filter_map(|tool| {

@@ -18,12 +18,8 @@ pub fn status(model: &Model) -> Row {
     if warnings > 0 {
         row.push(Ink::Warning, format!("⚠ {warnings}  "));
     }
-    let state = if model.audit.left_end {
-        "paused"
-    } else {
-        "follow"
-    };
-    row.add(Ink::Dim, state)
+    let is_paused = model.audit.left_end;
+    row.add(Ink::Dim, if is_paused { "paused" } else { "follow" })
 }
 
 /// Lays out what is seen: the filter, the head of a table, and the lines, the last of them while they
@@ -53,14 +49,8 @@ fn head(model: &Model, width: usize, count: usize) -> Vec<Row> {
         rows.push(filter.and_right(found, width));
     }
     if is_table(model) {
-        let words = format!(
-            "   # {} {:>8} {:>8}   {} {}",
-            pad("time", 12),
-            "start",
-            "gap",
-            pad("node", NAME),
-            pad("event", NAME)
-        );
+        let (time, node, event) = (pad("time", 12), pad("node", NAME), pad("event", NAME));
+        let words = format!("   # {time} {:>8} {:>8}   {node} {event}", "start", "gap");
         rows.push(Row::new(Ink::Dim, words).fit(width));
     }
     if !is_filtered && count == 0 {
@@ -145,10 +135,10 @@ impl RowLayout<'_> {
             row.push(Ink::Dim, format!("{} ", pad(node, NAME)));
         }
         let (name, summary) = match line {
-            AuditLine::Group { rows, .. } => (
-                format!("{} {}", rows.len(), first.name),
-                group_summary(rows),
-            ),
+            AuditLine::Group { rows, .. } => {
+                let name = format!("{} {}", rows.len(), first.name);
+                (name, group_summary(rows))
+            }
             AuditLine::Event { .. } => (first.name.to_owned(), first.summary.clone()),
         };
         row.push(ink, pad(&name, NAME));
@@ -219,9 +209,6 @@ pub fn bar(model: &Model, row: &AuditRow, width: usize) -> Option<Row> {
     let cell = |ms: f64| (ms.max(0.0) / whole.max(1.0) * width as f64).min(width as f64);
     let first = (cell(from).floor() as usize).min(width - 1);
     let last = (cell(to).ceil() as usize).clamp(first + 1, width);
-    Some(
-        Row::new(Ink::Border, "·".repeat(first))
-            .add(ink, "━".repeat(last - first))
-            .add(Ink::Border, "·".repeat(width - last)),
-    )
+    let row = Row::new(Ink::Border, "·".repeat(first)).add(ink, "━".repeat(last - first));
+    Some(row.add(Ink::Border, "·".repeat(width - last)))
 }

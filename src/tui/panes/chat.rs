@@ -81,13 +81,8 @@ pub fn settle(model: &mut Model, size: Size) {
     (model.chat.visible, model.chat.turns) = drawn;
     if let Some((turn, n)) = selected {
         let turns = model.chat.turns.iter();
-        for (row, _) in model
-            .chat
-            .visible
-            .iter_mut()
-            .zip(turns)
-            .filter(|(_, at)| **at == turn)
-        {
+        let rows = model.chat.visible.iter_mut().zip(turns);
+        for (row, _) in rows.filter(|(_, at)| **at == turn) {
             *row = mark_chosen(std::mem::take(row), n);
         }
     }

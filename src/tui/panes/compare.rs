@@ -7,7 +7,8 @@ use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
 use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
-use crate::tui::ink::{Ink, Row, columns, grouped, measure, pad, wrap_plain};
+use crate::tui::ink;
+use crate::tui::ink::{Ink, Row, grouped, measure, pad, wrap_plain};
 use crate::tui::markdown;
 use crate::tui::model::Model;
 
@@ -28,22 +29,18 @@ pub fn rows(model: &Model, left: &RunId, right: &RunId, width: usize) -> Vec<Row
     let (Some(left), Some(right)) = (run(left), run(right)) else {
         return vec![Row::new(Ink::Dim, "One of the two runs is gone.")];
     };
-    let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;
-    let half = if is_wide { (width - 3) / 2 } else { width };
+    let half = half_of(width).unwrap_or(width);
     let mut rows = questions(left, right, width);
     rows.push(verdict(left, right, model));
     rows.push(Row::default());
-    rows.extend(answer_rows(left, right, width, half, is_wide));
+    rows.extend(answer_rows(left, right, width));
     rows.push(Row::default());
-    let columns = |left: Vec<Row>, right: Vec<Row>| side_by_side(left, right, half, is_wide);
-    rows.extend(columns(
-        column(left, model, half),
-        column(right, model, half),
-    ));
+    let columns = [left, right].map(|run| column(run, model, half));
+    rows.extend(side_by_side(columns, width));
     rows.push(Row::default());
     rows.extend(figures(left, right, model, half));
     rows.push(Row::default());
-    rows.extend(evidence(left, right, half, is_wide));
+    rows.extend(evidence(left, right, width));
     rows
 }
 
@@ -175,7 +172,7 @@ fn side(run: &RunView, left: &RunView) -> String {
 }
 
 /// What both found, and what only one did.
-fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<Row> {
+fn evidence(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let place = |row: &EvidenceRow| (row.source.clone(), row.lines);
     let holds = |run: &RunView, item: &EvidenceRow| {
         let (source, lines) = place(item);
@@ -183,11 +180,8 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
         run.evidence.rows().any(known)
     };
     let only = |run: &RunView, other: &RunView, words: &str| {
-        let items: Vec<&EvidenceRow> = run
-            .evidence
-            .rows()
-            .filter(|item| !holds(other, item))
-            .collect();
+        let items = run.evidence.rows().filter(|item| !holds(other, item));
+        let items: Vec<&EvidenceRow> = items.collect();
         let mut rows = vec![Row::new(Ink::Heading, format!("{words}: {}", items.len()))];
         rows.extend(items.into_iter().map(|item| evidence_row(run, item)));
         rows
@@ -195,12 +189,11 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
     let both = left.evidence.rows().filter(|item| holds(right, item));
     let line = format!("Evidence: {} found by both", both.count());
     let mut rows = vec![Row::new(Ink::Heading, line)];
-    rows.extend(side_by_side(
+    let columns = [
         only(left, right, "only left"),
         only(right, left, "only right"),
-        half,
-        is_wide,
-    ));
+    ];
+    rows.extend(side_by_side(columns, width));
     rows
 }
 
@@ -209,7 +202,8 @@ fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
     let number = run
         .evidence
         .number(item)
-        .map_or_else(String::new, |n| n.to_string());
+        .map(|n| n.to_string())
+        .unwrap_or_default();
     let mut row = Row::new(Ink::Citation, format!("{number:>3} "));
     row.push(Ink::Text, item.place());
     match item.grade {
@@ -233,13 +227,7 @@ const LONGEST: usize = 20_000;
 const UNBROKEN: usize = 100_000;
 
 /// The rows below the questions.
-fn answer_rows(
-    left: &RunView,
-    right: &RunView,
-    width: usize,
-    half: usize,
-    is_wide: bool,
-) -> Vec<Row> {
+fn answer_rows(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let (a, b) = (left.answer.trim(), right.answer.trim());
     if a.is_empty() && b.is_empty() {
         return vec![Row::new(Ink::Heading, "Answers: none yet")];
@@ -260,8 +248,9 @@ fn answer_rows(
         }
     }
     let mut rows = vec![Row::new(Ink::Heading, "Answers")];
-    let answer = |text| markdown::render(text, half);
-    rows.extend(side_by_side(answer(a), answer(b), half, is_wide));
+    let half = half_of(width).unwrap_or(width);
+    let answers = [a, b].map(|text| markdown::render(text, half));
+    rows.extend(side_by_side(answers, width));
     rows
 }
 
@@ -316,19 +305,21 @@ fn words(answer: &str) -> String {
 }
 
 /// Between the columns.
-pub const BETWEEN: &str = " │ ";
+const BETWEEN: &str = " │ ";
 
 /// Two columns with a line between them, or one below the other where there is no room.
-pub fn side_by_side(
-    mut left: Vec<Row>,
-    mut right: Vec<Row>,
-    half: usize,
-    is_wide: bool,
-) -> Vec<Row> {
-    if !is_wide {
-        left.push(Row::default());
-        left.append(&mut right);
-        return left.into_iter().map(|row| row.fit(half)).collect();
+fn side_by_side(columns: [Vec<Row>; 2], width: usize) -> Vec<Row> {
+    let [left, right] = columns;
+    if let Some(half) = half_of(width) {
+        return ink::columns(left, right, half, BETWEEN, 2 * half + 3);
     }
-    columns(left, right, half, BETWEEN, 2 * half + 3)
+    let gap = std::iter::once(Row::default());
+    let rows = left.into_iter().chain(gap).chain(right);
+    rows.map(|row| row.fit(width)).collect()
+}
+
+/// How wide a column is, where two stand side by side.
+fn half_of(width: usize) -> Option<usize> {
+    let is_wide = width.saturating_sub(BETWEEN.len()) / 2 >= NARROWEST;
+    is_wide.then(|| (width - 3) / 2)
 }

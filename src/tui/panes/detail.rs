@@ -150,12 +150,9 @@ impl WindowRows<'_> {
 
     fn call(&mut self, before: &str, call: &ToolCall) {
         let args = serde_json::to_value(call).map(|value| value["args"].to_string());
-        let row = Row::new(Ink::Dim, before)
-            .add(Ink::Text, short_tool(call.tool()))
-            .add(
-                Ink::Dim,
-                format!(" {}", sanitize(&args.unwrap_or_default())),
-            );
+        let args = format!(" {}", sanitize(&args.unwrap_or_default()));
+        let row = Row::new(Ink::Dim, before).add(Ink::Text, short_tool(call.tool()));
+        let row = row.add(Ink::Dim, args);
         self.below(&row);
     }
 
@@ -366,12 +363,8 @@ impl<'a> WindowRows<'a> {
 
     /// A row that begins with a word of its own; what does not fit goes on behind that.
     pub fn below(&mut self, row: &Row) {
-        let rows = wrap(
-            row,
-            &Row::default(),
-            &Row::new(Ink::Dim, INDENT),
-            self.width,
-        );
+        let indent = Row::new(Ink::Dim, INDENT);
+        let rows = wrap(row, &Row::default(), &indent, self.width);
         let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
         self.lines.extend(lines);
     }

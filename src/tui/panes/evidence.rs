@@ -43,12 +43,8 @@ fn is_graded(run: &RunView) -> bool {
 
 /// Whether the context holds only what had been dropped and was brought back.
 fn is_all_low(run: &RunView) -> bool {
-    let mut rows = run.evidence.rows();
-    rows.any(|row| row.standing == ContextState::Low)
-        && !run
-            .evidence
-            .rows()
-            .any(|row| row.standing == ContextState::Kept)
+    let stands = |state| run.evidence.rows().any(|row| row.standing == state);
+    stands(ContextState::Low) && !stands(ContextState::Kept)
 }
 
 /// `round 2: 8 graded · 6 sent · 3 cited`: what the last grading judged, what the prompt holds, and
@@ -200,12 +196,10 @@ fn list_height(
     if model.zoomed {
         return all.min(height);
     }
-    let most = if model.evidence.expanded {
-        height * 2 / 3
-    } else if model.focus == Pane::Evidence && height >= 6 {
-        3
-    } else {
-        0
+    let most = match model.focus {
+        _ if model.evidence.expanded => height * 2 / 3,
+        Pane::Evidence if height >= 6 => 3,
+        _ => 0,
     };
     // A passage takes no more than it says, or the pane would be half blank.
     let wanted = passage(run, selected, width).len();
@@ -300,15 +294,11 @@ fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: u
         rows.extend(all.into_iter().take(seen));
     }
     if selected && model.evidence.expanded {
-        rows.extend(run.evidence.held_by(&item.id).into_iter().map(|held| {
-            Row::new(Ink::Border, "    └ ")
-                .add(
-                    Ink::Dim,
-                    format!("{} {} ", held.place(), short_tool(held.tool)),
-                )
-                .join(judgement(held, ScoreDetail::Words))
-                .fit(width)
-        }));
+        for held in run.evidence.held_by(&item.id) {
+            let about = format!("{} {} ", held.place(), short_tool(held.tool));
+            let row = Row::new(Ink::Border, "    └ ").add(Ink::Dim, about);
+            rows.push(row.join(judgement(held, ScoreDetail::Words)).fit(width));
+        }
     }
     rows
 }
@@ -332,12 +322,8 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     let place = cut_path(&item.place(), room.max(SHORT_SOURCE));
     let first = edge.clone().add(Ink::Citation, place).join(about);
     let mut rows = vec![first.fit(width)];
-    rows.extend(wrap(
-        &Row::new(Ink::Quote, item.excerpt.clone()),
-        &edge,
-        &edge,
-        width.saturating_sub(1),
-    ));
+    let quote = Row::new(Ink::Quote, item.excerpt.clone());
+    rows.extend(wrap(&quote, &edge, &edge, width.saturating_sub(1)));
     rows
 }
 
@@ -372,11 +358,8 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
     let mut left = source_head.add(Ink::Text, cut_path(&item.place(), room));
     let number = run.evidence.number(item);
     let number = number.map(|number| Row::new(Ink::Citation, format!("  [{number}]")));
-    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score_row(
-        run,
-        item,
-        ScoreDetail::Words,
-    ));
+    let score = score_row(run, item, ScoreDetail::Words);
+    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score);
     // What has no room whole says nothing.
     for more in number.into_iter().chain([judged]) {
         if left.width() + more.width() + right.width() < width {

@@ -139,13 +139,11 @@ fn tools(run: &RunView) -> Row {
             None => counts.push((tool, 1)),
         }
     }
-    let words: Vec<_> = counts
-        .iter()
-        .map(|(tool, count)| match count {
-            1 => (*tool).to_owned(),
-            _ => format!("{tool}×{count}"),
-        })
-        .collect();
+    let words = counts.iter().map(|(tool, count)| match count {
+        1 => (*tool).to_owned(),
+        _ => format!("{tool}×{count}"),
+    });
+    let words: Vec<_> = words.collect();
     if !words.is_empty() {
         row.push(Ink::Dim, format!("  {}", words.join(" ")));
     }

@@ -190,10 +190,10 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
                 PathLine::below(name, rank, row)
             }));
         }
-        let mut edges: Vec<&'static Edge> = EDGES
+        let leaving = EDGES
             .iter()
-            .filter(|edge| edge.from == name && edge.to.is_some())
-            .collect();
+            .filter(|edge| edge.from == name && edge.to.is_some());
+        let mut edges: Vec<&'static Edge> = leaving.collect();
         // Short cuts, then loops from the inside out, then the way to the node below.
         edges.sort_by_key(|edge| {
             let to = edge.to.map_or(0, |to| to as usize);
@@ -416,13 +416,10 @@ fn is_under_way(run: &RunView, edge: &Edge) -> bool {
     let [.., before, last] = &run.visits[..] else {
         return false;
     };
-    run.active() == Some(last.node)
-        && edge.to == Some(last.node)
-        && before.node == edge.from
-        && before
-            .left
-            .as_ref()
-            .is_some_and(|(reason, _)| edge.when.contains(reason))
+    let is_at_work = run.active() == Some(last.node) && edge.to == Some(last.node);
+    let reason = before.left.as_ref().map(|(reason, _)| reason);
+    let is_taken = reason.is_some_and(|reason| edge.when.contains(reason));
+    is_at_work && before.node == edge.from && is_taken
 }
 
 // The path as it ran, loops unrolled, and what it cost.
@@ -463,11 +460,8 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     let calls = run.mode.calls(whole as u32);
     row.push(Ink::Text, format!("{made} of {calls}"));
     row.push(Ink::Dim, " · ");
-    let ink = if finish.saved > 0 {
-        Ink::Strong
-    } else {
-        Ink::Dim
-    };
+    let is_saved = finish.saved > 0;
+    let ink = if is_saved { Ink::Strong } else { Ink::Dim };
     row.add(ink, format!("saved {}", finish.saved)).fit(width)
 }
 

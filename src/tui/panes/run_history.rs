@@ -156,25 +156,16 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
     let total = &history.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
     let bars = |of_day: &dyn Fn(&RunStatistics) -> Option<u64>| {
-        sparkline(
-            &history.by_day(|day| of_day(day).map(|count| count as f64)),
-            None,
-        )
+        let counts = history.by_day(|day| of_day(day).map(|count| count as f64));
+        sparkline(&counts, None)
     };
     let runs = bars(&|day| Some(day.runs as u64));
+    let [made, spared] = ["made", "saved"].map(|what| format!("{} {what}", total.calls_word()));
     let mut lines = vec![
         figure("runs", grouped(total.runs as u64), [runs]),
         figure("", outcomes(total), []),
-        figure(
-            &format!("{} made", total.calls_word()),
-            known(total.calls),
-            [bars(&|day| day.calls)],
-        ),
-        figure(
-            &format!("{} saved", total.calls_word()),
-            known(total.saved),
-            [bars(&|day| day.saved)],
-        ),
+        figure(&made, known(total.calls), [bars(&|day| day.calls)]),
+        figure(&spared, known(total.saved), [bars(&|day| day.saved)]),
     ];
     let tokens = &total.tokens;
     if tokens.runs == 0 {
@@ -186,18 +177,12 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
     lines.push(figure("tokens", both, [bars(&RunStatistics::all_tokens)]));
     let cost = total.cost_usd;
     let money = cost.map_or_else(|| "unknown".to_owned(), dollars);
-    lines.push(figure(
-        "cost",
-        money,
-        [sparkline(&history.by_day(|day| day.cost_usd), None)],
-    ));
+    let bars_of_cost = sparkline(&history.by_day(|day| day.cost_usd), None);
+    lines.push(figure("cost", money, [bars_of_cost]));
     if let Some(saved) = total.tokens_saved {
         let saved = format!("~{} · at the mean of a call", grouped(saved));
-        lines.push(figure(
-            "tokens saved",
-            saved,
-            [bars(&|day| day.tokens_saved)],
-        ));
+        let bars = bars(&|day| day.tokens_saved);
+        lines.push(figure("tokens saved", saved, [bars]));
     }
     if let Some(saved) = total.saved_usd {
         let bars = sparkline(&history.by_day(|day| day.saved_usd), None);
@@ -245,12 +230,11 @@ fn of_hits(hits: &Hits) -> String {
 
 fn of_latency(latency: &Latency) -> String {
     match (latency.median_ms, latency.p95_ms) {
-        (Some(median), Some(p95)) => format!(
-            "median {} · p95 {} · {} measured",
-            duration(median),
-            duration(p95),
-            grouped(latency.count as u64)
-        ),
+        (Some(median), Some(p95)) => {
+            let (median, p95) = (duration(median), duration(p95));
+            let count = grouped(latency.count as u64);
+            format!("median {median} · p95 {p95} · {count} measured")
+        }
         _ => "not measured".to_owned(),
     }
 }

@@ -209,12 +209,10 @@ pub fn footer(run: &Exchange) -> Row {
     let calls = match whole {
         0 => format!("no {}", run.mode.call()),
         _ if finish.broke_off() => run.mode.calls(finish.calls),
-        _ => format!(
-            "{} of {} · saved {}",
-            finish.calls,
-            run.mode.calls(whole),
-            finish.saved
-        ),
+        _ => {
+            let whole = run.mode.calls(whole);
+            format!("{} of {whole} · saved {}", finish.calls, finish.saved)
+        }
     };
     row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
     let warnings = run.warnings.count();

@@ -26,11 +26,10 @@ const KINDS: usize = 5;
 /// What the files are, and which of them are the newest.
 fn contents(contents: &KnowledgeContents) -> Vec<Row> {
     let kinds = contents.kinds.iter();
-    let mut listed: Vec<String> = kinds
-        .clone()
-        .take(KINDS)
-        .map(|(kind, count)| format!("{} {}", grouped(*count as u64), one_line(kind, 20)))
-        .collect();
+    let listed = kinds.clone().take(KINDS);
+    let listed =
+        listed.map(|(kind, count)| format!("{} {}", grouped(*count as u64), one_line(kind, 20)));
+    let mut listed: Vec<String> = listed.collect();
     let others: usize = kinds.skip(KINDS).map(|(_, count)| count).sum();
     if others > 0 {
         listed.push(format!("{} of other kinds", grouped(others as u64)));
@@ -75,11 +74,10 @@ fn documents_to_come(knowledge: &KnowledgeStatus) -> bool {
 fn progress(knowledge: &KnowledgeStatus) -> String {
     let doing = match (knowledge.indexing, knowledge.pending) {
         (_, 0) => "Looking for changes".to_owned(),
-        (true, pending) => format!(
-            "Embedding: {} of {} to come",
-            grouped(pending as u64),
-            grouped_plural(knowledge.chunks, "chunk")
-        ),
+        (true, pending) => {
+            let chunks = grouped_plural(knowledge.chunks, "chunk");
+            format!("Embedding: {} of {chunks} to come", grouped(pending as u64))
+        }
         (false, 1) => "1 chunk is not embedded yet".to_owned(),
         (false, pending) => format!("{} chunks are not embedded yet", grouped(pending as u64)),
     };
@@ -110,12 +108,10 @@ pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
 fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     let body = width.saturating_sub(3).max(1);
     let knowledge = &model.knowledge;
-    let name = one_line(&knowledge.name, 60);
-    let name = if name.is_empty() {
-        "the knowledge base".to_owned()
-    } else {
-        name
-    };
+    let mut name = one_line(&knowledge.name, 60);
+    if name.is_empty() {
+        "the knowledge base".clone_into(&mut name);
+    }
     let mut rows = Vec::new();
     if room == WelcomeDetail::Plenty {
         rows.push(Row::default());
@@ -144,17 +140,17 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     say(match (knowledge.documents, knowledge.indexing) {
         (0, true) => Row::new(Ink::Running, "Reading the documents…"),
         (0, false) => Row::new(Ink::Dim, "It holds no documents yet."),
-        (documents, _) => Row::new(Ink::Dim, "It holds ")
-            .add(
-                Ink::Text,
-                format!(
-                    "{}{} in {}",
-                    grouped_plural(documents, "document"),
-                    of_bytes(model.contents.bytes),
-                    grouped_plural(knowledge.chunks, "chunk")
-                ),
-            )
-            .add(Ink::Dim, "."),
+        (documents, _) => {
+            let documents = grouped_plural(documents, "document");
+            let (bytes, chunks) = (
+                of_bytes(model.contents.bytes),
+                grouped_plural(knowledge.chunks, "chunk"),
+            );
+            let held = format!("{documents}{bytes} in {chunks}");
+            Row::new(Ink::Dim, "It holds ")
+                .add(Ink::Text, held)
+                .add(Ink::Dim, ".")
+        }
     });
     if room != WelcomeDetail::Little {
         contents(&model.contents).into_iter().for_each(&mut say);

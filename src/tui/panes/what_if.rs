@@ -48,11 +48,8 @@ fn slider_row(
     wanted: &RoutingLimits,
     width: usize,
 ) -> Row {
-    let track = if width < SIDE_BY_SIDE {
-        SHORT_TRACK
-    } else {
-        TRACK
-    };
+    let is_short = width < SIDE_BY_SIDE;
+    let track = if is_short { SHORT_TRACK } else { TRACK };
     // The value stays readable.
     let track = track.min(width.saturating_sub(TITLE + VALUE)).max(3);
     let slider = &SLIDERS[at];
