@@ -51,7 +51,7 @@ pub async fn event_loop(
     let guard = TerminalGuard::take()?;
     let mut running = EventLoop {
         drawn: drawn_on(&guard)?,
-        announcer: Announcer::new(guard.abilities()),
+        announcer: Announcer::new(guard.abilities),
         answers: BackgroundReply::default(),
         clicks: Clicks::default(),
         inputs: None,

@@ -10,17 +10,6 @@ use serde::Deserialize;
 
 use super::error::{TuiError, toml_error};
 
-/// What the last line of the screen says of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hint<'a> {
-    /// The key.
-    pub key: String,
-    /// What it does, in a word.
-    pub word: &'a str,
-    /// The same as an action.
-    pub action: Action,
-}
-
 /// The table, ours with what the user's changes of it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,21 +105,17 @@ impl Keymap {
     }
 
     /// What the last line says of the keys in these places; a key means what the first of them says.
-    pub fn hints(&self, places: &[KeyContext]) -> Vec<Hint<'_>> {
-        let mut hints: Vec<Hint<'_>> = Vec::new();
+    pub fn hints(&self, places: &[KeyContext]) -> Vec<&Binding> {
+        let mut hints: Vec<&Binding> = Vec::new();
         let of = |place: &KeyContext| {
             let place = *place;
-            self.bindings.iter().filter(move |b| b.place == place)
+            let bindings = self.bindings.iter();
+            bindings.filter(move |one| one.place == place && one.hint.is_some())
         };
         for binding in places.iter().flat_map(of) {
-            if let (Some(word), Some(key)) = (&binding.hint, binding.keys.first())
-                && !hints.iter().any(|known| known.key == key.glyph())
-            {
-                hints.push(Hint {
-                    key: key.glyph(),
-                    word,
-                    action: binding.action,
-                });
+            let is_known = |known: &&Binding| known.keys.first() == binding.keys.first();
+            if !hints.iter().any(is_known) {
+                hints.push(binding);
             }
         }
         hints

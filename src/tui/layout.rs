@@ -184,7 +184,12 @@ impl Arrangement {
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
-        self.pad_below_title(Pane::Chat);
+        // A blank row below the title, where there is room for it.
+        let chat = self.panes.last_mut();
+        if let Some((_, area)) = chat.filter(|(_, area)| area.height >= 20) {
+            area.y += 1;
+            area.height -= 1;
+        }
 
         let inner = bottom - 1;
         // Title, all nodes with all edges, the meter.
@@ -227,7 +232,8 @@ impl Arrangement {
         let border = chat + 1;
         self.across.push((border, 0, right));
         self.border(Divider::Chat, Rect::new(1, border, right - 1, 1), 1, room);
-        let side = side_pane(model);
+        let is_chat = model.focus == Pane::Chat;
+        let side = if is_chat { model.side } else { model.focus };
         self.tabs(&Pane::ALL[1..], side, Rect::new(2, border, right - 3, 1));
         self.panes.push((
             side,
@@ -276,16 +282,6 @@ impl Arrangement {
         self.reading = Some(Rect::new(1, above, right - 1, bottom.saturating_sub(above)));
     }
 
-    /// A blank row below the title, where there is room for it.
-    fn pad_below_title(&mut self, pane: Pane) {
-        for (drawn, area) in &mut self.panes {
-            if *drawn == pane && area.height >= 20 {
-                area.y += 1;
-                area.height -= 1;
-            }
-        }
-    }
-
     /// A pane whose first row is its title.
     fn titled(&mut self, pane: Pane, area: Rect) {
         let title = area.height.min(1);
@@ -293,13 +289,5 @@ impl Arrangement {
         let title = Rect::new(area.x, area.y, area.width, title);
         self.titles.push((pane, title));
         self.panes.push((pane, inside));
-    }
-}
-
-/// The pane that shares the screen with the chat.
-pub fn side_pane(model: &Model) -> Pane {
-    match model.focus {
-        Pane::Chat => model.side,
-        pane => pane,
     }
 }

@@ -18,22 +18,25 @@ const WHEEL: isize = 3;
 /// What the wheel and the left button do.
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Effect> {
     let position = Position::new(event.column, event.row);
-    match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => press(model, position),
+    let by = match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => {
+            press(model, position);
+            0
+        }
         MouseEventKind::Drag(MouseButton::Left) => {
             drag(model, position);
             return None;
         }
         MouseEventKind::Up(MouseButton::Left) => return release(model),
-        _ => model.pointer.selection = None,
-    }
-    let by = match event.kind {
-        MouseEventKind::ScrollUp => -WHEEL,
-        MouseEventKind::ScrollDown => WHEEL,
-        MouseEventKind::Down(MouseButton::Left) => 0,
-        _ => return None,
+        kind => {
+            model.pointer.selection = None;
+            match kind {
+                MouseEventKind::ScrollUp => -WHEEL,
+                MouseEventKind::ScrollDown => WHEEL,
+                _ => return None,
+            }
+        }
     };
-    let position = Position::new(event.column, event.row);
     if let Some(window) = &mut model.overlay {
         if by == 0 {
             return window_keys::click(model, position);

@@ -124,12 +124,8 @@ fn next(model: &mut Model, by: isize) -> Option<Effect> {
     let here = rows.iter().position(|row| row.id == view.item).unwrap_or(0);
     let there = here.checked_add_signed(by).filter(|at| *at < rows.len());
     let Some(there) = there else {
-        let words = if by > 0 {
-            "That was the last evidence."
-        } else {
-            "That was the first evidence."
-        };
-        model.inform(words);
+        let end = if by > 0 { "last" } else { "first" };
+        model.inform(&format!("That was the {end} evidence."));
         return None;
     };
     let view = SourceView::new(run, rows[there]);

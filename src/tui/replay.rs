@@ -41,10 +41,11 @@ pub struct Replay {
     /// Since when it plays, or the last tick since; `None` while it is paused.
     playing_since: Option<PlayClock>,
     /// Whether nothing lies behind it.
-    is_all: bool,
+    pub is_all: bool,
     missing: Option<MissingPart>,
     run: Option<(usize, usize)>,
-    model: Model,
+    /// What is drawn.
+    pub model: Model,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -151,16 +152,6 @@ impl Replay {
         Some(replay)
     }
 
-    /// Whether nothing lies behind it, so that leaving it leaves the program.
-    pub fn is_all(&self) -> bool {
-        self.is_all
-    }
-
-    /// What is drawn.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
     /// Makes what is drawn fit the terminal.
     pub fn settle(&mut self, size: Size) {
         self.model.size = size;
@@ -204,7 +195,7 @@ impl Replay {
         match msg {
             // Nothing is typed here, and the question goes on where it was.
             Msg::Paste(_) => {
-                self.notify("Esc leaves the replay; paste then.");
+                self.model.inform("Esc leaves the replay; paste then.");
                 return ReplayOutcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
@@ -252,7 +243,7 @@ impl Replay {
                 | Action::Samples
                 | Action::Forget,
             ) => {
-                self.notify("Esc leaves the replay first.");
+                self.model.inform("Esc leaves the replay first.");
             }
             // What has no use here begins no question.
             None => {}
@@ -275,10 +266,6 @@ impl Replay {
         };
         effects.retain(|effect| !matches!(effect, Effect::Send(command) if begins(command)));
         effects
-    }
-
-    fn notify(&mut self, words: &str) {
-        self.model.inform(words);
     }
 
     fn play(&mut self) {

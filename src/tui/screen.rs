@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::NodeName;
-use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Event, EventBody, Timestamp, Update};
 
 use super::announce::TerminalStatus;
 use super::error::TuiError;
@@ -135,7 +135,7 @@ impl Screen {
         let effects = match &mut self.replay {
             Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
                 ReplayOutcome::GoesOn(effects) => effects,
-                ReplayOutcome::Left if replay.is_all() => vec![Effect::Quit],
+                ReplayOutcome::Left if replay.is_all => vec![Effect::Quit],
                 ReplayOutcome::Left => {
                     self.replay = None;
                     Vec::new()
@@ -220,7 +220,7 @@ impl Screen {
         self.handle(Msg::Resize(size.width, size.height));
         let shown = if let Some(replay) = &mut self.replay {
             replay.settle(self.model.size);
-            replay.model()
+            &replay.model
         } else {
             view::settle(&mut self.model);
             &self.model
@@ -338,10 +338,14 @@ impl Walk {
             update(model, Msg::Update(Update::Event(event)));
         }
         let is_idle = self.held.is_empty() && !model.is_busy() && self.due <= now;
+        let knowledge = &model.knowledge;
+        let has_waited = now.0.saturating_sub(begun.0) >= PATIENCE;
+        // The words of the base can be searched.
+        let is_ready = knowledge.documents > 0 && (!knowledge.indexing || has_waited);
         let mut effects = Vec::new();
         if is_idle && !std::mem::replace(&mut self.rested, true) {
             self.due = Timestamp(now.0 + REST);
-        } else if is_idle && is_ready(model, now.0.saturating_sub(begun.0)) {
+        } else if is_idle && is_ready {
             let Some(step) = self.steps.pop_front() else {
                 end_walk(model);
                 model.inform(OVER);
@@ -395,12 +399,6 @@ fn pane_of(body: &EventBody) -> Option<Pane> {
         | EventBody::RunFinished { .. } => Some(Pane::Chat),
         _ => None,
     }
-}
-
-/// Whether the words of the base can be searched.
-fn is_ready(model: &Model, waited: u64) -> bool {
-    let knowledge = &model.knowledge;
-    knowledge.documents > 0 && (!knowledge.indexing || waited >= PATIENCE)
 }
 
 /// How long a person looks at what an event changes, milliseconds.

@@ -39,20 +39,13 @@ pub struct SourceView {
     asked_at: Timestamp,
     /// The line around which the document was asked for, until it is here.
     awaited: Option<usize>,
-    content: Content,
+    /// The document; nothing until it is here, or one line that says why it does not come.
+    content: Option<Result<DocumentPart, String>>,
     colours: CodeColours,
     /// How far it is scrolled, in rows of what is here.
     list: List,
     goal: Goal,
     rows: RowCounts,
-}
-
-/// How far the document is here.
-#[derive(Debug, Clone)]
-enum Content {
-    Awaited,
-    Here(DocumentPart),
-    Missing(String),
 }
 
 /// Where to go before the next drawing.
@@ -100,14 +93,14 @@ impl SourceView {
         Self {
             run: run.id.clone(),
             item: item.id.clone(),
-            file: item.file().to_owned(),
+            file: item.file.clone(),
             doubt: None,
             visible: Vec::new(),
             lines: item.lines,
             excerpt: item.excerpt.clone(),
             asked_at: run.started,
             awaited: Some(item.lines.start),
-            content: Content::Awaited,
+            content: None,
             colours: CodeColours::default(),
             list: List::default(),
             goal: Goal::Passage,
@@ -137,7 +130,7 @@ impl SourceView {
                 self.awaited = None;
                 self.colours = CodeColours::new(&part);
                 self.rows.width = None;
-                self.content = Content::Here(part);
+                self.content = Some(Ok(part));
             }
             Err(reason) => self.fail(&reason),
         }
@@ -151,9 +144,7 @@ impl SourceView {
 
     /// What the document holds and its text does not, on one line.
     fn missing(&self) -> Option<String> {
-        let Content::Here(part) = &self.content else {
-            return None;
-        };
+        let part = self.part()?;
         let (first, others) = part.missing.split_first()?;
         Some(match others.len() {
             0 => format!("not read of it: {first}"),
@@ -164,12 +155,12 @@ impl SourceView {
     /// Says why the document does not come.
     pub fn fail(&mut self, reason: &str) {
         self.awaited = None;
-        self.content = Content::Missing(reason.to_owned());
+        self.content = Some(Err(reason.to_owned()));
     }
 
     /// Whether the document is still awaited.
     pub fn is_awaited(&self) -> bool {
-        matches!(self.content, Content::Awaited)
+        self.content.is_none()
     }
 
     /// Moves by rows.
@@ -264,10 +255,10 @@ impl SourceView {
     pub fn settle(&mut self, size: Size) {
         let (width, height) = (usize::from(size.width), usize::from(size.height));
         let part = match &self.content {
-            Content::Here(part) if !part.lines.is_empty() => part,
-            Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
-            Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
-            Content::Missing(reason) => {
+            Some(Ok(part)) if !part.lines.is_empty() => part,
+            Some(Ok(_)) => return self.show_message(Ink::Dim, "the document is empty", width),
+            None => return self.show_message(Ink::Dim, "reading …", width),
+            Some(Err(reason)) => {
                 let reason = reason.clone();
                 return self.show_message(Ink::Warning, &reason, width);
             }
@@ -316,10 +307,7 @@ impl SourceView {
     }
 
     fn part(&self) -> Option<&DocumentPart> {
-        match &self.content {
-            Content::Here(part) => Some(part),
-            Content::Awaited | Content::Missing(_) => None,
-        }
+        self.content.as_ref()?.as_ref().ok()
     }
 }
 

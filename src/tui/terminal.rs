@@ -72,7 +72,8 @@ impl Abilities {
 #[derive(Debug)]
 pub struct TerminalGuard {
     failure: WriteFailure,
-    abilities: Abilities,
+    /// What the terminal can show beside the cells.
+    pub abilities: Abilities,
 }
 
 /// The first write that failed.
@@ -88,11 +89,6 @@ impl TerminalGuard {
         TAKEN.store(true, Ordering::SeqCst);
         enter()?;
         Ok(guard)
-    }
-
-    /// What the terminal can show beside the cells.
-    pub fn abilities(&self) -> Abilities {
-        self.abilities
     }
 
     /// Where to draw. A write that fails is reported by [`TerminalGuard::failure`] and not to who

@@ -26,12 +26,13 @@ use super::ink::{Ink, Piece, Row};
 pub struct Theme {
     styles: [Style; Ink::COUNT],
     /// What is behind it all, where that is not left to the terminal.
-    ground: Option<Color>,
+    pub ground: Option<Color>,
     /// What is behind it all, and written on it, where the terminal's ground is not for these inks.
     elsewhere: Option<Style>,
-    is_elsewhere: bool,
+    /// Whether it is shown on a background that its inks are not made for.
+    pub is_elsewhere: bool,
     /// The background that its inks are for; `None` where they are read on any, or have their own.
-    made_for: Option<Background>,
+    pub made_for: Option<Background>,
 }
 
 impl Theme {
@@ -63,14 +64,34 @@ impl Theme {
         base.apply_file(source, depth)
     }
 
+    /// Puts what a file says in the place of what stands; the error is one line.
     fn apply_file(mut self, source: &str, depth: ColorDepth) -> Result<Self, String> {
-        let sheet = read_file(source, depth)?;
-        for (ink, style) in sheet.inks {
-            self.styles[ink as usize] = style;
+        let table: toml::Table =
+            toml::from_str(source).map_err(|error| toml_error(source, &error))?;
+        for (name, value) in table {
+            if name == "base" {
+                continue;
+            }
+            if name == "made-for" {
+                self.made_for = match value.as_str() {
+                    Some("dark") => Some(Background::Dark),
+                    Some("light") => Some(Background::Light),
+                    _ => return Err(format!("{name}: neither 'dark' nor 'light'")),
+                };
+                continue;
+            }
+            let look: StyleSpec = value
+                .try_into()
+                .map_err(|error: toml::de::Error| format!("{name}: {}", error.message()))?;
+            let style = look.style(depth);
+            let style = style.map_err(|error| format!("{name}: {error}"))?;
+            match (name.as_str(), Ink::from_name(&name)) {
+                ("ground", _) => self.ground = style.bg.or(self.ground),
+                ("ground-elsewhere", _) => self.elsewhere = Some(style),
+                (_, Some(ink)) => self.styles[ink as usize] = style,
+                (_, None) => return Err(format!("'{name}' is no ink")),
+            }
         }
-        self.ground = sheet.ground.or(self.ground);
-        self.elsewhere = sheet.elsewhere.or(self.elsewhere);
-        self.made_for = sheet.made_for.or(self.made_for);
         Ok(self)
     }
 
@@ -82,21 +103,6 @@ impl Theme {
     /// How this piece looks.
     pub fn style_of(&self, piece: &Piece) -> Style {
         self.style(piece.ink).add_modifier(piece.emphasis)
-    }
-
-    /// The background that its inks are for; `None` where they are read on any, or have their own.
-    pub fn made_for(&self) -> Option<Background> {
-        self.made_for
-    }
-
-    /// Whether it says what is behind it, wherever it is shown.
-    pub fn has_background(&self) -> bool {
-        self.ground.is_some()
-    }
-
-    /// Sets whether the theme is shown on a background that its inks are not made for.
-    pub fn set_elsewhere(&mut self, is_elsewhere: bool) {
-        self.is_elsewhere = is_elsewhere;
     }
 
     /// Puts the theme's ground behind all cells that have none.
@@ -236,59 +242,6 @@ fn distance(one: Rgb, other: Rgb) -> u32 {
 }
 
 // A theme as it is written: inks by name, each with its colours.
-
-/// What a theme says.
-pub struct ThemeFile {
-    /// Each ink that it names.
-    pub inks: Vec<(Ink, Style)>,
-    /// What is behind it all.
-    pub ground: Option<Color>,
-    /// The same where the terminal's own ground is not one that the inks are for.
-    pub elsewhere: Option<Style>,
-    /// The background that the inks are read on; without it they are read on any, or the theme has its own.
-    pub made_for: Option<Background>,
-}
-
-/// Reads a theme; the error is one line.
-pub fn read_file(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
-    let table: toml::Table = toml::from_str(source).map_err(|error| toml_error(source, &error))?;
-    let mut sheet = ThemeFile {
-        inks: Vec::new(),
-        ground: None,
-        elsewhere: None,
-        made_for: None,
-    };
-    for (name, value) in table {
-        if name == "base" {
-            continue;
-        }
-        if name == "made-for" {
-            sheet.made_for = match value.as_str() {
-                Some("dark") => Some(Background::Dark),
-                Some("light") => Some(Background::Light),
-                _ => return Err(format!("{name}: neither 'dark' nor 'light'")),
-            };
-            continue;
-        }
-        let look: StyleSpec = value
-            .try_into()
-            .map_err(|error: toml::de::Error| format!("{name}: {}", error.message()))?;
-        let style = look
-            .style(depth)
-            .map_err(|error| format!("{name}: {error}"))?;
-        if name == "ground" {
-            sheet.ground = style.bg;
-            continue;
-        }
-        if name == "ground-elsewhere" {
-            sheet.elsewhere = Some(style);
-            continue;
-        }
-        let ink = Ink::from_name(&name).ok_or_else(|| format!("'{name}' is no ink"))?;
-        sheet.inks.push((ink, style));
-    }
-    Ok(sheet)
-}
 
 /// Returns the built-in theme that the file extends, where it names one.
 pub fn base_of(source: &str) -> Result<Option<ThemeName>, String> {
@@ -636,12 +589,15 @@ mod contrast_tests {
 
     /// All inks that are text; lines between panes are none.
     fn inks() -> Vec<Ink> {
+        let named = |name: ThemeName| {
+            let table: toml::Table = toml::from_str(name.source()).unwrap();
+            let inks = table.keys().filter_map(|key| Ink::from_name(key));
+            inks.collect::<Vec<_>>()
+        };
         for name in ThemeName::all() {
-            let file = read_file(name.source(), ColorDepth::True).unwrap();
-            assert_eq!(file.inks.len(), Ink::COUNT, "{name} names every ink");
+            assert_eq!(named(name).len(), Ink::COUNT, "{name} names every ink");
         }
-        let file = read_file(ThemeName::DARK.source(), ColorDepth::True).unwrap();
-        let inks = file.inks.into_iter().map(|(ink, _)| ink);
+        let inks = named(ThemeName::DARK).into_iter();
         inks.filter(|ink| !matches!(ink, Ink::Border | Ink::Selected))
             .collect()
     }
@@ -652,7 +608,7 @@ mod contrast_tests {
         for name in ThemeName::all() {
             for depth in ColorDepth::ALL {
                 let theme = Theme::load(name, depth).unwrap();
-                for terminal in terminals(theme.made_for()) {
+                for terminal in terminals(theme.made_for) {
                     // The sixteen are chosen for the ground that their palette has.
                     let has_ground = [(0, 0, 0), (255, 255, 255)].contains(&terminal.ground);
                     if depth == ColorDepth::Sixteen && !has_ground {
@@ -684,12 +640,12 @@ mod contrast_tests {
         for name in ThemeName::all() {
             for depth in [ColorDepth::True, ColorDepth::Indexed, ColorDepth::Sixteen] {
                 let mut theme = Theme::load(name, depth).unwrap();
-                let elsewhere = match theme.made_for() {
+                let elsewhere = match theme.made_for {
                     Some(Background::Dark) => Some(Background::Light),
                     Some(Background::Light) => Some(Background::Dark),
                     None => continue,
                 };
-                theme.set_elsewhere(true);
+                theme.is_elsewhere = true;
                 for (terminal, ink) in terminals(elsewhere)
                     .iter()
                     .flat_map(|terminal| inks().into_iter().map(move |ink| (terminal, ink)))

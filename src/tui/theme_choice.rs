@@ -138,7 +138,7 @@ impl ThemeChoice {
 
     /// Whether what is shown depends on the terminal's background, and the terminal can be asked.
     pub fn asks_for_background(&self) -> bool {
-        let depends = self.theme.made_for().is_some() && !self.theme.has_background();
+        let depends = self.theme.made_for.is_some() && self.theme.ground.is_none();
         depends && !self.no_color && self.terminal.answers
     }
 
@@ -155,12 +155,12 @@ impl ThemeChoice {
     /// Inks for one ground are not read on the other: where the terminal's is not theirs, or not
     /// known, they bring their own. `auto` takes an unknown one for dark, as most are.
     fn settle_ground(&mut self) {
-        let is_elsewhere = match (self.theme.made_for(), self.terminal.background) {
+        let is_elsewhere = match (self.theme.made_for, self.terminal.background) {
             (None, _) => false,
             (Some(wanted), Some(there)) => wanted != there,
             (Some(_), None) => self.wanted != ThemeName::AUTO.as_str(),
         };
-        self.theme.set_elsewhere(is_elsewhere);
+        self.theme.is_elsewhere = is_elsewhere;
     }
 
     fn resolved(&self, name: ThemeName) -> ThemeName {

@@ -182,8 +182,12 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let opening = menu::word_for_opening(model);
     for hint in &hints {
         let word = opening.filter(|_| hint.action == Action::Open);
-        let word = word.unwrap_or(hint.word);
-        let hint = Row::new(Ink::Key, hint.key.as_str()).add(Ink::Dim, format!(" {word}  "));
+        let word = word.or(hint.hint.as_deref()).unwrap_or_default();
+        let key = hint
+            .keys
+            .first()
+            .map_or_else(String::new, |key| key.glyph());
+        let hint = Row::new(Ink::Key, key).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
         }

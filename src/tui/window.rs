@@ -32,9 +32,9 @@ pub struct Window {
     /// What is typed, where it is a list that is narrowed.
     pub typed: String,
     /// What is looked into for each item of such a list, clean.
-    texts: Vec<String>,
+    pub texts: Vec<String>,
     /// The items that match, in the order of their rows.
-    matches: Vec<usize>,
+    pub matches: Vec<usize>,
 }
 
 /// What lies above the panes.
@@ -159,16 +159,6 @@ impl Window {
             self.narrow();
         }
         is_changed
-    }
-
-    /// How many items there are to look into.
-    pub fn count(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// The items that match, in the order of their rows.
-    pub fn matches(&self) -> &[usize] {
-        &self.matches
     }
 
     /// The place of the selected item among all.
@@ -567,7 +557,7 @@ mod tests {
         let mut window = Window::new(shown);
         window.set_texts(texts.map(str::to_owned).to_vec());
         window.set_typed(typed);
-        window.matches().to_vec()
+        window.matches
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl WindowView {
             };
         }
         // It is no longer than its items need, and keeps its place while they are narrowed.
-        let items = u16::try_from(window.count()).unwrap_or(u16::MAX);
+        let items = u16::try_from(window.texts.len()).unwrap_or(u16::MAX);
         let most = room.height.saturating_sub(HEAD);
         let area = Rect {
             y: room.y + HEAD.min(room.height),
@@ -88,7 +88,7 @@ impl WindowView {
             head: vec![typed_row(window, width), notice.unwrap_or(note).fit(width)],
             area,
             rows,
-            count: window.matches().len(),
+            count: window.matches.len(),
         }
     }
 
@@ -166,8 +166,8 @@ fn typed_row(window: &Window, width: usize) -> Row {
     let row = Row::new(Ink::Focus, " > ").add(Ink::Text, window.typed.as_str());
     // The first row of the models is none of them.
     let first = usize::from(matches!(window.shown, Overlay::Models(_)));
-    let left = window.matches().iter().filter(|at| **at >= first).count();
-    let part = match window.count().saturating_sub(first) {
+    let left = window.matches.iter().filter(|at| **at >= first).count();
+    let part = match window.texts.len().saturating_sub(first) {
         0 => String::new(),
         count if left == count => format!("{count} "),
         count => format!("{left} of {count} "),
@@ -178,8 +178,9 @@ fn typed_row(window: &Window, width: usize) -> Row {
 
 /// Title of a list that is typed into, what is to be said of it, and why it is empty.
 fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink, String)>) {
-    let is_empty = window.matches().is_empty();
-    let nothing = (is_empty && window.count() > 0).then(|| (Ink::Dim, "nothing like that".into()));
+    let is_empty = window.matches.is_empty();
+    let nothing =
+        (is_empty && window.texts.len() > 0).then(|| (Ink::Dim, "nothing like that".into()));
     match &window.shown {
         Overlay::Sessions(list) => {
             let note = list
@@ -204,7 +205,7 @@ fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink,
 fn listed(model: &Model, window: &Window, area: Rect) -> Vec<Row> {
     let width = usize::from(area.width);
     let selected = window.selected();
-    let seen = window.matches().iter().skip(window.list.top);
+    let seen = window.matches.iter().skip(window.list.top);
     let seen = seen.take(area.height.into()).copied();
     let row = |place: usize| match &window.shown {
         Overlay::Sessions(list) => list.row(place, Some(place) == selected, width),

@@ -41,8 +41,8 @@ pub struct EvidenceRow {
     pub measured: Measured,
     /// The item that holds it now, because its lines are among that one's.
     held_by: Option<EvidenceId>,
-    /// Its file as it was reported.
-    file: String,
+    /// Its file as it was reported, to ask for it; not to be drawn.
+    pub file: String,
 }
 
 /// A verdict on one item.
@@ -214,11 +214,6 @@ impl EvidenceFold {
 }
 
 impl EvidenceRow {
-    /// Its file as it was reported, to ask for it; not to be drawn.
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
     /// File and lines, as a person looks it up.
     pub fn place(&self) -> String {
         format!("{}:{}", self.source, self.location)

@@ -44,24 +44,17 @@ pub fn lines(
 
 /// What a node is for, where no run can show it.
 fn purpose(node: NodeName) -> &'static str {
-    match node {
-        NodeName::AnalyzeAndRoute => {
-            "One call decides what kind of question it is, which way it goes and which tools are \
-             worth trying. Small talk goes straight to the answer."
-        }
-        NodeName::Plan => "Picks the tool calls of the round. It never answers.",
-        NodeName::ToolExec => {
-            "Makes the planned calls at once and gathers what they find. A simple question is \
-             answered from that without grading."
-        }
-        NodeName::GradeEvidence => {
-            "Rules first, then one call that grades every passage from 0 to 1. Below 0.30 a passage \
-             is dropped; an average from 0.70 on answers, one below looks for more."
-        }
-        NodeName::Synthesize => {
-            "Writes the answer from the passages that are left, with citations."
-        }
-    }
+    const PURPOSES: [&str; NodeName::ALL.len()] = [
+        "One call decides what kind of question it is, which way it goes and which tools are \
+         worth trying. Small talk goes straight to the answer.",
+        "Picks the tool calls of the round. It never answers.",
+        "Makes the planned calls at once and gathers what they find. A simple question is \
+         answered from that without grading.",
+        "Rules first, then one call that grades every passage from 0 to 1. Below 0.30 a passage \
+         is dropped; an average from 0.70 on answers, one below looks for more.",
+        "Writes the answer from the passages that are left, with citations.",
+    ];
+    PURPOSES[node as usize]
 }
 
 impl WindowRows<'_> {
@@ -563,12 +556,9 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
 
 /// What the run is called at the command line.
 fn run_id_rows(turn: &OpenRun) -> [Row; 2] {
-    let id = one_line(&turn.run.id.0, 64);
+    let id = Row::new(Ink::Dim, "run ").add(Ink::Text, one_line(&turn.run.id.0, 64));
     let words = "kb-agent replay, graph and export take it, or its end";
-    [
-        Row::new(Ink::Dim, "run ").add(Ink::Text, id),
-        Row::new(Ink::Dim, words),
-    ]
+    [id, Row::new(Ink::Dim, words)]
 }
 
 fn sum(turn: &OpenRun) -> Row {

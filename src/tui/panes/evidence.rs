@@ -7,7 +7,7 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
-use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
+use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, List, Pane};
@@ -350,8 +350,9 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
         Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
         None => {}
     }
-    if let Some((at, count)) = place_among(&run.evidence, item) {
-        right.push(Ink::Dim, format!("{at} of {count} "));
+    if let Some(at) = run.evidence.rows().position(|row| row.id == item.id) {
+        let count = run.evidence.len();
+        right.push(Ink::Dim, format!("{} of {count} ", at + 1));
     }
     let source_head = Row::new(Ink::Focus, " ▸ Source ");
     let room = width.saturating_sub(right.width() + source_head.width() + 1);
@@ -371,9 +372,3 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
 
 /// The least width at which the title tells the number of lines.
 const ROOMY: usize = 80;
-
-/// The item's place in the pane, from 1, and how many stand there.
-fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
-    let at = evidence.rows().position(|row| row.id == item.id)?;
-    Some((at + 1, evidence.len()))
-}

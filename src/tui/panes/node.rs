@@ -37,7 +37,8 @@ pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usi
             row.push(ink, format!("  {}", broken_off(view.state, ms)));
         }
         NodeState::Running | NodeState::Done => {
-            let time = duration(spent(&view, model));
+            let since = view.since.map_or(0, |at| model.now.0.saturating_sub(at.0));
+            let time = duration(view.ms + since as f64);
             row.push(text, format!("{time:>9}"));
         }
     }
@@ -82,11 +83,6 @@ pub fn sign(state: NodeState, frame: usize) -> (&'static str, Ink) {
     }
 }
 
-fn spent(view: &NodeView, model: &Model) -> f64 {
-    let since = view.since.map_or(0, |at| model.now.0.saturating_sub(at.0));
-    view.ms + since as f64
-}
-
 fn columns(
     run: Option<&RunView>,
     name: NodeName,
@@ -107,26 +103,18 @@ fn columns(
     };
     let mut columns = vec![cell(Ink::Dim, calls, 7), cell(Ink::Running, loops, 3)];
     if view.state == NodeState::Running {
-        columns.push(Row::new(Ink::Running, format!("  {}", dots(model.frame))));
+        let dots = ["·  ", "·· ", "···"][model.frame / 2 % 3];
+        columns.push(Row::new(Ink::Running, format!("  {dots}")));
     }
-    columns.extend(run.map(|run| note(run, name)));
+    columns.extend(run.and_then(|run| match name {
+        NodeName::ToolExec => Some(tools(run)),
+        NodeName::GradeEvidence => Some(verdicts(run)),
+        _ => None,
+    }));
     if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
         columns.push(Row::new(Ink::Dim, format!("  {} tok", grouped(tokens))));
     }
     columns
-}
-
-fn dots(frame: usize) -> &'static str {
-    ["·  ", "·· ", "···"][frame / 2 % 3]
-}
-
-/// What a node did, in few words.
-fn note(run: &RunView, name: NodeName) -> Row {
-    match name {
-        NodeName::ToolExec => tools(run),
-        NodeName::GradeEvidence => verdicts(run),
-        _ => Row::default(),
-    }
 }
 
 fn tools(run: &RunView) -> Row {

@@ -3,11 +3,11 @@
 use crate::domain::{Complexity, NodeName, Outcome, dollars};
 use crate::protocol::Mode;
 use crate::text::duration;
-use crate::tui::fold::{Exchange, RunView};
+use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
 use crate::tui::markdown;
 use crate::tui::markdown::CodeCache;
-use crate::tui::model::{AskedBy, Model, Retry, TurnQuestion, TurnView};
+use crate::tui::model::{AskedBy, Model, Retry, TurnView};
 use crate::tui::turns::{GUTTER, TurnCache};
 
 use super::wording::{certainty, route_ink, spinner};
@@ -245,24 +245,19 @@ const LONGEST_SUBJECT: usize = 40;
 /// The rows below the last turn.
 pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Some(TurnQuestion {
-        text,
-        route,
-        retry_of,
-    }) = &model.pending
-    {
-        let text = crate::text::sanitize(text);
-        let first = retry_of.as_ref();
+    let has_failed = |finish: &RunResult| finish.outcome == Outcome::Failed;
+    let last_turn = model.turns.last().map(TurnView::exchange);
+    let failed = last_turn.filter(|last| last.finish.as_ref().is_some_and(has_failed));
+    if let Some(question) = &model.pending {
+        let text = crate::text::sanitize(&question.text);
+        let first = question.retry_of.as_ref();
         let retry = first.map(|first| Retry::placement(&model.turns, first));
-        rows.extend(question_rows(&text, &[], *route, retry, width));
+        rows.extend(question_rows(&text, &[], question.route, retry, width));
         let waited = model.starting.map(|waited| waited.line(model.now));
         let doing = waited.as_deref().unwrap_or("starting");
         rows.push(working(model, doing, true, width));
     } else if let Some((last, others)) = at_work(model).split_last() {
-        let is_last_turn = model
-            .turns
-            .last()
-            .is_some_and(|turn| turn.exchange().id == last.id);
+        let is_last_turn = last_turn.is_some_and(|exchange| exchange.id == last.id);
         let is_race = !others.is_empty() || !is_last_turn;
         for run in others.iter().chain([last]) {
             let doing = match run.complexity().filter(|_| is_race) {
@@ -271,9 +266,9 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
             };
             rows.push(working(model, &doing, run.id == last.id, width));
         }
-    } else if ended_with(model, Outcome::Failed) {
+    } else if let Some(last) = failed {
         let mut row = Row::new(Ink::Dim, "       /retry asks again");
-        if model.turns.last().map(|turn| turn.exchange().mode) == Some(Mode::Llm) {
+        if last.mode == Mode::Llm {
             row.push(Ink::Dim, " · kb-agent doctor says why");
         }
         rows.push(row.fit(width));
@@ -300,12 +295,6 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
         rows.push(Row::new(Ink::Dim, help).fit(width));
     }
     rows
-}
-
-fn ended_with(model: &Model, outcome: Outcome) -> bool {
-    let last = model.turns.last().map(TurnView::exchange);
-    let last = last.and_then(|exchange| exchange.finish.as_ref());
-    last.is_some_and(|finish| finish.outcome == outcome)
 }
 
 /// The runs that go on: one, or those of a race.

@@ -65,11 +65,6 @@ fn of_bytes(bytes: u64) -> String {
     }
 }
 
-/// Whether a question asked now is answered from less than there is.
-fn documents_to_come(knowledge: &KnowledgeStatus) -> bool {
-    knowledge.pending > 0 || knowledge.indexing && knowledge.documents > 0
-}
-
 /// How far the index is.
 fn progress(knowledge: &KnowledgeStatus) -> String {
     let doing = match (knowledge.indexing, knowledge.pending) {
@@ -158,7 +153,7 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     if room == WelcomeDetail::Plenty && !model.contents.names.is_empty() {
         say(Row::new(Ink::Dim, KEPT_WITHIN));
     }
-    if documents_to_come(knowledge) {
+    if knowledge.pending > 0 || knowledge.indexing && knowledge.documents > 0 {
         say(Row::new(Ink::Running, progress(knowledge)));
     }
     if model.mode == Mode::Offline && room == WelcomeDetail::Plenty {

@@ -96,7 +96,7 @@ fn rounds(
         rows.extend(columns(vec![was], vec![would], half, "  ", width));
     }
     for round in &result.rounds {
-        let differs = is_different(round);
+        let differs = !matches!(&round.would, Forecast::Decided(would) if *would == round.taken);
         let left = decision(round, &round.taken, recorded, differs);
         let right = match &round.would {
             Forecast::Decided(would) => decision(round, would, wanted, differs),
@@ -117,13 +117,6 @@ fn rounds(
         }
     }
     rows.into_iter().map(|row| row.fit(width)).collect()
-}
-
-fn is_different(round: &Round) -> bool {
-    match &round.would {
-        Forecast::Decided(would) => *would != round.taken,
-        Forecast::Unknown(_) => true,
-    }
 }
 
 fn head(round: &Round, decision: &Decision) -> Row {
