@@ -4,11 +4,9 @@ use crate::domain::{Complexity, Wait};
 use crate::protocol::{Command, KnowledgeContents, RunId, SampleQuestion, Timestamp};
 
 use super::fold::{Exchange, PendingCall, RunResult};
-use super::message::Effect;
-use super::model::{Model, Overlay, TurnQuestion};
+use super::model::{Effect, Model, Overlay, Sample, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
-use super::setup::Sample;
 use super::slash::route_called;
 use super::window::Window;
 

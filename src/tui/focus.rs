@@ -8,8 +8,7 @@ use crate::text::one_line;
 
 use super::fold::{AuditLine, AuditRow};
 use super::keymap::Action;
-use super::message::Effect;
-use super::model::Model;
+use super::model::{Effect, Model};
 use super::pane_state::{AnswerFocus, List, Pane, PathItem};
 use super::panes::{chat, path};
 

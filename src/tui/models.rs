@@ -7,8 +7,7 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::ask;
-use super::message::Effect;
-use super::model::{Model, Overlay};
+use super::model::{Effect, Model, Overlay};
 use super::window::{ModelList, Window, jobs};
 
 /// What is looked into for the first row, which goes back to the settings.

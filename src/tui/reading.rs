@@ -7,8 +7,7 @@ use super::copy;
 use super::focus::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
-use super::message::Effect;
-use super::model::{Model, Overlay};
+use super::model::{Effect, Model, Overlay};
 use super::source_view::SourceView;
 
 /// Opens the document of the item that is selected in the evidence pane.

@@ -12,8 +12,7 @@ use ratatui::layout::Size;
 use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
 
 use super::keymap::Action;
-use super::message::{Effect, Msg};
-use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
+use super::model::{AuditState, Effect, EvidenceState, Model, Msg, PathState, TurnView};
 use super::pane_state::{ChatScroll, Pane};
 use super::prompt::Prompt;
 use super::timeline::{MissingPart, Playhead, Timeline};

@@ -11,8 +11,7 @@ use crate::protocol::{
 use crate::text::{one_line, plural};
 
 use super::keymap::Action;
-use super::message::Effect;
-use super::model::{Model, Overlay, TurnView};
+use super::model::{Effect, Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
 use super::window::{SessionList, SessionTask, Window, type_into};
 

@@ -14,8 +14,8 @@ use crate::text::one_line;
 
 use super::fold::{EvidenceRow, RunView};
 use super::ink::{Ink, Row, wrap};
+use super::markdown::{CodeLines, SyntaxLanguage};
 use super::pane_state::List;
-use super::syntax::{CodeLines, SyntaxLanguage};
 
 /// Lines that are read for their colours before the first one seen.
 const LEAD: usize = 150;

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 
 use super::background::Background;
 use super::error::TuiError;
-use super::setup::Setup;
+use super::model::Setup;
 use super::theme::{ColorDepth, Theme, ThemeName};
 
 /// What the terminal says of itself.
@@ -265,7 +265,7 @@ static SIGNS: LazyLock<HashMap<&str, [&str; 2]>> = LazyLock::new(|| {
 mod tests {
     use super::*;
     use crate::tui::ink::Ink;
-    use crate::tui::setup::OwnFiles;
+    use crate::tui::model::OwnFiles;
 
     fn looks(theme: ThemeName, own: OwnFiles) -> (ThemeChoice, Option<String>) {
         let setup = Setup {

@@ -13,8 +13,7 @@ use crate::text::{one_line, sanitize};
 
 use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
-use super::message::{Effect, Msg};
-use super::model::{Model, TurnView};
+use super::model::{Effect, Model, Msg, TurnView};
 use super::mouse::mouse;
 use super::pane_state::{AnswerFocus, Pane};
 use super::window::type_into;

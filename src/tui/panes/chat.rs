@@ -283,7 +283,7 @@ pub fn citation_at_column(row: &Row, column: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::setup::Setup;
+    use crate::tui::model::Setup;
 
     #[test]
     fn ui_the_pages_above_and_below_are_laid_out_before_they_are_scrolled_to() {

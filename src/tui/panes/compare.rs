@@ -7,10 +7,9 @@ use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
 use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
-use crate::tui::ink;
 use crate::tui::ink::{Ink, Row, grouped, measure, pad, wrap_plain};
-use crate::tui::markdown;
 use crate::tui::model::Model;
+use crate::tui::{ink, markdown};
 
 use super::path;
 use super::wording::{band, route_ink};

@@ -5,8 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 use crate::text::one_line;
 use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_plural, pad, wrap};
-use crate::tui::model::Model;
-use crate::tui::setup::Sample;
+use crate::tui::model::{Model, Sample};
 
 /// How many of the things that were to be said first are said.
 const GREETINGS: usize = 3;
