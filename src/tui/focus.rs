@@ -130,11 +130,9 @@ pub fn unlink(model: &mut Model) {
 fn touched_by(model: &Model, node: NodeName) -> HashSet<&EvidenceId> {
     let rows = model.shown_turn().map(|turn| turn.trail.iter());
     let of_node = rows.into_iter().flatten();
-    of_node
-        .filter(|row| row.node == Some(node))
-        .filter(|row| !matches!(row.body(), EventBody::EvidenceGraded { .. }))
-        .flat_map(AuditRow::evidence)
-        .collect()
+    let is_grading = |row: &AuditRow| matches!(row.body(), EventBody::EvidenceGraded { .. });
+    let of_node = of_node.filter(|row| row.node == Some(node) && !is_grading(row));
+    of_node.flat_map(AuditRow::evidence).collect()
 }
 
 /// The events of the line that is selected in the audit pane, once the selection was moved there.

@@ -69,10 +69,10 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
             let paths = model.menu.paths.iter();
             paths.map(|path| of_path(path, EntryKind::Path)).collect()
         }
-        None => slash::matching(line)
-            .into_iter()
-            .map(|command| of_command(command, &model.themes))
-            .collect(),
+        None => {
+            let of = |command: &&'static SlashCommand| of_command(command, &model.themes);
+            slash::matching(line).iter().map(of).collect()
+        }
         Some((name, argument)) => of_argument(name, argument.trim_start(), &model.themes),
     }
 }

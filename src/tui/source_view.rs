@@ -399,10 +399,8 @@ impl CodeColours {
         };
         let end = self.rows.len() + LEAD;
         let reaches = |begin: usize| begin <= first && first <= begin + end;
-        let is_near = self
-            .reading
-            .as_ref()
-            .is_some_and(|(begin, _)| reaches(*begin));
+        let reading = self.reading.as_ref();
+        let is_near = reading.is_some_and(|(begin, _)| reaches(*begin));
         if !is_near {
             let begin = first.saturating_sub(LEAD).max(part.first);
             self.reading = Some((begin, language.lines()));

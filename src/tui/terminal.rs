@@ -456,10 +456,10 @@ pub fn start_editor(path: &Path, line: usize, give_away: impl FnOnce()) -> Resul
     let variable = named.iter().find(|value| !value.trim().is_empty());
     let command = editor_command(variable.map_or("", String::as_str), path, line)?;
     give_away();
-    Process::new(&command.program)
+    let child = Process::new(&command.program)
         .args(&command.arguments)
-        .spawn()
-        .map_err(|error| format!("{} cannot be started: {error}", command.program))
+        .spawn();
+    child.map_err(|error| format!("{} cannot be started: {error}", command.program))
 }
 
 /// Ends an editor that is still open when the program ends, or it would read the shell's keys.

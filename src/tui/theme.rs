@@ -83,8 +83,7 @@ impl Theme {
             let look: StyleSpec = value
                 .try_into()
                 .map_err(|error: toml::de::Error| format!("{name}: {}", error.message()))?;
-            let style = look.style(depth);
-            let style = style.map_err(|error| format!("{name}: {error}"))?;
+            let style = look.style(depth).map_err(|why| format!("{name}: {why}"))?;
             match (name.as_str(), Ink::from_name(&name)) {
                 ("ground", _) => self.ground = style.bg.or(self.ground),
                 ("ground-elsewhere", _) => self.elsewhere = Some(style),

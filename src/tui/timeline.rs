@@ -98,11 +98,7 @@ impl Timeline {
         };
         let pause = next.played - last.played;
         let part = (played - last.played) / pause;
-        let share = if pause > 0.0 {
-            part.clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let share = if pause > 0.0 { part } else { 0.0 }.clamp(0.0, 1.0);
         let since = between(last.stamp, next.stamp) * share;
         Timestamp(last.stamp.0.saturating_add(since as u64))
     }

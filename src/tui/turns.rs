@@ -230,10 +230,10 @@ impl TurnView {
     /// Packed prompts and replies of it, bytes.
     fn prompts_len(&self) -> usize {
         match &self.kept {
-            CachedRows::Open(open) => open
-                .packed
-                .as_ref()
-                .map_or(0, |packed| packed.events.prompts_len()),
+            CachedRows::Open(open) => {
+                let packed = open.packed.as_ref();
+                packed.map_or(0, |packed| packed.events.prompts_len())
+            }
             CachedRows::Packed(packed) => packed.events.prompts_len(),
         }
     }

@@ -64,7 +64,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         .prompt
         .and_then(|area| prompt(model, theme, area, buffer));
     if model.overlay.is_none() {
-        notice(model, places.notice, theme, buffer);
+        draw_notice(model, places.notice, theme, buffer);
     }
     if let Some(area) = places.reading {
         document(model, area, theme, buffer);
@@ -75,7 +75,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             WindowView::new(model, window, &places).draw(window, places.screen, theme, buffer);
             // The window may lie where it is said else; one that is typed into says it itself.
             if !window.shown.is_typed() {
-                notice(model, places.notice_below_window(), theme, buffer);
+                draw_notice(model, places.notice_below_window(), theme, buffer);
             }
         }
         None => {
@@ -182,10 +182,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     for hint in &hints {
         let word = opening.filter(|_| hint.action == Action::Open);
         let word = word.or(hint.hint.as_deref()).unwrap_or_default();
-        let key = hint
-            .keys
-            .first()
-            .map_or_else(String::new, |key| key.glyph());
+        let key = hint.keys.first().map(|key| key.glyph()).unwrap_or_default();
         let hint = Row::new(Ink::Key, key).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;

@@ -433,48 +433,27 @@ pub struct Slider {
     pub title: &'static str,
     ends: (u32, u32),
     is_share: bool,
-    get: fn(&RoutingLimits) -> f64,
-    set: fn(&mut RoutingLimits, f64),
 }
 
 /// All sliders from top to bottom.
 pub static SLIDERS: [Slider; 5] = [
-    Slider {
-        title: "keep passages ≥",
-        ends: (0, 100),
-        is_share: true,
-        get: |limits| limits.thresholds.keep_from,
-        set: |limits, value| limits.thresholds.keep_from = value,
-    },
-    Slider {
-        title: "answer if average ≥",
-        ends: (0, 100),
-        is_share: true,
-        get: |limits| limits.thresholds.sufficient_from,
-        set: |limits, value| limits.thresholds.sufficient_from = value,
-    },
-    Slider {
-        title: "trust vectors ≥",
-        ends: (0, 100),
-        is_share: true,
-        get: |limits| limits.vector_score_threshold,
-        set: |limits, value| limits.vector_score_threshold = value,
-    },
-    Slider {
-        title: "skip grading up to",
-        ends: (0, 100),
-        is_share: false,
-        get: |limits| limits.auto_approve_max_items as f64,
-        set: |limits, value| limits.auto_approve_max_items = value as usize,
-    },
-    Slider {
-        title: "max gradings",
-        ends: (1, 10),
-        is_share: false,
-        get: |limits| f64::from(limits.max_iterations),
-        set: |limits, value| limits.max_iterations = value as u32,
-    },
+    Slider::new("keep passages ≥", (0, 100), true),
+    Slider::new("answer if average ≥", (0, 100), true),
+    Slider::new("trust vectors ≥", (0, 100), true),
+    Slider::new("skip grading up to", (0, 100), false),
+    Slider::new("max gradings", (1, 10), false),
 ];
+
+/// Where each of the sliders stands within these limits.
+pub fn slider_values(limits: &RoutingLimits) -> [f64; SLIDERS.len()] {
+    [
+        limits.thresholds.keep_from,
+        limits.thresholds.sufficient_from,
+        limits.vector_score_threshold,
+        limits.auto_approve_max_items as f64,
+        f64::from(limits.max_iterations),
+    ]
+}
 
 /// Where the sliders stand, and which of them the keys move.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -486,25 +465,33 @@ pub struct Sliders {
 }
 
 impl Slider {
+    const fn new(title: &'static str, ends: (u32, u32), is_share: bool) -> Self {
+        Self {
+            title,
+            ends,
+            is_share,
+        }
+    }
+
     fn unit(&self) -> f64 {
         if self.is_share { 100.0 } else { 1.0 }
     }
 
-    fn value(&self, limits: &RoutingLimits) -> u32 {
-        let value = ((self.get)(limits) * self.unit()).round();
-        (value.max(0.0) as u32).clamp(self.ends.0, self.ends.1)
+    fn step_of(&self, value: f64) -> u32 {
+        let step = (value * self.unit()).round().max(0.0);
+        (step as u32).clamp(self.ends.0, self.ends.1)
     }
 
-    /// Its value as a person reads it.
-    pub fn value_text(&self, limits: &RoutingLimits) -> String {
+    /// A value as a person reads it.
+    pub fn value_text(&self, value: f64) -> String {
         let decimals = if self.is_share { 2 } else { 0 };
-        format!("{:.decimals$}", (self.get)(limits))
+        format!("{value:.decimals$}")
     }
 
-    /// How far it stands between its ends, 0–1.
-    pub fn share(&self, limits: &RoutingLimits) -> f64 {
+    /// How far a value stands between the ends, 0–1.
+    pub fn share(&self, value: f64) -> f64 {
         let (least, most) = self.ends;
-        f64::from(self.value(limits) - least) / f64::from(most - least)
+        f64::from(self.step_of(value) - least) / f64::from(most - least)
     }
 }
 
@@ -517,13 +504,11 @@ impl Sliders {
 
     /// Moves the selected one, from where the run had it.
     pub fn step(&mut self, by: i64, recorded: &RoutingLimits) {
-        let slider = &SLIDERS[self.selected];
-        let moved = i64::from(slider.value(&self.limits(recorded))).saturating_add(by);
+        let (at, slider) = (self.selected, &SLIDERS[self.selected]);
+        let step = |limits: &RoutingLimits| slider.step_of(slider_values(limits)[at]);
+        let moved = i64::from(step(&self.limits(recorded))).saturating_add(by);
         let moved = moved.clamp(slider.ends.0.into(), slider.ends.1.into()) as u32;
-        self.moved[self.selected] = None;
-        if moved != slider.value(recorded) {
-            self.moved[self.selected] = Some(moved);
-        }
+        self.moved[at] = Some(moved).filter(|moved| *moved != step(recorded));
     }
 
     /// All as the run had them.
@@ -538,12 +523,20 @@ impl Sliders {
 
     /// The limits that they stand for, over those that the run kept to.
     pub fn limits(&self, recorded: &RoutingLimits) -> RoutingLimits {
-        let mut limits = *recorded;
-        for (slider, moved) in SLIDERS.iter().zip(self.moved) {
-            if let Some(value) = moved {
-                (slider.set)(&mut limits, f64::from(value) / slider.unit());
-            }
+        let mut values = slider_values(recorded);
+        for (at, moved) in self.moved.iter().enumerate() {
+            let moved = moved.map(|step| f64::from(step) / SLIDERS[at].unit());
+            values[at] = moved.unwrap_or(values[at]);
         }
+        let [keep, sufficient, vector, items, gradings] = values;
+        let mut limits = *recorded;
+        (
+            limits.thresholds.keep_from,
+            limits.thresholds.sufficient_from,
+        ) = (keep, sufficient);
+        limits.vector_score_threshold = vector;
+        limits.auto_approve_max_items = items as usize;
+        limits.max_iterations = gradings as u32;
         limits
     }
 }

@@ -262,11 +262,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         EventBody::EvidenceNumbered { items } => {
             let places = items.iter().map(|item| {
                 let place = evidence.place(&item.id);
-                format!(
-                    "[{}] {}",
-                    item.n,
-                    place.unwrap_or_else(|| item.id.to_string())
-                )
+                let place = place.unwrap_or_else(|| item.id.to_string());
+                format!("[{}] {place}", item.n)
             });
             let places: Vec<_> = places.collect();
             format!("{} sent · {}", items.len(), places.join(", "))
@@ -449,11 +446,8 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 fn span(least: &str, most: &str) -> String {
-    if least == most {
-        least.to_owned()
-    } else {
-        format!("{least}–{most}")
-    }
+    let more = Some(most).filter(|most| *most != least);
+    more.map_or_else(|| least.to_owned(), |most| format!("{least}–{most}"))
 }
 
 #[cfg(test)]

@@ -51,11 +51,9 @@ pub fn settle(model: &mut Model, size: Size) {
     };
     let moving = std::mem::take(&mut model.chat.moving);
     let bottom = view.bottom(height);
-    let followed = if model.chat.at_end || is_waiting {
-        bottom
-    } else {
-        view.beginning().min(bottom)
-    };
+    let is_at_end = model.chat.at_end || is_waiting;
+    let beginning = view.beginning().min(bottom);
+    let followed = if is_at_end { bottom } else { beginning };
     let mut at = model.chat.anchor.unwrap_or(followed);
     at = view.move_by(at, moving);
     if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {

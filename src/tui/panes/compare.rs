@@ -198,11 +198,8 @@ fn evidence(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
 
 /// Its number, where it stands, and its grade where there is one.
 fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
-    let number = run
-        .evidence
-        .number(item)
-        .map(|n| n.to_string())
-        .unwrap_or_default();
+    let number = run.evidence.number(item).map(|n| n.to_string());
+    let number = number.unwrap_or_default();
     let mut row = Row::new(Ink::Citation, format!("{number:>3} "));
     row.push(Ink::Text, item.place());
     match item.grade {
@@ -255,10 +252,8 @@ fn answer_rows(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
 
 /// One text: words of the left answer only stand in `[-…-]`, those of the right only in `{+…+}`.
 fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
-    let head = Row::new(Ink::Heading, "Answers: ")
-        .add(Ink::Dropped, "[-only left-]")
-        .add(Ink::Text, " ")
-        .add(Ink::Strong, "{+only right+}");
+    let head = Row::new(Ink::Heading, "Answers: ").add(Ink::Dropped, "[-only left-]");
+    let head = head.add(Ink::Text, " ").add(Ink::Strong, "{+only right+}");
     let mut lines = vec![Row::default()];
     let mut push = |ink, text: &str| {
         for (at, part) in text.split('\n').enumerate() {

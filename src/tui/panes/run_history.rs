@@ -72,11 +72,8 @@ impl StatisticsRow {
         let all = bars.first().map_or(0, |bars| bars.chars().count());
         if beside >= all.min(LEAST_BARS) {
             for bars in bars {
-                let gap = if row.width() < column {
-                    column
-                } else {
-                    row.width() + 1
-                };
+                let is_short = row.width() < column;
+                let gap = if is_short { column } else { row.width() + 1 };
                 row = row.pad_to(gap).add(Ink::Info, last(bars, beside));
             }
             return wrap(&row, &Row::default(), &blank, width);

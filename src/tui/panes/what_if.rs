@@ -9,7 +9,7 @@ use crate::tui::fold::{Grading, why};
 use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap_plain};
 use crate::tui::model::Model;
 use crate::tui::turns::TurnView;
-use crate::tui::window::{SLIDERS, Sliders};
+use crate::tui::window::{SLIDERS, Sliders, slider_values};
 
 use super::wording::reason_ink;
 
@@ -31,7 +31,8 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let result = recorded.what_if(&wanted);
-    let slider = |at| slider_row(at, sliders, &recorded.limits, &wanted, width).fit(width);
+    let (was, now) = (slider_values(&recorded.limits), slider_values(&wanted));
+    let slider = |at| slider_row(at, sliders, was[at], now[at], width).fit(width);
     let mut rows: Vec<Row> = (0..SLIDERS.len()).map(slider).collect();
     rows.push(Row::default());
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
@@ -41,13 +42,7 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     rows
 }
 
-fn slider_row(
-    at: usize,
-    sliders: &Sliders,
-    recorded: &RoutingLimits,
-    wanted: &RoutingLimits,
-    width: usize,
-) -> Row {
+fn slider_row(at: usize, sliders: &Sliders, recorded: f64, wanted: f64, width: usize) -> Row {
     let is_short = width < SIDE_BY_SIDE;
     let track = if is_short { SHORT_TRACK } else { TRACK };
     // The value stays readable.
@@ -59,7 +54,7 @@ fn slider_row(
     } else {
         ("  ", Ink::Text)
     };
-    let cell_of = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
+    let cell_of = |value| (slider.share(value) * (track - 1) as f64).round() as usize;
     let (now, was) = (cell_of(wanted), cell_of(recorded));
     let mut row = Row::new(ink, sign).add(ink, pad(slider.title, TITLE));
     for cell in 0..track {
@@ -194,12 +189,11 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
         Change::Decider => {
             let is_saved = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
                 && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
-            let words = if is_saved {
-                "The same way, decided otherwise; the grading is saved."
-            } else {
-                "The same way, decided otherwise."
-            };
-            (Ink::Strong, words)
+            let saved = Some("; the grading is saved")
+                .filter(|_| is_saved)
+                .unwrap_or_default();
+            let words = format!("The same way, decided otherwise{saved}.");
+            return Row::new(Ink::Strong, words);
         }
         Change::Reason => (
             Ink::Text,
@@ -248,10 +242,8 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
     let mut row = Row::new(Ink::Text, format!("{routes} of {runs} here"));
     row.push(Ink::Text, " would have gone another way");
     if evidence > 0 {
-        row.push(
-            Ink::Text,
-            format!(", {evidence} would have kept other evidence"),
-        );
+        let words = format!(", {evidence} would have kept other evidence");
+        row.push(Ink::Text, words);
     }
     if unknown > 0 {
         row.push(Ink::Dim, format!("; {unknown} cannot be known"));

@@ -160,10 +160,8 @@ pub fn found_by(item: &EvidenceRow, room: ScoreDetail) -> Row {
 pub fn legend() -> Vec<Row> {
     let graded = |value: f64, words: String| {
         let ink = band(value);
-        Row::new(Ink::Text, " ")
-            .join(bar(value, ink))
-            .add(ink, format!(" {value:.2} "))
-            .add(Ink::Dim, words)
+        let row = Row::new(Ink::Text, " ").join(bar(value, ink));
+        row.add(ink, format!(" {value:.2} ")).add(Ink::Dim, words)
     };
     vec![
         graded(
