@@ -53,14 +53,12 @@ mod window;
 mod window_keys;
 mod window_view;
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Command, Event, Update};
 
+use event_loop::event_loop;
 use theme::Theme;
 
 pub use background::Background;
@@ -97,7 +95,7 @@ pub async fn run(
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
-    show(screen_of(setup)?, commands, updates, leave).await
+    event_loop(screen_of(setup)?, commands, updates, leave).await
 }
 
 /// Shows the recorded events of one run step by step, as [`run`] shows what happens. Nothing but
@@ -113,21 +111,9 @@ pub async fn replay(
     if !screen.replay_recorded(events) {
         return Err(TuiError::NoBeginning);
     }
-    show(screen, commands, updates, leave).await
+    event_loop(screen, commands, updates, leave).await
 }
 
 fn screen_of(setup: Setup) -> Result<Screen, TuiError> {
     Screen::on_terminal(setup, TerminalLooks::of_environment())
-}
-
-async fn show(
-    screen: Screen,
-    commands: mpsc::Sender<Command>,
-    updates: mpsc::Receiver<Update>,
-    leave: CancellationToken,
-) -> Result<(), TuiError> {
-    // It is large, and moved about while it is made ready.
-    let drawing = Box::pin(event_loop::event_loop(screen, commands, updates, leave));
-    let drawn = AssertUnwindSafe(drawing).catch_unwind().await;
-    drawn.unwrap_or(Err(TuiError::Panicked))
 }

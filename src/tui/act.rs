@@ -181,11 +181,8 @@ fn show_run(model: &mut Model, by: isize) {
     let Some(last) = model.turns.len().checked_sub(1) else {
         return;
     };
-    let at = model
-        .shown
-        .unwrap_or(last)
-        .saturating_add_signed(by)
-        .min(last);
+    let at = model.shown.unwrap_or(last);
+    let at = at.saturating_add_signed(by).min(last);
     show_turn(model, at);
     model.chat.chosen = match model.chat.chosen {
         AnswerFocus::ActedOn => AnswerFocus::ActedOn,

@@ -142,11 +142,8 @@ pub fn abandon_queue(model: &mut Model) {
 pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Option<Effect> {
     let run = model.shown_run()?;
     let first = run.retry_of.as_ref().unwrap_or(&run.id);
-    let question = TurnQuestion {
-        text: run.query.clone(),
-        route,
-        retry_of: Some(first.clone()),
-    };
+    let mut question = TurnQuestion::new(run.query.clone(), route);
+    question.retry_of = Some(first.clone());
     ask(model, question).1
 }
 

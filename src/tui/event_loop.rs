@@ -5,6 +5,7 @@
 
 use std::io;
 use std::io::Write;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::pin::pin;
 use std::task::Poll;
@@ -14,7 +15,7 @@ use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream, MouseEventKind};
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use crossterm::{execute, queue};
-use futures_util::{StreamExt, poll};
+use futures_util::{FutureExt, StreamExt, poll};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use tokio::process::Child;
@@ -45,28 +46,33 @@ pub async fn event_loop(
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
-    let jobs = JobSignals::listen()?;
-    terminal::set_mouse(screen.reports_mouse());
-    let guard = TerminalGuard::take()?;
-    let mut running = EventLoop {
-        drawn: drawn_on(&guard)?,
-        announcer: Announcer::new(guard.abilities),
-        answers: BackgroundReply::default(),
-        clicks: Clicks::default(),
-        inputs: None,
-        editing: None,
-        screen,
-        commands,
-        guard,
+    let drawing = async move {
+        let jobs = JobSignals::listen()?;
+        terminal::set_mouse(screen.reports_mouse());
+        let guard = TerminalGuard::take()?;
+        let mut running = EventLoop {
+            drawn: drawn_on(&guard)?,
+            announcer: Announcer::new(guard.abilities),
+            answers: BackgroundReply::default(),
+            clicks: Clicks::default(),
+            inputs: None,
+            editing: None,
+            screen,
+            commands,
+            guard,
+        };
+        let ended = running.run(jobs, updates, leave).await;
+        let editing = running.editing.take();
+        // The terminal is given back before the editor is waited for.
+        drop(running);
+        if let Some(editor) = editing {
+            end_editor(editor).await;
+        }
+        ended
     };
-    let ended = running.run(jobs, updates, leave).await;
-    let editing = running.editing.take();
-    // The terminal is given back before the editor is waited for.
-    drop(running);
-    if let Some(editor) = editing {
-        end_editor(editor).await;
-    }
-    ended
+    // It is large, and moved about while it is made ready.
+    let drawn = AssertUnwindSafe(Box::pin(drawing)).catch_unwind().await;
+    drawn.unwrap_or(Err(TuiError::Panicked))
 }
 
 struct EventLoop {

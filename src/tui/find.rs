@@ -150,10 +150,8 @@ fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<FoundRange>
     while found.len() < MOST_MATCHES && from + wanted.len() <= text.len() {
         let here = &text[from..from + wanted.len()];
         if here.iter().zip(wanted).all(|(at, c)| at.letter == *c) {
-            found.push(FoundRange {
-                turn,
-                parts: parts(here),
-            });
+            let parts = parts(here);
+            found.push(FoundRange { turn, parts });
             from += wanted.len();
         } else {
             from += 1;

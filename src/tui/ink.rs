@@ -356,11 +356,10 @@ pub fn cut_path(path: &str, width: usize) -> String {
     let file = parts[parts.len() - 1];
     let without = |from: usize| format!("{}/…/{}", parts[0], parts[from..].join("/"));
     let whole = std::iter::once(path.to_owned());
-    whole
-        .chain((2..parts.len()).map(without))
-        .chain((parts.len() > 1).then(|| format!("…/{file}")))
-        .find(|short| cells(short) <= width)
-        .unwrap_or_else(|| cut_left(file, width))
+    let shortest = (parts.len() > 1).then(|| format!("…/{file}"));
+    let mut shorter = whole.chain((2..parts.len()).map(without)).chain(shortest);
+    let fitting = shorter.find(|short| cells(short) <= width);
+    fitting.unwrap_or_else(|| cut_left(file, width))
 }
 
 /// `text` filled up with blanks to `width` cells.

@@ -144,11 +144,10 @@ impl Keymap {
                     && other.keys.first() == one.keys.first()
             })
         };
-        self.bindings
-            .iter()
-            .filter(move |one| one.place == place && !one.help().is_empty())
-            .filter(move |one| place != KeyContext::Overlay || !in_panes(one))
-            .filter(|one| one.place != KeyContext::Menu || one.hint.is_some())
+        let of_place = self.bindings.iter().filter(move |one| one.place == place);
+        let listed = of_place.filter(|one| one.place != KeyContext::Menu || one.hint.is_some());
+        let listed = listed.filter(|one| !one.help().is_empty());
+        listed.filter(move |one| place != KeyContext::Overlay || !in_panes(one))
     }
 }
 

@@ -271,9 +271,8 @@ impl Model {
         let wanted = self.audit.filter.to_lowercase();
         let turn = self.shown_turn().map(|turn| turn.trail.iter());
         turn.into_iter().flatten().filter(move |row| {
-            wanted.is_empty()
-                || row.name.contains(&wanted)
-                || row.summary.to_lowercase().contains(&wanted)
+            let is_named = row.name.contains(&wanted);
+            is_named || row.summary.to_lowercase().contains(&wanted)
         })
     }
 
@@ -303,10 +302,8 @@ impl Model {
 
     /// One line for the person.
     pub fn notify(&mut self, level: NoticeLevel, message: &str) {
-        self.notice = Some(Notice {
-            level,
-            message: one_line(message, 400),
-        });
+        let message = one_line(message, 400);
+        self.notice = Some(Notice { level, message });
     }
 
     /// What the engine tells unasked; it does not take the place of a warning.

@@ -267,11 +267,9 @@ impl List {
     pub fn settle(&mut self, count: usize, height: usize) {
         self.height = height;
         self.selected = self.selected.min(count.saturating_sub(1));
-        self.top = self
-            .top
-            .min(self.selected)
-            .max((self.selected + 1).saturating_sub(height))
-            .min(count.saturating_sub(height));
+        let lowest = (self.selected + 1).saturating_sub(height);
+        let top = self.top.min(self.selected).max(lowest);
+        self.top = top.min(count.saturating_sub(height));
     }
 
     /// For text without a selected row: the selection is the first row seen.

@@ -154,10 +154,8 @@ fn copy_passage(model: &mut Model) -> Option<Effect> {
 fn edit(model: &mut Model) -> Option<Effect> {
     let view = model.reading.as_ref()?;
     if let Some((path, line)) = view.in_file() {
-        return Some(Effect::Edit {
-            path: path.to_owned(),
-            line,
-        });
+        let path = path.to_owned();
+        return Some(Effect::Edit { path, line });
     }
     let words = if view.range().is_some() {
         let name = one_line(&view.file, 80);

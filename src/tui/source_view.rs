@@ -347,10 +347,9 @@ impl SourceRows<'_> {
     fn rows(&self, number: usize, coloured: Option<&Row>) -> Vec<Row> {
         let gutter = " ".repeat(self.digits);
         let heading = |(_, name): &(usize, String)| {
-            Row::new(Ink::Border, format!("{gutter}   ── "))
-                .add(Ink::Heading, name.clone())
-                .add(Ink::Border, " ──")
-                .fit(self.width)
+            let row = Row::new(Ink::Border, format!("{gutter}   ── "));
+            let row = row.add(Ink::Heading, name.as_str()).add(Ink::Border, " ──");
+            row.fit(self.width)
         };
         let mut rows: Vec<Row> = self.places(number).iter().map(heading).collect();
         let is_inside = (self.passage.start..=self.passage.end).contains(&number);

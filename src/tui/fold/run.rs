@@ -79,7 +79,6 @@ impl RunView {
 
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
-        self.exchange.apply(&event.body, &mut self.stream);
         self.evidence.apply(&event.body);
         self.waited = PendingCall::from_event(event);
         match &event.body {
@@ -100,6 +99,7 @@ impl RunView {
             }
             EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
             EventBody::RoutingPlan { plan, because } => {
+                self.exchange.planned = Some(plan.complexity);
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
@@ -136,6 +136,28 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
+            EventBody::AnswerDelta { text } => {
+                let clean = self.stream.push(text);
+                self.exchange.answer.push_str(&clean);
+                self.exchange.revision += 1;
+            }
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
+                let clean = |citation: &Citation| Citation {
+                    source: one_line(&citation.source, 400),
+                    ..citation.clone()
+                };
+                let exchange = &mut self.exchange;
+                exchange.confidence = *confidence;
+                exchange.answer = sanitize(text).into_owned();
+                exchange.citations = citations.iter().map(clean).collect();
+                exchange.revision += 1;
+            }
+            EventBody::Warning { code, message } => self.exchange.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
                 if let Some(finish) = RunResult::from_body(&event.body) {
                     self.end(event.ts, finish);
@@ -228,6 +250,7 @@ impl RunView {
             let from = last.node;
             self.take(from, node, None, String::new());
         }
+        self.exchange.was_writing |= node == NodeName::Synthesize;
         if node == NodeName::ToolExec {
             self.round = self.tools.len();
         }
@@ -320,7 +343,12 @@ impl RunView {
                 node.ms += now.0.saturating_sub(since.0) as f64;
             }
         }
-        self.exchange.end(&tail, finish);
+        // What the stream held back.
+        if self.exchange.citations.is_empty() {
+            self.exchange.answer.push_str(&tail);
+        }
+        self.exchange.finish = Some(finish);
+        self.exchange.revision += 1;
     }
 }
 
@@ -370,47 +398,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Takes the next event, all but the end; `stream` cleans the pieces of the answer.
-    fn apply(&mut self, body: &EventBody, stream: &mut StreamSanitizer) {
-        match body {
-            EventBody::NodeEntered { node, .. } => {
-                self.was_writing |= *node == NodeName::Synthesize;
-            }
-            EventBody::RoutingPlan { plan, .. } => self.planned = Some(plan.complexity),
-            EventBody::AnswerDelta { text } => {
-                let clean = stream.push(text);
-                self.answer.push_str(&clean);
-                self.revision += 1;
-            }
-            EventBody::AnswerFinished {
-                text,
-                citations,
-                confidence,
-                ..
-            } => {
-                self.confidence = *confidence;
-                self.answer = sanitize(text).into_owned();
-                let clean = |citation: &Citation| Citation {
-                    source: one_line(&citation.source, 400),
-                    ..citation.clone()
-                };
-                self.citations = citations.iter().map(clean).collect();
-                self.revision += 1;
-            }
-            EventBody::Warning { code, message } => self.warnings.add(code, message),
-            _ => {}
-        }
-    }
-
-    /// It is over; `tail` is what the stream held back.
-    fn end(&mut self, tail: &str, finish: RunResult) {
-        if self.citations.is_empty() {
-            self.answer.push_str(tail);
-        }
-        self.finish = Some(finish);
-        self.revision += 1;
-    }
-
     /// The way it goes, once that is known.
     pub fn complexity(&self) -> Option<Complexity> {
         self.forced.or(self.planned)

@@ -113,11 +113,9 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
     let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: &str| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
-        Row::new(Ink::Dim, pad(label, LABEL))
-            .add(Ink::Text, pad(&of(left), column))
-            .add(Ink::Text, pad(&of(right), column))
-            .add(Ink::Dim, difference)
-            .fit(2 * half)
+        let figures = [left, right].map(|run| pad(&of(run), column)).concat();
+        let row = Row::new(Ink::Dim, pad(label, LABEL)).add(Ink::Text, figures);
+        row.add(Ink::Dim, difference).fit(2 * half)
     };
     let change = |of: &dyn Fn(&RunView) -> u64| match (of(left), of(right)) {
         (a, b) if a == b => "same".to_owned(),

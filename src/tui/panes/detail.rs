@@ -29,7 +29,12 @@ pub fn lines(
     unfolded: &BTreeSet<usize>,
     width: usize,
 ) -> Vec<DetailLine> {
-    let mut page = WindowRows::new(unfolded, width);
+    let mut page = WindowRows {
+        lines: Vec::new(),
+        unfolded,
+        width,
+        parts: 0,
+    };
     match (item, model.shown_turn()) {
         (PathItem::Node(node), Some(turn)) => page.node(turn, node, model),
         (PathItem::Node(node), None) => page.text(Ink::Text, "", purpose(node)),
@@ -198,10 +203,8 @@ impl WindowRows<'_> {
                 }
             }
             EventBody::FastPathHit { rule_name, .. } => {
-                self.labelled(
-                    "by rule",
-                    Row::new(Ink::Unmeasured, one_line(rule_name, 80)),
-                );
+                let rule = Row::new(Ink::Unmeasured, one_line(rule_name, 80));
+                self.labelled("by rule", rule);
             }
             EventBody::EvidenceGraded {
                 scores,
@@ -273,9 +276,9 @@ impl WindowRows<'_> {
         for graded in scores {
             let value = graded.score.value();
             let place = turn.run.evidence.place(&graded.id).unwrap_or_default();
-            let mut row = Row::new(Ink::Dim, INDENT)
-                .add(band(value), format!("{:<6}", measure(value)))
-                .add(Ink::Text, place);
+            let figure = format!("{:<6}", measure(value));
+            let row = Row::new(Ink::Dim, INDENT).add(band(value), figure);
+            let mut row = row.add(Ink::Text, place);
             if value < KEEP_FROM {
                 row.push(Ink::Dropped, format!("  dropped, below {KEEP_FROM:.2}"));
             }
@@ -332,17 +335,7 @@ pub struct WindowRows<'a> {
     parts: usize,
 }
 
-impl<'a> WindowRows<'a> {
-    /// An empty one, on which these parts are unfolded.
-    pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
-        Self {
-            lines: Vec::new(),
-            unfolded,
-            width,
-            parts: 0,
-        }
-    }
-
+impl WindowRows<'_> {
     /// One row, cut at the edge.
     pub fn row(&mut self, row: Row) {
         let row = row.fit(self.width);
@@ -366,8 +359,8 @@ impl<'a> WindowRows<'a> {
     pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
         let indent = Row::new(Ink::Dim, indent);
         let rows = wrap(row, &indent, &indent, self.width);
-        self.lines
-            .extend(rows.into_iter().map(|row| DetailLine { row, part }));
+        let lines = rows.into_iter().map(|row| DetailLine { row, part });
+        self.lines.extend(lines);
     }
 
     /// A call of a model with what was said in it.
@@ -430,10 +423,8 @@ impl<'a> WindowRows<'a> {
         let is_open = self.unfolded.contains(&part);
         let count = grouped_plural(inside.len(), "line");
         let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
-        row.push(
-            Ink::Citation,
-            format!("{tag} {attributes}").trim().to_owned(),
-        );
+        let opening = format!("{tag} {attributes}");
+        row.push(Ink::Citation, opening.trim());
         row.push(Ink::Dim, format!("  {count}"));
         let row = row.fit(self.width);
         self.lines.push(DetailLine {

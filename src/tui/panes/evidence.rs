@@ -266,10 +266,11 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
     let source = pad(&cut_path(&item.place(), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
-        Row::new(ink, number)
-            .join(Row::new(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
-            .pad_to(4 + columns.source)
-            .add(Ink::Dropped, tool)
+        let source = Row::new(Ink::Dropped, source.trim_end()).struck(Ink::Dropped);
+        let row = Row::new(ink, number)
+            .join(source)
+            .pad_to(4 + columns.source);
+        row.add(Ink::Dropped, tool)
     } else {
         Row::new(ink, number)
             .add(Ink::Text, source)

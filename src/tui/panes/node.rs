@@ -187,9 +187,8 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
         }
         NodeName::Plan | NodeName::GradeEvidence | NodeName::Synthesize => {}
     }
-    rows.into_iter()
-        .map(|(rank, row)| (rank, row.fit(width)))
-        .collect()
+    let rows = rows.into_iter();
+    rows.map(|(rank, row)| (rank, row.fit(width))).collect()
 }
 
 /// What decided the route, in words; what weighed how much is in the node's detail.

@@ -3,7 +3,7 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad, wrap};
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad, wrap, wrap_plain};
 
 /// Columns before what a line says.
 const LABEL: usize = 22;
@@ -26,21 +26,20 @@ enum StatisticsRow {
 
 /// Lays out all rows of the window.
 pub fn rows(read: Option<&Result<Box<RunHistory>, String>>, width: usize) -> Vec<Row> {
-    let lines = match read {
-        None => vec![StatisticsRow::Words(Row::new(
-            Ink::Dim,
-            "reading the audit log …",
-        ))],
-        Some(Err(why)) => vec![StatisticsRow::Words(Row::new(
-            Ink::Warning,
-            format!("⚠ {why}"),
-        ))],
+    let (ink, words) = match read {
+        None => (Ink::Dim, "reading the audit log …".to_owned()),
+        Some(Err(why)) => (Ink::Warning, format!("⚠ {why}")),
         Some(Ok(history)) if history.total.runs == 0 => {
             let words = "Nothing has been asked yet: the audit log holds no run.";
-            vec![StatisticsRow::Words(Row::new(Ink::Dim, words))]
+            (Ink::Dim, words.to_owned())
         }
-        Some(Ok(history)) => lines(history),
+        Some(Ok(history)) => return figures(history, width),
     };
+    wrap_plain(&Row::new(ink, words), width)
+}
+
+fn figures(history: &RunHistory, width: usize) -> Vec<Row> {
+    let lines = lines(history);
     let end = |line: &StatisticsRow| match line {
         StatisticsRow::Figure { label, value, bars } if !bars.is_empty() => {
             pad(label, LABEL).chars().count() + value.chars().count()
@@ -58,7 +57,7 @@ impl StatisticsRow {
         let indent = if is_narrow { 2 } else { LABEL };
         let blank = Row::new(Ink::Text, " ".repeat(indent));
         let (label, value, bars) = match self {
-            Self::Words(row) => return wrap(row, &Row::default(), &Row::default(), width),
+            Self::Words(row) => return wrap_plain(row, width),
             Self::Figure { label, value, bars } => (label, value, bars),
         };
         let mut row = match (label.as_str(), is_narrow) {

@@ -92,11 +92,10 @@ enum WelcomeDetail {
 /// The empty chat: what this is, what the knowledge base holds, what to try. Where that does not
 /// fit, the explanations go and the questions stay.
 pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
-    [WelcomeDetail::Plenty, WelcomeDetail::Some]
-        .into_iter()
-        .map(|room| rows(model, width, room))
-        .find(|rows| rows.len() <= height)
-        .unwrap_or_else(|| rows(model, width, WelcomeDetail::Little))
+    let laid_out =
+        [WelcomeDetail::Plenty, WelcomeDetail::Some].map(|room| rows(model, width, room));
+    let fitting = laid_out.into_iter().find(|rows| rows.len() <= height);
+    fitting.unwrap_or_else(|| rows(model, width, WelcomeDetail::Little))
 }
 
 fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
