@@ -15,11 +15,7 @@ mod announce;
 mod ask;
 mod audit;
 mod background;
-mod cells;
-mod commands;
-mod compare;
 mod copy;
-mod editor;
 mod error;
 mod event_loop;
 mod find;
@@ -28,78 +24,54 @@ mod focus;
 mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
-mod glyphs;
 mod ink;
-mod key_contexts;
 mod keymap;
-mod keys;
 mod layout;
-mod linked_rows;
-mod lists;
 mod markdown;
-mod matching;
 mod menu;
-mod message;
 mod model;
 mod models;
 mod mouse;
-mod notice;
 mod pace;
-mod pages;
-mod palette;
 mod pane_state;
 mod panes;
-mod pointer;
 mod prompt;
 mod reading;
 mod replay;
-mod run_history;
 mod screen;
-mod selection;
 mod sessions;
-mod settle;
-mod setup;
 pub mod slash;
-mod sliders;
 mod source_view;
-mod suspend;
-mod syntax;
 mod terminal;
 mod theme;
 mod theme_choice;
 mod timeline;
-mod turn;
-mod turn_cache;
 mod turns;
 mod update;
 mod view;
-mod walk;
 mod window;
 mod window_keys;
 mod window_view;
-mod wrap;
 
-use std::panic::AssertUnwindSafe;
-
-use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Command, Event, Update};
 
+use event_loop::event_loop;
 use theme::Theme;
 
 pub use background::Background;
 pub use error::TuiError;
-pub use glyphs::Glyphs;
 pub use layout::LEAST;
 pub use markdown::printed_markdown;
-pub use message::{Effect, Msg};
-pub use pointer::{ClickUnit, Split};
+pub use model::{Effect, Msg};
+pub use model::{OwnFiles, Sample, Setup, WalkStep};
+pub use pane_state::{ClickUnit, Split};
 pub use screen::Screen;
-pub use setup::{OwnFiles, Sample, Setup, WalkStep};
 pub use terminal::{editor_has_terminal, give_back_terminal};
 pub use theme::{ColorDepth, ThemeName};
+pub use theme_choice::Glyphs;
 pub use theme_choice::TerminalLooks;
 
 /// What is wrong with a user's theme, in one line.
@@ -123,7 +95,7 @@ pub async fn run(
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
-    show(screen_of(setup)?, commands, updates, leave).await
+    event_loop(screen_of(setup)?, commands, updates, leave).await
 }
 
 /// Shows the recorded events of one run step by step, as [`run`] shows what happens. Nothing but
@@ -139,21 +111,9 @@ pub async fn replay(
     if !screen.replay_recorded(events) {
         return Err(TuiError::NoBeginning);
     }
-    show(screen, commands, updates, leave).await
+    event_loop(screen, commands, updates, leave).await
 }
 
 fn screen_of(setup: Setup) -> Result<Screen, TuiError> {
     Screen::on_terminal(setup, TerminalLooks::of_environment())
-}
-
-async fn show(
-    screen: Screen,
-    commands: mpsc::Sender<Command>,
-    updates: mpsc::Receiver<Update>,
-    leave: CancellationToken,
-) -> Result<(), TuiError> {
-    // It is large, and moved about while it is made ready.
-    let drawing = Box::pin(event_loop::event_loop(screen, commands, updates, leave));
-    let drawn = AssertUnwindSafe(drawing).catch_unwind().await;
-    drawn.unwrap_or(Err(TuiError::Panicked))
 }

@@ -2,26 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::Command;
+use crate::protocol::{Command, IndexCommand};
 
 use super::find::Find;
 use super::focus::{focus, quit, show_turn};
 use super::keymap::{Action, KeyContext};
-use super::message::Effect;
-use super::model::{Model, Overlay};
+use super::model::{Effect, Model, Overlay};
 use super::pane_state::{AnswerFocus, List, Pane};
 use super::panes::path;
-use super::slash::COMMANDS;
-use super::sliders::Sliders;
-use super::window::Page;
-use super::{
-    ask, audit, compare, copy, focus, linked_rows, models, palette, reading, run_history, sessions,
-};
+use super::slash::{COMMANDS, SlashCommand};
+use super::window::{Page, PaletteItem, PaletteRow, Sliders, Window};
+use super::{ask, audit, copy, focus, menu, models, reading, sessions, slash};
 
 /// An action while nothing lies above the panes.
-pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effect> {
+pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Effect> {
     match action {
         Action::Send => return ask::send(model),
         Action::Newline => model.prompt.newline(),
@@ -68,14 +64,14 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Sessions => return sessions::open(model),
         Action::Recall => ask::open_recall(model),
         Action::Export => return sessions::export_shown(model),
-        Action::Compare => compare::open(model),
-        Action::Palette => palette::open(model),
+        Action::Compare => ask::compare_runs(model),
+        Action::Palette => open_palette(model),
         Action::Samples => ask::offer_samples(model),
         Action::Find => {
             focus(model, Pane::Chat);
             model.find = Some(Find::default());
         }
-        Action::Stats => return run_history::open(model),
+        Action::Stats => return sessions::open_statistics(model),
         Action::ShowIndex => model.open(Overlay::Page(Page::Index)),
         Action::ShowSources => model.open(Overlay::Page(Page::Sources)),
         Action::ShowEngine => model.open(Overlay::Page(Page::Engine)),
@@ -83,20 +79,20 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Forget => return ask::forget(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
-        Action::Leave => return vec![Effect::Quit],
-        Action::Suspend => return vec![Effect::Suspend],
+        Action::Leave => return Some(Effect::Quit),
+        Action::Suspend => return Some(Effect::Suspend),
         Action::WhatIf => what_if(model),
-        Action::Replay => return vec![Effect::Replay { slow: false }],
+        Action::Replay => return Some(Effect::Replay { slow: false }),
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return focus::report(model, !model.mouse),
-        Action::Race => return compare::race(model, None),
+        Action::Race => return ask::race(model, None),
         Action::Route | Action::Theme | Action::Add => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
         // Only while a document is read, a run is replayed or a window is open.
         _ => {}
     }
-    Vec::new()
+    None
 }
 
 fn scroll(model: &mut Model, action: Action) {
@@ -106,7 +102,7 @@ fn scroll(model: &mut Model, action: Action) {
     match model.focus {
         Pane::Chat => {}
         Pane::Path if model.path.unrolled => by(&mut model.path.list),
-        Pane::Path => linked_rows::step(model, by),
+        Pane::Path => focus::step_item(model, by),
         Pane::Evidence => by(&mut model.evidence.list),
         Pane::Audit => audit::step(model, by),
     }
@@ -118,7 +114,7 @@ fn open(model: &mut Model) {
         Pane::Path => {
             let item = path::current(model);
             if model.shown_run().is_some() {
-                linked_rows::select(model, item);
+                focus::select_item(model, item);
             }
             let unfolded = BTreeSet::new();
             model.open(Overlay::Detail { item, unfolded });
@@ -144,23 +140,21 @@ fn what_if(model: &mut Model) {
     }
 }
 
-/// A key that means something as long as nothing is typed, although it is a letter.
-pub fn on_empty_prompt(
-    model: &mut Model,
-    event: KeyEvent,
-    action: Option<Action>,
-) -> Option<Vec<Effect>> {
+/// A key that means something as long as nothing is typed, although it is a letter; false where it is
+/// none.
+pub fn on_empty_prompt(model: &mut Model, event: KeyEvent, action: Option<Action>) -> bool {
     if event.code == KeyCode::Char('?') {
-        return Some(on_panes(model, Action::Help, event));
+        model.open(Overlay::Help);
+        return true;
     }
     let citation = [Action::NextCitation, Action::PreviousCitation];
     let meant = model.keymap.action(event, &[KeyContext::Answer]);
     let is_answered = model.shown_run().is_some_and(|run| run.finish.is_some());
     if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
-        return None;
+        return false;
     }
     model.inform("This answer cites nothing.");
-    Some(Vec::new())
+    true
 }
 
 /// Goes round: after the last citation comes the first.
@@ -177,12 +171,8 @@ fn select_citation(model: &mut Model, by: isize) {
     model.chat.citation = Some(at);
     model.chat.reveal = true;
     if let Some(citation) = model.shown_run().and_then(|run| run.citations.get(at)) {
-        let words = format!(
-            "[{}] {}:{}",
-            citation.n,
-            citation.source,
-            citation.location()
-        );
+        let (n, source, place) = (citation.n, &citation.source, citation.location());
+        let words = format!("[{n}] {source}:{place}");
         model.inform(&words);
     }
 }
@@ -191,11 +181,8 @@ fn show_run(model: &mut Model, by: isize) {
     let Some(last) = model.turns.len().checked_sub(1) else {
         return;
     };
-    let at = model
-        .shown
-        .unwrap_or(last)
-        .saturating_add_signed(by)
-        .min(last);
+    let at = model.shown.unwrap_or(last);
+    let at = at.saturating_add_signed(by).min(last);
     show_turn(model, at);
     model.chat.chosen = match model.chat.chosen {
         AnswerFocus::ActedOn => AnswerFocus::ActedOn,
@@ -204,15 +191,15 @@ fn show_run(model: &mut Model, by: isize) {
     model.chat.reveal = true;
 }
 
-fn cancel(model: &mut Model) -> Vec<Effect> {
+fn cancel(model: &mut Model) -> Option<Effect> {
     let is_busy = model.is_busy();
     if (is_busy || model.choosing.is_some()) && ask::take_back(model) {
         focus(model, Pane::Chat);
-        return Vec::new();
+        return None;
     }
     if is_busy {
         model.inform("Stopping …");
-        return vec![Effect::Send(Command::Cancel)];
+        return Some(Effect::Send(Command::Cancel));
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {
         model.chat.citation = None;
@@ -231,5 +218,208 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     } else {
         model.chat.last();
     }
-    Vec::new()
+    None
+}
+
+// What is chosen by its name: commands at the prompt and in the palette.
+
+/// An action in the list above the prompt.
+pub fn on_menu(model: &mut Model, action: Action) -> Option<Effect> {
+    match menu::act(model, action) {
+        Some(menu::Submission::Command) => run_typed(model),
+        Some(menu::Submission::Question) => ask::send(model),
+        None => None,
+    }
+}
+
+/// Runs the command that is typed.
+pub fn run_typed(model: &mut Model) -> Option<Effect> {
+    let line = model.prompt.text();
+    match slash::parse(&line, &model.themes) {
+        Ok((command, argument)) => {
+            model.prompt.set("");
+            run_command(model, command, argument)
+        }
+        Err(message) => {
+            model.warn(&message);
+            None
+        }
+    }
+}
+
+/// Runs a command with its argument.
+fn run_command(model: &mut Model, command: &SlashCommand, argument: &str) -> Option<Effect> {
+    model.notice = None;
+    match (command.does, argument) {
+        (Action::Route, name) => ask::set_route(model, name),
+        (Action::Theme, name) => model.theme = Some(name.to_owned()),
+        (Action::Replay, speed) => {
+            let slow = speed == "slow";
+            return Some(Effect::Replay { slow });
+        }
+        (Action::Race, question) => {
+            let question = Some(question).filter(|question| !question.is_empty());
+            return ask::race(model, question);
+        }
+        (Action::Add, path) => return add_source(model, path),
+        (Action::ChooseModel, wish) => return models::typed(model, wish),
+        (Action::ShowIndex, "stop") => return steer_index(model, IndexCommand::Stop),
+        (Action::ShowIndex, "go") => return steer_index(model, IndexCommand::Resume),
+        (Action::Retry, name) if !name.is_empty() => {
+            let route = slash::route_called(name).and_then(|(_, route)| route);
+            return ask::ask_again(model, route);
+        }
+        (action, _) => return by_name(model, action),
+    }
+    None
+}
+
+/// An action without its key.
+fn by_name(model: &mut Model, action: Action) -> Option<Effect> {
+    let no_key = KeyEvent::new(KeyCode::Null, KeyModifiers::NONE);
+    on_panes(model, action, no_key)
+}
+
+/// Does what was chosen in the palette.
+pub fn choose_from_palette(model: &mut Model, chosen: PaletteRow) -> Option<Effect> {
+    if let PaletteItem::Key(KeyContext::Source, action) = chosen.item {
+        return reading::act(model, action);
+    }
+    model.reading = None;
+    match chosen.item {
+        PaletteItem::Command(command, argument)
+            if argument.is_empty() && !command.is_complete() =>
+        {
+            begin(model, command.does);
+            None
+        }
+        PaletteItem::Command(command, argument) => run_command(model, command, &argument),
+        PaletteItem::Key(place, action) => {
+            match place {
+                KeyContext::Path => focus(model, Pane::Path),
+                KeyContext::Evidence => focus(model, Pane::Evidence),
+                KeyContext::Audit => focus(model, Pane::Audit),
+                KeyContext::List | KeyContext::Global => {}
+                _ => focus(model, Pane::Chat),
+            }
+            by_name(model, action)
+        }
+    }
+}
+
+/// Takes up another folder or file.
+pub fn add_source(model: &mut Model, path: &str) -> Option<Effect> {
+    if path.is_empty() {
+        model.warn("/add needs a folder or a file.");
+        return None;
+    }
+    model.inform(&format!("Reading {path} …"));
+    Some(Effect::Send(Command::AddSource(path.to_owned())))
+}
+
+/// Another folder or file is taken up, or is not.
+pub fn source_added(model: &mut Model, outcome: Result<String, String>) {
+    match outcome {
+        Ok(line) => model.inform(&line),
+        Err(line) => model.warn(&line),
+    }
+}
+
+/// Stops indexing, or goes on with it.
+pub fn steer_index(model: &mut Model, command: IndexCommand) -> Option<Effect> {
+    let is_stopped = model.knowledge.stopped;
+    let words = match command {
+        IndexCommand::Stop if is_stopped => "Indexing is stopped already; /index go goes on.",
+        IndexCommand::Stop => {
+            "Indexing stops: what is done is kept, and changed files are not taken up. \
+             /index go goes on, as the next start does."
+        }
+        IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
+        IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
+    };
+    model.inform(words);
+    Some(Effect::Send(Command::Index(command)))
+}
+
+// All that can be done, found by a few of its letters.
+
+/// What moves or types has no use in a list that is itself moved in and typed into.
+const NOT_LISTED: [Action; 19] = [
+    Action::ActOnAnswer,
+    Action::Send,
+    Action::Newline,
+    Action::HistoryPrevious,
+    Action::HistoryNext,
+    Action::Up,
+    Action::Down,
+    Action::PageUp,
+    Action::PageDown,
+    Action::First,
+    Action::Last,
+    Action::Complete,
+    Action::Palette,
+    Action::Cancel,
+    Action::Quit,
+    Action::NextEvidence,
+    Action::PreviousEvidence,
+    Action::NextWarning,
+    Action::PreviousWarning,
+];
+
+/// The places whose keys are listed, those of the source view only while a document is read.
+const PLACES: [KeyContext; 11] = [
+    KeyContext::Source,
+    KeyContext::Prompt,
+    KeyContext::Answer,
+    KeyContext::Citation,
+    KeyContext::Chosen,
+    KeyContext::Acting,
+    KeyContext::List,
+    KeyContext::Path,
+    KeyContext::Evidence,
+    KeyContext::Audit,
+    KeyContext::Global,
+];
+
+/// Opens the palette: the commands, what the keys do, and the commands with each of the words that may
+/// follow them.
+pub fn open_palette(model: &mut Model) {
+    let command = |command: &'static SlashCommand| PaletteRow {
+        item: PaletteItem::Command(command, String::new()),
+        label: format!("{}  {}", command.name, command.help),
+        keys: model.keymap.name_of(command.does).unwrap_or_default(),
+    };
+    let mut rows: Vec<PaletteRow> = COMMANDS.iter().map(command).collect();
+    let is_command = |action| COMMANDS.iter().any(|known| known.does == action);
+    let is_reading = model.reading.is_some();
+    let places = PLACES.into_iter().skip(usize::from(!is_reading));
+    for (place, binding) in places.flat_map(|place| {
+        let bindings = model.keymap.bindings_of(place);
+        bindings.map(move |binding| (place, binding))
+    }) {
+        let action = binding.action;
+        let is_known = rows.iter().any(|known| {
+            known.label == binding.help()
+                && matches!(known.item, PaletteItem::Key(_, other) if other == action)
+        });
+        if !is_known && !NOT_LISTED.contains(&action) && !is_command(action) {
+            rows.push(PaletteRow {
+                item: PaletteItem::Key(place, action),
+                label: binding.help().to_owned(),
+                keys: binding.keys.first().map_or_else(String::new, |k| k.name()),
+            });
+        }
+    }
+    for command in COMMANDS.iter() {
+        let words = command.choices(&model.themes).into_iter();
+        rows.extend(words.map(|word| PaletteRow {
+            item: PaletteItem::Command(command, word.to_owned()),
+            label: format!("{} {word}  {}", command.name, command.help),
+            keys: String::new(),
+        }));
+    }
+    let texts = rows.iter().map(|row| row.label.clone()).collect();
+    let mut window = Window::new(Overlay::Palette(rows));
+    window.set_texts(texts);
+    model.overlay = Some(window);
 }

@@ -8,7 +8,7 @@ use crate::domain::Outcome;
 use crate::text::one_line;
 
 use super::model::Model;
-use super::terminal::Abilities;
+use super::terminal::{Abilities, NO_PROGRESS};
 
 /// An answer that took this long is announced by a bell, milliseconds.
 const LONG: f64 = 10_000.0;
@@ -19,19 +19,10 @@ const TITLE: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalStatus {
     title: String,
-    progress: TerminalProgress,
+    /// How far what is waited for is, as a sequence; empty where nothing is.
+    progress: String,
     /// Answers that took long, so far.
     long_answers: usize,
-}
-
-/// How far what is waited for is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum TerminalProgress {
-    #[default]
-    None,
-    /// It takes as long as it takes.
-    Unknown,
-    Percent(u8),
 }
 
 impl TerminalStatus {
@@ -47,9 +38,10 @@ impl TerminalStatus {
         };
         let indexed = model.knowledge.progress.map(|progress| progress.percent());
         let progress = match indexed {
-            _ if asked.is_some() => TerminalProgress::Unknown,
-            Some(percent) => TerminalProgress::Percent(percent),
-            None => TerminalProgress::None,
+            // It takes as long as it takes.
+            _ if asked.is_some() => "\x1b]9;4;3\x1b\\".to_owned(),
+            Some(percent) => format!("\x1b]9;4;1;{percent}\x1b\\"),
+            None => String::new(),
         };
         let took_long = model.turns.iter().filter(|turn| {
             let exchange = turn.exchange();
@@ -103,14 +95,10 @@ impl Announcer {
             sequences.push_str(&format!("\x1b]2;{}\x1b\\", now.title));
         }
         if self.abilities.progress && now.progress != self.sent.progress {
-            sequences.push_str(match now.progress {
-                TerminalProgress::None => "\x1b]9;4;0\x1b\\",
-                TerminalProgress::Unknown => "\x1b]9;4;3\x1b\\",
-                TerminalProgress::Percent(_) => "",
+            sequences.push_str(match now.progress.as_str() {
+                "" => NO_PROGRESS,
+                progress => progress,
             });
-            if let TerminalProgress::Percent(percent) = now.progress {
-                sequences.push_str(&format!("\x1b]9;4;1;{percent}\x1b\\"));
-            }
         }
         // Who looks at the window sees the answer.
         if now.long_answers > self.sent.long_answers && self.focused != Some(true) {
@@ -130,10 +118,10 @@ mod tests {
         progress: true,
     };
 
-    fn announced(title: &str, progress: TerminalProgress, long_answers: usize) -> TerminalStatus {
+    fn announced(title: &str, progress: &str, long_answers: usize) -> TerminalStatus {
         TerminalStatus {
             title: title.to_owned(),
-            progress,
+            progress: progress.to_owned(),
             long_answers,
         }
     }
@@ -141,13 +129,13 @@ mod tests {
     #[test]
     fn only_what_has_changed_is_sent() {
         let mut announcer = Announcer::new(ALL);
-        let asked = announced("◐ why?", TerminalProgress::Unknown, 0);
+        let asked = announced("◐ why?", "\x1b]9;4;3\x1b\\", 0);
         assert_eq!(
             announcer.sequences(asked.clone()),
             "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
         );
         assert_eq!(announcer.sequences(asked.clone()), "");
-        let embedding = announced("◐ why?", TerminalProgress::Percent(24), 0);
+        let embedding = announced("◐ why?", "\x1b]9;4;1;24\x1b\\", 0);
         assert_eq!(announcer.sequences(embedding), "\x1b]9;4;1;24\x1b\\");
         announcer.begin_again();
         assert_eq!(
@@ -155,15 +143,12 @@ mod tests {
             "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
         );
         let mut plain = Announcer::new(Abilities::default());
-        assert_eq!(
-            plain.sequences(announced("a", TerminalProgress::Unknown, 0)),
-            ""
-        );
+        assert_eq!(plain.sequences(announced("a", "\x1b]9;4;3\x1b\\", 0)), "");
     }
 
     #[test]
     fn the_bell_rings_once_and_only_where_the_window_is_not_looked_at() {
-        let after = |answers| announced("", TerminalProgress::None, answers);
+        let after = |answers| announced("", "", answers);
         let mut announcer = Announcer::new(Abilities::default());
         assert_eq!(announcer.sequences(after(1)), "\x07");
         assert_eq!(announcer.sequences(after(1)), "");

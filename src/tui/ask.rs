@@ -1,14 +1,12 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::{Complexity, Wait};
-use crate::protocol::{Command, KnowledgeContents, SampleQuestion, Timestamp};
+use crate::protocol::{Command, KnowledgeContents, RunId, SampleQuestion, Timestamp};
 
-use super::fold::{PendingCall, RunResult};
-use super::message::Effect;
-use super::model::{Model, Overlay, TurnQuestion};
+use super::fold::{Exchange, PendingCall, RunResult};
+use super::model::{Effect, Model, Overlay, Sample, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
-use super::setup::Sample;
 use super::slash::route_called;
 use super::window::Window;
 
@@ -16,11 +14,11 @@ use super::window::Window;
 const MOST_QUEUED: usize = 20;
 
 /// Sends what is typed.
-pub fn send(model: &mut Model) -> Vec<Effect> {
+pub fn send(model: &mut Model) -> Option<Effect> {
     let text = model.prompt.text();
     let text = text.trim().to_owned();
     if text.is_empty() {
-        return Vec::new();
+        return None;
     }
     let question = TurnQuestion::new(text, model.route);
     let (taken, effects) = ask(model, question);
@@ -32,7 +30,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
 
 /// Sends a question, or lets it wait until the run that is going on has ended; false where it is not
 /// taken, which a line says.
-pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
+pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Option<Effect>) {
     if question.text.len() > MAX_QUESTION {
         let message = format!(
             "The question has {} kB; at most {} kB can be sent. Nothing is lost: shorten it.",
@@ -40,13 +38,13 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
             MAX_QUESTION / 1024
         );
         model.warn(&message);
-        return (false, Vec::new());
+        return (false, None);
     }
     let must_wait = model.is_busy() || model.choosing.is_some();
     if must_wait && model.queue.len() >= MOST_QUEUED {
         let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
         model.warn(&message);
-        return (false, Vec::new());
+        return (false, None);
     }
     model.prompt.remember(&question.text);
     model.chat.chosen = AnswerFocus::No;
@@ -54,24 +52,22 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
     model.chat.follow();
     if must_wait {
         model.queue.push_back(question);
-        return (true, Vec::new());
+        return (true, None);
     }
     model.shown = None;
     (true, begin(model, question))
 }
 
 /// Sends the question that waits longest, now that nothing goes on.
-pub fn next_queued(model: &mut Model) -> Vec<Effect> {
+pub fn next_queued(model: &mut Model) -> Option<Effect> {
     if model.is_busy() || model.choosing.is_some() {
-        return Vec::new();
+        return None;
     }
-    match model.queue.pop_front() {
-        Some(question) => begin(model, question),
-        None => Vec::new(),
-    }
+    let question = model.queue.pop_front()?;
+    begin(model, question)
 }
 
-fn begin(model: &mut Model, question: TurnQuestion) -> Vec<Effect> {
+fn begin(model: &mut Model, question: TurnQuestion) -> Option<Effect> {
     if model.chat.is_following() {
         model.chat.follow();
     }
@@ -81,7 +77,7 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Vec<Effect> {
         retry_of: question.retry_of.clone(),
     };
     model.pending = Some(question);
-    vec![Effect::Send(command)]
+    Some(Effect::Send(command))
 }
 
 /// Takes the question that was queued last back into the prompt; false where none is.
@@ -124,7 +120,7 @@ pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
 }
 
 /// What a question names is not there: it goes back to where it was typed, and the next one is sent.
-pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
+pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Option<Effect> {
     give_back(model, query);
     model.racing = None;
     let effects = next_queued(model);
@@ -143,16 +139,11 @@ pub fn abandon_queue(model: &mut Model) {
 }
 
 /// Sends the question that is shown once more.
-pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
-    let Some(run) = model.shown_run() else {
-        return Vec::new();
-    };
+pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Option<Effect> {
+    let run = model.shown_run()?;
     let first = run.retry_of.as_ref().unwrap_or(&run.id);
-    let question = TurnQuestion {
-        text: run.query.clone(),
-        route,
-        retry_of: Some(first.clone()),
-    };
+    let mut question = TurnQuestion::new(run.query.clone(), route);
+    question.retry_of = Some(first.clone());
     ask(model, question).1
 }
 
@@ -188,10 +179,8 @@ pub fn open_recall(model: &mut Model) {
 }
 
 /// Sends one of the sample questions.
-pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
-    let Some(sample) = model.samples.get(at) else {
-        return Vec::new();
-    };
+pub fn sample(model: &mut Model, at: usize) -> Option<Effect> {
+    let sample = model.samples.get(at)?;
     let question = TurnQuestion::new(sample.text.clone(), model.route);
     ask(model, question).1
 }
@@ -233,14 +222,118 @@ pub fn set_route(model: &mut Model, name: &str) {
 }
 
 /// Forgets the conversation.
-pub fn forget(model: &mut Model) -> Vec<Effect> {
+pub fn forget(model: &mut Model) -> Option<Effect> {
     if model.is_busy() {
         model.inform("Still answering. Esc stops the run.");
-        return Vec::new();
+        return None;
     }
     model.turns.clear();
     model.shown = None;
     model.chat = ChatScroll::default();
     model.begin_find_again();
-    vec![Effect::Send(Command::Forget)]
+    Some(Effect::Send(Command::Forget))
+}
+
+// Two runs beside each other: which two, and how a race of two routes comes to be shown.
+
+/// Compares the run that the panes show with another of its question, else with the one before.
+pub fn compare_runs(model: &mut Model) {
+    let Some(at) = model.shown_at() else {
+        model.inform("Nothing to compare yet: ask a question.");
+        return;
+    };
+    let Some(other) = partner(model, at) else {
+        model.inform("Nothing to compare yet. Retry by another route (r), or use /race.");
+        return;
+    };
+    // The earlier one stands on the left.
+    let (left, right) = (at.min(other), at.max(other));
+    model.turns.open(left);
+    model.turns.open(right);
+    let id = |at: usize| model.turns[at].exchange().id.clone();
+    let (left, right) = (id(left), id(right));
+    model.open(Overlay::Compare { left, right });
+}
+
+/// The last other run of the same question, else the nearest run.
+fn partner(model: &Model, at: usize) -> Option<usize> {
+    let shown = model.turns[at].exchange();
+    let others = || (0..model.turns.len()).filter(|other| *other != at);
+    let same = others().rfind(|other| is_same_question(shown, model.turns[*other].exchange()));
+    same.or_else(|| others().min_by_key(|other| (other.abs_diff(at), *other)))
+}
+
+fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
+    fn first(exchange: &Exchange) -> &RunId {
+        exchange.retry_of.as_ref().unwrap_or(&exchange.id)
+    }
+    first(a) == first(b) || a.query.trim() == b.query.trim()
+}
+
+/// Puts another run on the right.
+pub fn step_compared(model: &mut Model, by: isize) {
+    let at = |id: &RunId| model.turns.place_of_open(id);
+    let Some(Overlay::Compare { left: id, right }) = model.shown_overlay() else {
+        return;
+    };
+    let (id, left, right) = (id.clone(), at(id), at(right));
+    let (Some(left), Some(right)) = (left, right) else {
+        return;
+    };
+    let count = model.turns.len().cast_signed();
+    let step = by.signum();
+    let mut next = right;
+    for _ in 0..count {
+        next = (next.cast_signed() + step)
+            .rem_euclid(count)
+            .cast_unsigned();
+        if next != left {
+            break;
+        }
+    }
+    model.turns.open(next);
+    let right = model.turns[next].exchange().id.clone();
+    model.open(Overlay::Compare { left: id, right });
+}
+
+/// Asks one question by the short way and by the full pipeline at the same time.
+pub fn race(model: &mut Model, question: Option<&str>) -> Option<Effect> {
+    if model.is_busy() {
+        model.inform("Still answering. Esc stops the run.");
+        return None;
+    }
+    if model.choosing.is_some() {
+        model.inform("A model is still being checked; try again.");
+        return None;
+    }
+    let shown = model.shown_run().map(|run| run.query.clone());
+    let Some(query) = question.map(str::to_owned).or(shown) else {
+        model.inform("/race needs a question.");
+        return None;
+    };
+    if query.len() > MAX_QUESTION {
+        model.warn("The question is too long to be sent.");
+        return None;
+    }
+    model.prompt.remember(&query);
+    model.notice = None;
+    model.shown = None;
+    model.chat.follow();
+    model.racing = Some(Vec::new());
+    model.pending = Some(TurnQuestion::new(query.clone(), None));
+    Some(Effect::Send(Command::Race { query }))
+}
+
+/// A run has begun: once both of a race have, they are shown beside each other.
+pub fn note_run_start(model: &mut Model, run: &RunId) {
+    let Some(racing) = &mut model.racing else {
+        return;
+    };
+    racing.push(run.clone());
+    let [first, second] = &racing[..] else {
+        return;
+    };
+    let (left, right) = (first.clone(), second.clone());
+    model.racing = None;
+    model.open(Overlay::Compare { left, right });
 }

@@ -2,6 +2,7 @@
 
 use crate::protocol::Timestamp;
 
+use super::focus;
 use super::fold::{AuditLine, AuditRow};
 use super::model::{Model, Overlay};
 use super::pane_state::List;
@@ -24,12 +25,8 @@ pub fn select(model: &mut Model, at: usize) {
 }
 
 fn show_evidence(model: &mut Model) {
-    let touched = super::linked_rows::touched(model);
-    let items = model.shown_run().map(|run| &run.evidence);
-    let item = items.and_then(|items| items.rows().position(|row| touched.contains(&row.id)));
-    if let Some(item) = item {
-        model.evidence.list.selected = item;
-    }
+    let touched = focus::touched(model);
+    focus::show_evidence(model, |id| touched.contains(id));
 }
 
 /// Shows the event's JSON; what is folded unfolds first.
@@ -54,10 +51,8 @@ pub fn open(model: &mut Model) {
 pub fn unfold(model: &mut Model) {
     let at = model.audit.list.selected;
     let lines: Vec<_> = model.audit_lines().collect();
-    let head = lines
-        .iter()
-        .take(at + 1)
-        .rposition(|line| matches!(line, AuditLine::Group { .. }));
+    let is_group = |line: &AuditLine<'_>| matches!(line, AuditLine::Group { .. });
+    let head = lines.iter().take(at + 1).rposition(is_group);
     let Some((head, AuditLine::Group { rows, unfolded })) =
         head.and_then(|head| Some((head, lines.get(head)?)))
     else {
@@ -80,21 +75,18 @@ pub fn unfold(model: &mut Model) {
 
 /// Selects the next warning, or the previous one; it wraps around at the ends.
 pub fn next_warning(model: &mut Model, forward: bool) {
-    let lines = model.audit_lines().enumerate();
-    let alarming = lines.filter(|(_, line)| line.is_alarming());
-    let alarming: Vec<usize> = alarming.map(|(at, _)| at).collect();
-    let selected = model.audit.list.selected;
-    let found = if forward {
-        let next = alarming.iter().find(|at| **at > selected);
-        next.or(alarming.first())
-    } else {
-        let before = alarming.iter().rfind(|at| **at < selected);
-        before.or(alarming.last())
-    };
-    match found.copied() {
+    let alarming: Vec<bool> = model.audit_lines().map(AuditLine::is_alarming).collect();
+    match next_of(&alarming, model.audit.list.selected, forward) {
         Some(at) => step(model, |list| list.selected = at),
         None => model.inform("No warning among these events."),
     }
+}
+
+/// The place of the next one that is marked, or of the previous one, around the ends.
+fn next_of(marked: &[bool], at: usize, forward: bool) -> Option<usize> {
+    let count = marked.len();
+    let step = |by: usize| (if forward { at + by } else { at + count - by }) % count;
+    (1..=count).map(step).find(|at| marked[*at])
 }
 
 /// Moves the window of an event by so many events.
@@ -111,19 +103,9 @@ pub fn step_event(model: &mut Model, by: isize) {
 /// Moves the window of an event to the next or previous warning; it wraps around at the ends.
 pub fn next_warning_event(model: &mut Model, forward: bool) {
     let rows = model.audit_rows();
-    let Some(at) = shown_row(model, &rows) else {
-        return;
-    };
-    let count = rows.len();
-    let by = |step: usize| {
-        if forward {
-            (at + step) % count
-        } else {
-            (at + count - step) % count
-        }
-    };
-    let found = (1..=count).map(by).find(|at| Model::is_alarming(rows[*at]));
-    if let Some(key) = found.map(|at| rows[at].key()) {
+    let alarming: Vec<bool> = rows.iter().map(|row| row.is_alarming()).collect();
+    let at = shown_row(model, &rows).and_then(|at| next_of(&alarming, at, forward));
+    if let Some(key) = at.map(|at| rows[at].key()) {
         show(model, key);
     }
 }

@@ -106,14 +106,12 @@ impl BackgroundReply {
         begun.push(key);
         let longer: String = begun[1..].iter().filter_map(character).collect();
         let is_burst = longer.starts_with(ANY_BEGINNING) && now < since + BURST;
-        let goes_on = longer.len() == begun.len() - 1
-            && longer.len() <= LONGEST
-            && (is_burst
-                || BEGINNING.starts_with(&longer)
-                || longer.strip_prefix(BEGINNING).is_some_and(|rest| {
-                    rest.chars()
-                        .all(|c| c.is_ascii_hexdigit() || ":/".contains(c))
-                }));
+        let is_of_colour = |c: char| c.is_ascii_hexdigit() || ":/".contains(c);
+        let behind = longer.strip_prefix(BEGINNING);
+        let is_answer = BEGINNING.starts_with(&longer)
+            || behind.is_some_and(|rest| rest.chars().all(is_of_colour));
+        let is_typed = longer.len() == begun.len() - 1 && longer.len() <= LONGEST;
+        let goes_on = is_typed && (is_burst || is_answer);
         if goes_on {
             self.begun = Some((since, begun));
             return (Vec::new(), None);

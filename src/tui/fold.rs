@@ -7,13 +7,11 @@ mod evidence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod run;
-mod step;
 mod trail;
 
 pub use evidence::{ContextState, EvidenceFold, EvidenceRow, Grade};
-pub use run::{Exchange, RunView};
-pub use step::{
-    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, outcome_word,
-    why,
+pub use run::{
+    Exchange, Grading, NodeState, NodeView, PendingCall, RunResult, RunView, TakenEdge, ToolUse,
+    Visit, outcome_word, why,
 };
-pub use trail::{AuditLine, AuditRow, AuditTrail, Level, group_summary};
+pub use trail::{AuditLine, AuditRow, Level, audit_lines, group_summary};

@@ -3,6 +3,11 @@
 //! Panes build [`Row`]s of pieces, each with an [`Ink`]: the meaning. Only painting asks the theme
 //! for colours, so wrapped rows can be cached whatever the theme, and no pane can pick a colour.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use ratatui::style::Modifier;
+use regex::Regex;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
@@ -100,17 +105,6 @@ impl Ink {
     }
 }
 
-/// How text stands out besides its ink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Emphasis {
-    /// Bold text.
-    pub bold: bool,
-    /// Italic text.
-    pub italic: bool,
-    /// Struck through.
-    pub struck: bool,
-}
-
 /// A stretch of text with one meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
@@ -119,7 +113,7 @@ pub struct Piece {
     /// Its meaning.
     pub ink: Ink,
     /// How it stands out.
-    pub emphasis: Emphasis,
+    pub emphasis: Modifier,
 }
 
 /// One line of the screen before it has a place.
@@ -144,14 +138,14 @@ impl Row {
 
     /// Appends a piece.
     pub fn push(&mut self, ink: Ink, text: impl Into<String> + AsRef<str>) {
-        self.push_emphatic(ink, Emphasis::default(), text);
+        self.push_emphatic(ink, Modifier::empty(), text);
     }
 
     /// Appends a piece that stands out.
     pub fn push_emphatic(
         &mut self,
         ink: Ink,
-        emphasis: Emphasis,
+        emphasis: Modifier,
         text: impl Into<String> + AsRef<str>,
     ) {
         if text.as_ref().is_empty() {
@@ -247,7 +241,9 @@ impl Row {
     pub fn struck(mut self, ink: Ink) -> Self {
         for piece in &mut self.pieces {
             piece.ink = ink;
-            piece.emphasis.struck = !piece.text.trim().is_empty();
+            if !piece.text.trim().is_empty() {
+                piece.emphasis |= Modifier::CROSSED_OUT;
+            }
         }
         self
     }
@@ -256,17 +252,31 @@ impl Row {
     #[must_use]
     pub fn bold(mut self) -> Self {
         for piece in &mut self.pieces {
-            piece.emphasis.bold = true;
+            piece.emphasis |= Modifier::BOLD;
         }
         self
     }
 
+    /// Gives stretches of its pieces, told by their bytes, another ink.
+    #[must_use]
+    pub fn mark(self, ink: Ink, mut stretches: impl FnMut(&Piece) -> Vec<Range<usize>>) -> Self {
+        let mut marked = Self::default();
+        for piece in self.pieces {
+            let mut at = 0;
+            for stretch in stretches(&piece) {
+                marked.push_emphatic(piece.ink, piece.emphasis, &piece.text[at..stretch.start]);
+                marked.push_emphatic(ink, piece.emphasis, &piece.text[stretch.clone()]);
+                at = stretch.end;
+            }
+            marked.push_emphatic(piece.ink, piece.emphasis, &piece.text[at..]);
+        }
+        marked
+    }
+
     /// The text alone.
     pub fn text(&self) -> String {
-        self.pieces
-            .iter()
-            .map(|piece| piece.text.as_str())
-            .collect()
+        let texts = self.pieces.iter().map(|piece| piece.text.as_str());
+        texts.collect()
     }
 }
 
@@ -284,12 +294,8 @@ pub fn columns(
     let both = left.into_iter().zip(right);
     both.map(|(left, right)| {
         let left = left.fit(half).pad_to(half);
-        let ink = if between.trim().is_empty() {
-            Ink::Text
-        } else {
-            Ink::Border
-        };
-        left.add(ink, between).join(right).fit(width)
+
+        left.add(Ink::Border, between).join(right).fit(width)
     })
     .collect()
 }
@@ -350,11 +356,10 @@ pub fn cut_path(path: &str, width: usize) -> String {
     let file = parts[parts.len() - 1];
     let without = |from: usize| format!("{}/…/{}", parts[0], parts[from..].join("/"));
     let whole = std::iter::once(path.to_owned());
-    whole
-        .chain((2..parts.len()).map(without))
-        .chain((parts.len() > 1).then(|| format!("…/{file}")))
-        .find(|short| cells(short) <= width)
-        .unwrap_or_else(|| cut_left(file, width))
+    let shortest = (parts.len() > 1).then(|| format!("…/{file}"));
+    let mut shorter = whole.chain((2..parts.len()).map(without)).chain(shortest);
+    let fitting = shorter.find(|short| cells(short) <= width);
+    fitting.unwrap_or_else(|| cut_left(file, width))
 }
 
 /// `text` filled up with blanks to `width` cells.
@@ -395,11 +400,8 @@ pub fn grouped(number: u64) -> String {
 
 /// `1 call`, `3 calls`.
 pub fn grouped_count(number: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        grouped(number),
-        if number == 1 { one } else { many }
-    )
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", grouped(number))
 }
 
 /// `1 item`, `1 243 items`.
@@ -409,31 +411,121 @@ pub fn grouped_plural(number: usize, noun: &str) -> String {
 
 /// Gives `[12]` the ink of a citation.
 pub fn with_citations(row: Row) -> Row {
-    let mut marked = Row::default();
-    for piece in row.pieces {
-        if piece.ink == Ink::Code {
-            marked.push_emphatic(piece.ink, piece.emphasis, piece.text);
-            continue;
-        }
-        let mut rest = piece.text.as_str();
-        while let Some(open) = rest.find('[') {
-            let digits = rest[open + 1..]
-                .bytes()
-                .take_while(u8::is_ascii_digit)
-                .count();
-            let close = open + 1 + digits;
-            if digits > 0 && rest[close..].starts_with(']') {
-                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..open]);
-                marked.push_emphatic(Ink::Citation, piece.emphasis, &rest[open..=close]);
-                rest = &rest[close + 1..];
-            } else {
-                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..=open]);
-                rest = &rest[open + 1..];
+    static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[[0-9]+\]").ok());
+    let marks = |piece: &Piece| {
+        let mark = MARK.as_ref().filter(|_| piece.ink != Ink::Code);
+        let found = mark
+            .into_iter()
+            .flat_map(|mark| mark.find_iter(&piece.text));
+        found.map(|found| found.range()).collect()
+    };
+    row.mark(Ink::Citation, marks)
+}
+
+// Breaking rows at a width, for scripts with and without spaces.
+//
+// The unit is the grapheme, measured in cells, so a wide character is never cut in half. A line
+// may break after a space and beside a wide character, but not before closing punctuation.
+
+/// Punctuation that no line begins with.
+const CLOSING: &str = "，。！？；：、）」』》】”…";
+
+/// `row` in lines of at most `width` cells: the first begins with `first`, the others with `rest`.
+pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
+    let cells = cells_of(row);
+    let mut lines = Vec::new();
+    let mut left = &cells[..];
+    while lines.is_empty() || !left.is_empty() {
+        let prefix = if lines.is_empty() { first } else { rest };
+        let prefix = Some(prefix).filter(|prefix| prefix.width() * 2 <= width);
+        let mut line = prefix.cloned().unwrap_or_default();
+        let room = width.saturating_sub(line.width()).max(1);
+        let (end, next) = line_end(left, room);
+        let is_text = |cell: &Cell<'_>| !cell.is_space;
+        let end = left[..end].iter().rposition(is_text).map_or(0, |at| at + 1);
+        let has_room = |cell: &Cell<'_>| cell.width <= room;
+        // What stands together in a piece goes over as a whole.
+        let is_together = |one: &Cell<'_>, next: &Cell<'_>| {
+            std::ptr::eq(one.piece, next.piece) && has_room(one) && has_room(next)
+        };
+        for cells in left[..end].chunk_by(is_together) {
+            let (piece, first, last) = (cells[0].piece, &cells[0], &cells[cells.len() - 1]);
+            if has_room(first) {
+                let text = &piece.text[first.start..last.end];
+                line.push_emphatic(piece.ink, piece.emphasis, text);
             }
         }
-        marked.push_emphatic(piece.ink, piece.emphasis, rest);
+        lines.push(line);
+        left = &left[next..];
     }
-    marked
+    lines
+}
+
+/// `row` in lines of at most `width` cells.
+pub fn wrap_plain(row: &Row, width: usize) -> Vec<Row> {
+    wrap(row, &Row::default(), &Row::default(), width)
+}
+
+struct Cell<'a> {
+    piece: &'a Piece,
+    /// Where it begins and ends in the text of its piece.
+    start: usize,
+    end: usize,
+    width: usize,
+    is_space: bool,
+}
+
+impl Cell<'_> {
+    fn closes(&self) -> bool {
+        !self.piece.text.is_ascii() && CLOSING.contains(&self.piece.text[self.start..self.end])
+    }
+
+    /// Whether a line may begin with it wherever it stands.
+    fn is_wide(&self) -> bool {
+        self.width > 1 && !self.closes()
+    }
+}
+
+fn cells_of(row: &Row) -> Vec<Cell<'_>> {
+    let mut all = Vec::new();
+    for piece in &row.pieces {
+        let graphemes = piece.text.grapheme_indices(true);
+        all.extend(graphemes.map(|(start, text)| Cell {
+            piece,
+            start,
+            end: start + text.len(),
+            width: cells(text),
+            is_space: text.chars().all(char::is_whitespace),
+        }));
+    }
+    all
+}
+
+/// How many cells the next line takes, and where the one below it begins. What is wider than a line is
+/// left out.
+fn line_end(cells: &[Cell<'_>], room: usize) -> (usize, usize) {
+    let (mut used, mut last_break, mut is_blank) = (0, 0, true);
+    let fitting = cells.iter().enumerate();
+    for (at, cell) in fitting.filter(|(_, cell)| cell.width <= room) {
+        if used + cell.width > room {
+            let end = match at {
+                _ if cell.is_space || cell.is_wide() => at,
+                _ if cell.closes() && last_break == at => at - 1,
+                _ => last_break,
+            };
+            let end = if end == 0 { at } else { end };
+            return (end, end + usize::from(cell.is_space));
+        }
+        if cell.is_wide() && at > 0 {
+            last_break = at;
+        }
+        used += cell.width;
+        is_blank &= cell.is_space;
+        if (cell.is_space || cell.width > 1) && !is_blank {
+            last_break = at + 1;
+        }
+    }
+    (cells.len(), cells.len())
 }
 
 #[cfg(test)]
@@ -493,5 +585,49 @@ mod tests {
         assert_eq!(measure(0.699_96), "0.69996");
         assert_eq!(measure(0.2961), "0.296");
         assert_eq!(measure(0.704), "0.70");
+    }
+}
+
+#[cfg(test)]
+mod wrap_tests {
+    use super::Ink;
+    use super::*;
+
+    fn lines(text: &str, width: usize) -> Vec<String> {
+        wrap(
+            &Row::new(Ink::Text, text),
+            &Row::default(),
+            &Row::default(),
+            width,
+        )
+        .iter()
+        .map(Row::text)
+        .collect()
+    }
+
+    #[test]
+    fn words_stay_whole_and_long_ones_are_cut() {
+        assert_eq!(lines("the query engine", 9), ["the query", "engine"]);
+        assert_eq!(lines("see abcdefghijk", 5), ["see", "abcde", "fghij", "k"]);
+        assert_eq!(lines("", 5), [""]);
+    }
+
+    #[test]
+    fn wide_characters_are_never_halved() {
+        assert_eq!(lines("比较索引与查询", 5), ["比较", "索引", "与查", "询"]);
+        assert_eq!(lines("对 query 的比较。", 8), ["对 query", "的比较。"]);
+        assert_eq!(lines("比", 1), [""]);
+    }
+
+    #[test]
+    fn continued_lines_hang() {
+        let rows = wrap(
+            &Row::new(Ink::Text, "one two three"),
+            &Row::new(Ink::Dim, "- "),
+            &Row::new(Ink::Dim, "  "),
+            9,
+        );
+        let rows: Vec<_> = rows.iter().map(Row::text).collect();
+        assert_eq!(rows, ["- one two", "  three"]);
     }
 }

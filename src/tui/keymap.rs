@@ -3,28 +3,12 @@
 //! The help overlay and the hints in the last line are made from the same table that is asked
 //! when a key arrives, so they cannot disagree with it.
 
-mod action;
-
 use std::collections::HashMap;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
 
 use super::error::{TuiError, toml_error};
-
-pub use super::keys::Key;
-pub use action::{Action, KeyContext};
-
-/// What the last line of the screen says of a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hint<'a> {
-    /// The key.
-    pub key: String,
-    /// What it does, in a word.
-    pub word: &'a str,
-    /// The same as an action.
-    pub action: Action,
-}
 
 /// The table, ours with what the user's changes of it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -115,29 +99,23 @@ impl Keymap {
     pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let key = Key::from(event);
         places.iter().find_map(|place| {
-            self.bindings
-                .iter()
-                .find(|binding| binding.place == *place && binding.keys.contains(&key))
-                .map(|binding| binding.action)
+            let is_it = |one: &&Binding| one.place == *place && one.keys.contains(&key);
+            Some(self.bindings.iter().find(is_it)?.action)
         })
     }
 
     /// What the last line says of the keys in these places; a key means what the first of them says.
-    pub fn hints(&self, places: &[KeyContext]) -> Vec<Hint<'_>> {
-        let mut hints: Vec<Hint<'_>> = Vec::new();
+    pub fn hints(&self, places: &[KeyContext]) -> Vec<&Binding> {
+        let mut hints: Vec<&Binding> = Vec::new();
         let of = |place: &KeyContext| {
             let place = *place;
-            self.bindings.iter().filter(move |b| b.place == place)
+            let bindings = self.bindings.iter();
+            bindings.filter(move |one| one.place == place && one.hint.is_some())
         };
         for binding in places.iter().flat_map(of) {
-            if let (Some(word), Some(key)) = (&binding.hint, binding.keys.first())
-                && !hints.iter().any(|known| known.key == key.glyph())
-            {
-                hints.push(Hint {
-                    key: key.glyph(),
-                    word,
-                    action: binding.action,
-                });
+            let is_known = |known: &&Binding| known.keys.first() == binding.keys.first();
+            if !hints.iter().any(is_known) {
+                hints.push(binding);
             }
         }
         hints
@@ -145,10 +123,8 @@ impl Keymap {
 
     /// What the first key that does this is called.
     pub fn name_of(&self, action: Action) -> Option<String> {
-        let binding = self
-            .bindings
-            .iter()
-            .find(|binding| binding.action == action)?;
+        let mut bindings = self.bindings.iter();
+        let binding = bindings.find(|binding| binding.action == action)?;
         Some(binding.keys.first()?.name())
     }
 
@@ -168,11 +144,355 @@ impl Keymap {
                     && other.keys.first() == one.keys.first()
             })
         };
-        self.bindings
-            .iter()
-            .filter(move |one| one.place == place && !one.help().is_empty())
-            .filter(move |one| place != KeyContext::Overlay || !in_panes(one))
-            .filter(|one| one.place != KeyContext::Menu || one.hint.is_some())
+        let of_place = self.bindings.iter().filter(move |one| one.place == place);
+        let listed = of_place.filter(|one| one.place != KeyContext::Menu || one.hint.is_some());
+        let listed = listed.filter(|one| !one.help().is_empty());
+        listed.filter(move |one| place != KeyContext::Overlay || !in_panes(one))
+    }
+}
+
+// What keys can do, and where they mean something, by the names of the table.
+
+/// What a key can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Send the question, or run the command that is typed.
+    Send,
+    /// Break the line.
+    Newline,
+    /// The question asked before.
+    HistoryPrevious,
+    /// The question asked after.
+    HistoryNext,
+    /// Moves one row up.
+    Up,
+    /// Moves one row down.
+    Down,
+    /// Moves one page up.
+    PageUp,
+    /// Moves one page down.
+    PageDown,
+    /// Selects the first row.
+    First,
+    /// Selects the last row.
+    Last,
+    /// Show more of what is selected.
+    Open,
+    /// Show more or less of what is selected, where it stands.
+    Unfold,
+    /// The path as it ran, or the graph.
+    Unroll,
+    /// Narrow the audit list.
+    Filter,
+    /// Shows the next event in the window of an event.
+    NextEvent,
+    /// Shows the previous event in the window of an event.
+    PreviousEvent,
+    /// Selects the next warning.
+    NextWarning,
+    /// Selects the previous warning.
+    PreviousWarning,
+    /// Shows one pane alone.
+    Zoom,
+    /// Shows all keys.
+    Help,
+    /// The keys go to the next pane.
+    NextPane,
+    /// The keys go to the pane before.
+    PreviousPane,
+    /// The keys go to the chat pane.
+    FocusChat,
+    /// The keys go to the path pane.
+    FocusPath,
+    /// The keys go to the evidence pane.
+    FocusEvidence,
+    /// The keys go to the audit pane.
+    FocusAudit,
+    /// The panes show the run before.
+    PreviousRun,
+    /// The panes show the run after.
+    NextRun,
+    /// Choose a route and ask again.
+    Retry,
+    /// Lists recorded conversations.
+    Sessions,
+    /// Lists earlier questions.
+    Recall,
+    /// Give it another name.
+    Rename,
+    /// Leave it out.
+    Delete,
+    /// Write it to a file.
+    Export,
+    /// Two runs side by side.
+    Compare,
+    /// Take over what is selected in the list above the prompt.
+    Complete,
+    /// All that can be done, to choose from.
+    Palette,
+    /// Search in the conversation.
+    Find,
+    /// Sample questions to choose from.
+    Samples,
+    /// What the conversation came to.
+    Stats,
+    /// What is indexed and what is not.
+    ShowIndex,
+    /// What the knowledge base is made of.
+    ShowSources,
+    /// Shows which engine answers.
+    ShowEngine,
+    /// Which model does which job, to choose from.
+    ChooseModel,
+    /// Goes to the next job in the list of models.
+    NextJob,
+    /// Goes to the previous job in the list of models.
+    PreviousJob,
+    /// Forget the conversation.
+    Forget,
+    /// Leave at once.
+    Leave,
+    /// Selects the next item of evidence.
+    NextEvidence,
+    /// Selects the previous item of evidence.
+    PreviousEvidence,
+    /// Selects the next citation of the answer.
+    NextCitation,
+    /// Selects the previous citation of the answer.
+    PreviousCitation,
+    /// Copy what is shown.
+    Copy,
+    /// Copy the run as Markdown.
+    CopyRun,
+    /// Mouse reporting off, so that the terminal selects, or on again.
+    Mouse,
+    /// Letters act on the answer that is chosen.
+    ActOnAnswer,
+    /// Open the file in the person's editor.
+    Edit,
+    /// Stop the run, else close what is open.
+    Cancel,
+    /// Clear the question; twice: leave.
+    Quit,
+    /// Back to the shell, which brings it back with `fg`.
+    Suspend,
+    /// Replay the run that is shown.
+    Replay,
+    /// Let the replay go on by itself, or stop it.
+    Play,
+    /// Replays one event forward.
+    StepForward,
+    /// Replays one event back.
+    StepBack,
+    /// Goes to where the next node is entered.
+    NextNode,
+    /// Goes to where this node was entered, or the node before.
+    PreviousNode,
+    /// Goes to the first event.
+    ToStart,
+    /// Goes to the last event.
+    ToEnd,
+    /// Play faster.
+    Faster,
+    /// Play more slowly.
+    Slower,
+    /// Give every event time to be seen, or the time that it took.
+    Slow,
+    /// What the run would have done within other limits.
+    WhatIf,
+    /// Move what is selected down a step.
+    Less,
+    /// Move it up a step.
+    More,
+    /// Move it far down.
+    MuchLess,
+    /// Move it far up.
+    MuchMore,
+    /// All as it was.
+    Reset,
+    /// Choose the route of the questions to come.
+    Route,
+    /// Choose the colours.
+    Theme,
+    /// Ask by two routes at once.
+    Race,
+    /// Take up another folder or file.
+    Add,
+}
+
+/// Where a key means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyContext {
+    /// The chat pane, where text is typed.
+    Prompt,
+    /// The chat pane while nothing is typed and the answer has citations.
+    Answer,
+    /// The chat pane while a citation is selected.
+    Citation,
+    /// The chat pane while an answer is chosen and nothing is typed.
+    Chosen,
+    /// The chat pane while letters act on the answer that is chosen.
+    Acting,
+    /// The search in the conversation.
+    Find,
+    /// Any of the other panes.
+    List,
+    /// The path pane.
+    Path,
+    /// The evidence pane.
+    Evidence,
+    /// The audit pane.
+    Audit,
+    /// The window of an event.
+    Event,
+    /// The source view.
+    Source,
+    /// The details of a node.
+    Detail,
+    /// A replay.
+    Replay,
+    /// The list of recorded conversations.
+    Sessions,
+    /// The list of models.
+    Models,
+    /// The search in earlier questions.
+    Recall,
+    /// A list to choose from that is typed into.
+    Menu,
+    /// The window of limits that can be moved.
+    WhatIf,
+    /// What lies above the panes.
+    Overlay,
+    /// Everywhere below an overlay.
+    Global,
+}
+
+// Keys by their names: as the table spells them, as help and the last line show them.
+
+/// A key with its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+const NAMED: [(&str, &str, &str, KeyCode); 14] = [
+    ("enter", "Enter", "⏎", KeyCode::Enter),
+    ("esc", "Esc", "Esc", KeyCode::Esc),
+    ("tab", "Tab", "⇥", KeyCode::Tab),
+    ("space", "Space", "␣", KeyCode::Char(' ')),
+    ("up", "↑", "↑", KeyCode::Up),
+    ("down", "↓", "↓", KeyCode::Down),
+    ("left", "←", "←", KeyCode::Left),
+    ("right", "→", "→", KeyCode::Right),
+    ("home", "Home", "Home", KeyCode::Home),
+    ("end", "End", "End", KeyCode::End),
+    ("pageup", "PgUp", "PgUp", KeyCode::PageUp),
+    ("pagedown", "PgDn", "PgDn", KeyCode::PageDown),
+    ("backspace", "Backspace", "⌫", KeyCode::Backspace),
+    ("delete", "Del", "Del", KeyCode::Delete),
+];
+
+impl Key {
+    /// The key of that name, as the table spells it.
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = name;
+        while let Some((word, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty())
+        {
+            modifiers |= match word {
+                "ctrl" => KeyModifiers::CONTROL,
+                "alt" => KeyModifiers::ALT,
+                "shift" => KeyModifiers::SHIFT,
+                _ => return None,
+            };
+            rest = after;
+        }
+        let mut chars = rest.chars();
+        let code = match (chars.next(), chars.next()) {
+            (Some(only), None) => KeyCode::Char(only),
+            _ => match NAMED.iter().find(|(word, ..)| *word == rest) {
+                Some((.., code)) => *code,
+                None => KeyCode::F(rest.strip_prefix('f')?.parse().ok()?),
+            },
+        };
+        Some(Self { code, modifiers })
+    }
+
+    /// The key's name for help, such as `Ctrl+R`.
+    pub fn name(self) -> String {
+        self.spelled(["Ctrl+", "Alt+", "Shift+"], |(_, name, ..)| name)
+    }
+
+    /// `^R`, for the last line.
+    pub fn glyph(self) -> String {
+        self.spelled(["^", "⌥", "⇧"], |(_, _, glyph, _)| glyph)
+    }
+
+    fn spelled(
+        self,
+        modifiers: [&str; 3],
+        word: impl Fn((&'static str, &'static str, &'static str, KeyCode)) -> &'static str,
+    ) -> String {
+        let mut text = String::new();
+        for (modifier, spelled) in [
+            KeyModifiers::CONTROL,
+            KeyModifiers::ALT,
+            KeyModifiers::SHIFT,
+        ]
+        .into_iter()
+        .zip(modifiers)
+        {
+            if self.modifiers.contains(modifier) {
+                text.push_str(spelled);
+            }
+        }
+        match NAMED.iter().find(|(.., code)| *code == self.code) {
+            Some(named) => text.push_str(word(*named)),
+            None => match self.code {
+                KeyCode::Char(c) if self.modifiers.contains(KeyModifiers::CONTROL) => {
+                    text.extend(c.to_uppercase());
+                }
+                KeyCode::Char(c) => text.push(c),
+                KeyCode::F(n) => text.push_str(&["F", &n.to_string()].concat()),
+                _ => {}
+            },
+        }
+        text
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::parse(&name).ok_or_else(|| format!("'{name}' is no key"))
+    }
+}
+
+impl From<KeyEvent> for Key {
+    /// Normalises an event to the keymap's spelling: terminals differ in shifted capitals and in
+    /// back-tab.
+    fn from(event: KeyEvent) -> Self {
+        let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let mut modifiers = event.modifiers & known;
+        let code = match event.code {
+            KeyCode::BackTab => {
+                modifiers |= KeyModifiers::SHIFT;
+                KeyCode::Tab
+            }
+            KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
+                KeyCode::Char(c.to_ascii_lowercase())
+            }
+            code => code,
+        };
+        if matches!(code, KeyCode::Char(_)) {
+            modifiers -= KeyModifiers::SHIFT;
+        }
+        Self { code, modifiers }
     }
 }
 
@@ -272,5 +592,17 @@ mod tests {
             let error = Keymap::load().unwrap().put_own(own).unwrap_err();
             assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod keys_tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_names() {
+        assert_eq!(Key::parse("alt+enter").unwrap().glyph(), "⌥⏎");
+        assert_eq!(Key::parse("ctrl+r").unwrap().name(), "Ctrl+R");
+        assert_eq!(Key::parse("f1").unwrap().name(), "F1");
     }
 }

@@ -4,14 +4,16 @@
 //! is under it. Panes share their borders: a junction grid draws them, so that any arrangement
 //! has the right corners.
 
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::model::{Model, Overlay};
-use super::notice;
-use super::notice::NoticeLine;
-use super::pane_state::Pane;
-use super::pointer::{Border, Divider, Split};
+use crate::protocol::NoticeLevel;
+
+use super::ink::{Ink, Row, wrap};
+use super::model::{Model, Notice, Overlay};
+use super::pane_state::{Border, Divider, Pane, Split};
 use super::source_view::SourceView;
+use super::theme::{Theme, clear, draw_row};
 
 /// How many panes fit beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,18 +76,12 @@ impl Arrangement {
             (80.., 20..) => LayoutWidth::Medium,
             _ => LayoutWidth::Narrow,
         };
+        let lowest = screen.height.saturating_sub(1);
+        let border = Rect::new(2, lowest, screen.width.saturating_sub(4), 1);
         let mut arrangement = Self {
             screen,
             breadth,
-            notice: NoticeLine {
-                border: Rect::new(
-                    2,
-                    screen.height.saturating_sub(1),
-                    screen.width.saturating_sub(4),
-                    1,
-                ),
-                counter: 0,
-            },
+            notice: NoticeLine { border, counter: 0 },
             ..Self::default()
         };
         if breadth == LayoutWidth::Tiny {
@@ -103,7 +99,7 @@ impl Arrangement {
         let says_itself = model.shown_overlay().is_none_or(Overlay::is_typed);
         if let Some(notice) = model.notice.as_ref().filter(|_| !says_itself) {
             let border = arrangement.notice_below_window();
-            arrangement.below_window = notice::lines_above(notice, border);
+            arrangement.below_window = lines_above(notice, border);
         }
         arrangement
     }
@@ -119,10 +115,8 @@ impl Arrangement {
 
     /// The inside of a pane, if it is drawn.
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
-        self.panes
-            .iter()
-            .find(|(drawn, _)| *drawn == pane)
-            .map(|(_, area)| *area)
+        let drawn = self.panes.iter().find(|(drawn, _)| *drawn == pane);
+        drawn.map(|(_, area)| *area)
     }
 
     /// The pane under a cell.
@@ -130,36 +124,22 @@ impl Arrangement {
         if self.prompt.is_some_and(|area| area.contains(position)) {
             return Some(Pane::Chat);
         }
-        self.panes
-            .iter()
-            .chain(&self.titles)
-            .find(|(_, area)| area.contains(position))
-            .map(|(pane, _)| *pane)
+        let mut areas = self.panes.iter().chain(&self.titles);
+        let found = areas.find(|(_, area)| area.contains(position));
+        found.map(|(pane, _)| *pane)
     }
 
-    /// The inside of an overlay.
-    pub fn overlay_room(&self) -> Rect {
-        self.room_up_to(112)
-    }
-
-    /// The inside of an overlay that shows two columns.
-    pub fn wide_overlay_room(&self) -> Rect {
-        self.room_up_to(u16::MAX)
-    }
-
-    fn room_up_to(&self, most: u16) -> Rect {
+    /// The inside of an overlay; one that shows two columns takes all of the width.
+    pub fn overlay_room(&self, is_wide: bool) -> Rect {
+        let most = if is_wide { u16::MAX } else { 112 };
         let width = self.screen.width.saturating_sub(8).clamp(1, most);
         let height = self.screen.height.saturating_sub(6).max(1);
         let top = self.screen.height.saturating_sub(height) / 2;
         // One line is free between a window and the last line of the screen.
         let taken = self.below_window.saturating_sub(1);
-        Rect::new(
-            self.screen.width.saturating_sub(width) / 2,
-            top,
-            width,
-            height.saturating_sub(taken).max(1),
-        )
-        .intersection(self.screen)
+        let height = height.saturating_sub(taken).max(1);
+        let left = self.screen.width.saturating_sub(width) / 2;
+        Rect::new(left, top, width, height).intersection(self.screen)
     }
 
     fn border(&mut self, divider: Divider, line: Rect, from: u16, whole: u16) {
@@ -202,16 +182,17 @@ impl Arrangement {
         let side = (width * 47 / 100).clamp(58, 84);
         let side = Split::part(split.side, width, side, 40, width - 44);
         let middle = right - side - 1;
-        self.border(
-            Divider::Side,
-            Rect::new(middle, 1, 1, bottom - 1),
-            right - 1,
-            width,
-        );
+        let line = Rect::new(middle, 1, 1, bottom - 1);
+        self.border(Divider::Side, line, right - 1, width);
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
-        self.pad_below_title(Pane::Chat);
+        // A blank row below the title, where there is room for it.
+        let chat = self.panes.last_mut();
+        if let Some((_, area)) = chat.filter(|(_, area)| area.height >= 20) {
+            area.y += 1;
+            area.height -= 1;
+        }
 
         let inner = bottom - 1;
         // Title, all nodes with all edges, the meter.
@@ -248,18 +229,14 @@ impl Arrangement {
         let room = prompt - 1;
         // An answer needs lines to be read; the other pane folds to a few before the chat does.
         let least = (READABLE + 1).min(room.saturating_sub(FOLDED + 1));
-        let chat = Split::part(
-            model.split.chat,
-            room,
-            (room * share / 100).max(least),
-            3,
-            room.saturating_sub(4),
-        );
+        let (chat, most) = ((room * share / 100).max(least), room.saturating_sub(4));
+        let chat = Split::part(model.split.chat, room, chat, 3, most);
         self.titled(Pane::Chat, Rect::new(1, 1, right - 1, chat));
         let border = chat + 1;
         self.across.push((border, 0, right));
         self.border(Divider::Chat, Rect::new(1, border, right - 1, 1), 1, room);
-        let side = side_pane(model);
+        let is_chat = model.focus == Pane::Chat;
+        let side = if is_chat { model.side } else { model.focus };
         self.tabs(&Pane::ALL[1..], side, Rect::new(2, border, right - 3, 1));
         self.panes.push((
             side,
@@ -308,36 +285,87 @@ impl Arrangement {
         self.reading = Some(Rect::new(1, above, right - 1, bottom.saturating_sub(above)));
     }
 
-    /// A blank row below the title, where there is room for it.
-    fn pad_below_title(&mut self, pane: Pane) {
-        for (drawn, area) in &mut self.panes {
-            if *drawn == pane && area.height >= 20 {
-                area.y += 1;
-                area.height -= 1;
-            }
-        }
-    }
-
     /// A pane whose first row is its title.
     fn titled(&mut self, pane: Pane, area: Rect) {
-        let title = Rect {
-            height: 1.min(area.height),
-            ..area
-        };
-        let inside = Rect {
-            y: area.y + title.height,
-            height: area.height - title.height,
-            ..area
-        };
+        let title = area.height.min(1);
+        let inside = Rect::new(area.x, area.y + title, area.width, area.height - title);
+        let title = Rect::new(area.x, area.y, area.width, title);
         self.titles.push((pane, title));
         self.panes.push((pane, inside));
     }
 }
 
-/// The pane that shares the screen with the chat.
-pub fn side_pane(model: &Model) -> Pane {
-    match model.focus {
-        Pane::Chat => model.side,
-        pane => pane,
+// The one line for the person, above or in the lower border.
+
+/// The line of a border that a notice may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NoticeLine {
+    /// All cells of the border line.
+    pub border: Rect,
+    /// Cells at its end that a counter takes.
+    pub counter: u16,
+}
+
+/// Draws it on a line of a border; what is longer takes lines above that.
+pub fn draw_notice(model: &Model, place: NoticeLine, theme: &Theme, buffer: &mut Buffer) {
+    let Some(notice) = &model.notice else {
+        return;
+    };
+    let (_, ink) = looks(notice);
+    let border = place.border;
+    let (rows, is_above) = notice_rows(notice, place);
+    let bottom = border.y - u16::from(is_above);
+    for (at, row) in rows.iter().enumerate() {
+        let line = Rect {
+            y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
+            ..border
+        };
+        let row = row.clone().add(ink, " ");
+        // The look of what lies below must not shine through, nor its letters between the notice and
+        // the frame.
+        let cleared = if is_above {
+            let (x, width) = (line.x.saturating_sub(1), line.width + 2);
+            Rect { x, width, ..line }
+        } else {
+            let width = line.width.min(row.width() as u16);
+            Rect { width, ..line }
+        };
+        clear(cleared, buffer);
+        draw_row(buffer, theme, line, &row);
     }
+}
+
+/// The lines above the border that it takes.
+pub fn lines_above(notice: &Notice, place: NoticeLine) -> u16 {
+    match notice_rows(notice, place) {
+        (_, false) => 0,
+        (rows, true) => rows.len() as u16,
+    }
+}
+
+fn looks(notice: &Notice) -> (&'static str, Ink) {
+    match notice.level {
+        NoticeLevel::Info => (" ", Ink::Info),
+        NoticeLevel::Warning => (" ⚠ ", Ink::Warning),
+    }
+}
+
+/// Its rows, and whether they stand above the border: so does what is longer than the border has
+/// room for, since a warning that is cut says nothing, and a border with a hole in it looks broken.
+fn notice_rows(notice: &Notice, place: NoticeLine) -> (Vec<Row>, bool) {
+    let (sign, ink) = looks(notice);
+    let indent = Row::new(ink, " ".repeat(sign.chars().count()));
+    let message = Row::new(ink, notice.message.clone());
+    let within = |width: u16| {
+        let width = usize::from(width).saturating_sub(2);
+        wrap(&message, &Row::new(ink, sign), &indent, width)
+    };
+    let NoticeLine { border, counter } = place;
+    let rows = within(border.width.saturating_sub(counter));
+    if rows.len() == 1 {
+        return (rows, false);
+    }
+    let mut rows = within(border.width);
+    rows.truncate(usize::from(border.y / 2).max(1));
+    (rows, true)
 }

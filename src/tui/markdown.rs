@@ -1,81 +1,35 @@
 //! Markdown as rows of the chat pane.
 //!
-//! While an answer streams, half a construct is shown as far as it is known. The blocks that have
-//! ended stay as they are ([`EndedBlocks`]), those below are rendered anew, so nothing needs to be
-//! repaired; of code only what is new is read.
+//! While an answer streams, half a construct is shown as far as it is known: all is rendered anew, so
+//! nothing needs to be repaired; of code only what is new is read.
 //! Whatever has no form in a terminal (images, HTML) stays readable as text.
 
+use std::sync::LazyLock;
+
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use ratatui::style::Modifier;
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::markup;
 
-use super::ink::{Emphasis, Ink, Piece, Row, pad, with_citations};
-use super::syntax::{CodeLines, SyntaxLanguage};
-use super::wrap::wrap;
-
-/// The blocks at the beginning of a text that nothing which is put behind it can change.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct EndedBlocks {
-    /// What they take of the text, bytes.
-    pub bytes: usize,
-    /// Rows that they take.
-    pub rows: usize,
-    /// How many of them are code in a known language.
-    code_blocks: usize,
-}
-
-/// A text as rows, those of its ended blocks left out.
-#[derive(Debug)]
-pub struct RowsBelow {
-    /// How many rows stand above: those of the ended blocks, or none where all had to be rendered anew.
-    pub above: usize,
-    /// The rows below.
-    pub rows: Vec<Row>,
-    /// The blocks that have ended now.
-    pub ended: EndedBlocks,
-}
+use super::ink::{Ink, Piece, Row, pad, with_citations, wrap};
 
 /// `text`, already sanitised, in lines of at most `width` cells.
 pub fn render(text: &str, width: usize) -> Vec<Row> {
-    let none = EndedBlocks::default();
-    render_below(text, width, none, &mut CodeCache::default()).rows
+    render_growing(text, width, &mut CodeCache::default())
 }
 
-/// The rows of `text` below those of its ended blocks, which are of the same text when it was shorter,
-/// at the same width; `code` holds what was read of it then.
-pub fn render_below(
-    text: &str,
-    width: usize,
-    ended: EndedBlocks,
-    code: &mut CodeCache,
-) -> RowsBelow {
-    let parser = Parser::new_ext(&text[ended.bytes..], markup());
-    let defines_links = parser.reference_definitions().iter().next().is_some();
-    if defines_links && ended.bytes > 0 {
-        // What is defined below may be used above.
-        return render_below(text, width, EndedBlocks::default(), code);
-    }
+/// The same of a text that grows; `code` holds what was read of it when it was shorter.
+pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let mut page = MarkdownRows {
         width: width.max(1),
-        is_below: ended.rows > 0,
         cache: std::mem::take(code),
-        blocks: ended.code_blocks,
         ..MarkdownRows::default()
     };
-    let mut top = TopLevel::default();
-    let mut ended_now = ended;
-    for (event, range) in parser.into_offset_iter() {
-        let above = &text[..ended.bytes + range.start];
-        if top.begins_anew(&event, above) && page.ends_in_text() && !defines_links {
-            ended_now = EndedBlocks {
-                bytes: above.rfind('\n').map_or(0, |end| end + 1),
-                rows: ended.rows + page.rows.len(),
-                code_blocks: page.blocks,
-            };
-        }
+    for (event, range) in Parser::new_ext(text, markup()).into_offset_iter() {
         if matches!(&event, Event::Text(text) if text.starts_with(['(', ')']))
-            && above.ends_with('\\')
+            && text[..range.start].ends_with('\\')
             && !page.code
         {
             // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
@@ -83,16 +37,12 @@ pub fn render_below(
         }
         page.event(event);
     }
-    page.flush();
+    page.break_line();
     while page.rows.last().is_some_and(|row| row.pieces.is_empty()) {
         page.rows.pop();
     }
     *code = page.cache;
-    RowsBelow {
-        above: ended.rows,
-        rows: page.rows,
-        ended: ended_now,
-    }
+    page.rows
 }
 
 /// Whether a part of it is a table.
@@ -101,56 +51,12 @@ pub fn has_table(text: &str) -> bool {
     events.any(|event| matches!(event, Event::Start(Tag::Table(_))))
 }
 
-/// Follows the blocks that are in no other.
-#[derive(Default)]
-struct TopLevel {
-    depth: usize,
-    /// Whether a blank line ends the block before for good: a list or a quote may go on behind it.
-    has_ended: bool,
-}
-
-impl TopLevel {
-    /// Takes the next event, before which this text stands: whether a block begins there that is read
-    /// the same without what is above it.
-    fn begins_anew(&mut self, event: &Event<'_>, above: &str) -> bool {
-        let is_top = self.depth == 0;
-        let begins = matches!(event, Event::Start(_) | Event::Rule) && is_top;
-        let anew = begins && self.has_ended && {
-            let mut lines = above.rsplit('\n').skip(1);
-            // Other blanks, such as the wide one of Chinese text, make no blank line in Markdown.
-            lines
-                .next()
-                .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
-        };
-        if begins {
-            self.has_ended = matches!(
-                event,
-                Event::Rule
-                    | Event::Start(
-                        Tag::Paragraph
-                            | Tag::Heading { .. }
-                            | Tag::Table(_)
-                            | Tag::CodeBlock(CodeBlockKind::Fenced(_))
-                    )
-            );
-        }
-        match event {
-            Event::Start(_) => self.depth += 1,
-            Event::End(_) => self.depth = self.depth.saturating_sub(1),
-            _ => {}
-        }
-        anew
-    }
-}
-
 #[derive(Default)]
 struct MarkdownRows {
     width: usize,
-    /// Whether other rows stand above these.
-    is_below: bool,
     rows: Vec<Row>,
     line: Row,
-    emphasis: Emphasis,
+    emphasis: Modifier,
     heading: bool,
     code: bool,
     cache: CodeCache,
@@ -206,31 +112,31 @@ impl MarkdownRows {
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph if self.marker.is_none() => {
-                self.flush();
+                self.break_line();
                 self.blank();
             }
             Tag::Heading { level, .. } => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.heading = true;
-                self.emphasis.bold = true;
+                self.emphasis |= Modifier::BOLD;
                 if level == HeadingLevel::H1 {
                     self.push_text(Ink::Heading, "▎ ");
                 }
             }
             Tag::BlockQuote(_) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.quotes += 1;
             }
             Tag::CodeBlock(kind) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
                     self.line = Row::new(Ink::Dim, format!("▏ {language}"));
-                    self.flush();
+                    self.break_line();
                     if let Some(known) = SyntaxLanguage::of_fence(&language) {
                         self.cache.begin(self.blocks, &language, known);
                         self.blocks += 1;
@@ -240,14 +146,14 @@ impl MarkdownRows {
                 self.code = true;
             }
             Tag::List(first) => {
-                self.flush();
+                self.break_line();
                 if self.lists.is_empty() {
                     self.blank();
                 }
                 self.lists.push(first);
             }
             Tag::Item => {
-                self.flush();
+                self.break_line();
                 self.marker = Some(match self.lists.last_mut() {
                     Some(Some(number)) => {
                         *number += 1;
@@ -256,14 +162,14 @@ impl MarkdownRows {
                     _ => "• ".to_owned(),
                 });
             }
-            Tag::Emphasis => self.emphasis.italic = true,
-            Tag::Strong => self.emphasis.bold = true,
-            Tag::Strikethrough => self.emphasis.struck = true,
+            Tag::Emphasis => self.emphasis |= Modifier::ITALIC,
+            Tag::Strong => self.emphasis |= Modifier::BOLD,
+            Tag::Strikethrough => self.emphasis |= Modifier::CROSSED_OUT,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
             }
             Tag::Table(alignments) => {
-                self.flush();
+                self.break_line();
                 self.blank();
                 self.table = Some(Table {
                     alignments,
@@ -281,28 +187,28 @@ impl MarkdownRows {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock => self.flush(),
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.break_line(),
             TagEnd::Heading(_) => {
-                self.flush();
+                self.break_line();
                 self.heading = false;
-                self.emphasis.bold = false;
+                self.emphasis -= Modifier::BOLD;
             }
             TagEnd::BlockQuote(_) => {
-                self.flush();
+                self.break_line();
                 self.quotes = self.quotes.saturating_sub(1);
             }
             TagEnd::CodeBlock => (self.code, self.reading) = (false, None),
             TagEnd::List(_) => {
-                self.flush();
+                self.break_line();
                 self.lists.pop();
             }
             TagEnd::Item => {
-                self.flush();
+                self.break_line();
                 self.marker = None;
             }
-            TagEnd::Emphasis => self.emphasis.italic = false,
-            TagEnd::Strong => self.emphasis.bold = self.heading,
-            TagEnd::Strikethrough => self.emphasis.struck = false,
+            TagEnd::Emphasis => self.emphasis -= Modifier::ITALIC,
+            TagEnd::Strong => self.emphasis.set(Modifier::BOLD, self.heading),
+            TagEnd::Strikethrough => self.emphasis -= Modifier::CROSSED_OUT,
             TagEnd::Link | TagEnd::Image => {
                 if let Some(url) = self.links.pop()
                     && !url.is_empty()
@@ -382,18 +288,9 @@ impl MarkdownRows {
         self.rows.extend(wrap(&line, &first, &rest, self.width));
     }
 
-    fn flush(&mut self) {
-        self.break_line();
-    }
-
-    /// Whether the last row is none that only divides.
-    fn ends_in_text(&self) -> bool {
-        let last = self.rows.last();
-        last.map_or(self.is_below, |row| !row.pieces.is_empty())
-    }
-
     fn blank(&mut self) {
-        if self.lists.is_empty() && self.ends_in_text() {
+        let ends_in_text = self.rows.last().is_some_and(|row| !row.pieces.is_empty());
+        if self.lists.is_empty() && ends_in_text {
             self.rows.push(self.prefix(""));
         }
     }
@@ -420,7 +317,7 @@ pub fn printed_markdown(text: &str, width: usize, has_colour: bool) -> String {
 /// The code of its style: the colours are the terminal's own.
 fn style(piece: &Piece) -> Option<&'static str> {
     match piece.ink {
-        _ if piece.emphasis.bold => Some("1"),
+        _ if piece.emphasis.contains(Modifier::BOLD) => Some("1"),
         Ink::Dim | Ink::Comment | Ink::Border => Some("2"),
         Ink::Text => None,
         _ => Some("36"),
@@ -475,7 +372,7 @@ impl Table {
                     let text = match self.alignments.get(column) {
                         Some(Alignment::Right) => format!("{}{text}", " ".repeat(blank)),
                         Some(Alignment::Center) => {
-                            pad(&format!("{}{text}", " ".repeat(blank / 2)), widths[column])
+                            pad(&(" ".repeat(blank / 2) + text), widths[column])
                         }
                         _ => pad(text, widths[column]),
                     };
@@ -485,11 +382,8 @@ impl Table {
                 lines.push(with_citations(line).fit(width));
             }
             if at == 0 {
-                let rule = widths
-                    .iter()
-                    .map(|&width| "─".repeat(width))
-                    .collect::<Vec<_>>()
-                    .join(&" ".repeat(Self::GAP));
+                let rules: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
+                let rule = rules.join(&" ".repeat(Self::GAP));
                 lines.push(Row::new(Ink::Border, rule).fit(width));
             }
         }
@@ -561,6 +455,123 @@ impl CachedBlock {
         let row = self.after_last.next_row(text, Ink::Code);
         self.lines.push((text.to_owned(), row.clone()));
         row
+    }
+}
+
+// Source code by what its parts mean.
+//
+// The grammars are bat's, read when the first code is shown and not before. What a grammar says of a
+// part becomes one of our inks, so that the theme alone decides how it looks: contrast holds in
+// every theme, and where there are no colours none is missed.
+
+/// Longer lines are data; they stay plain.
+const LONGEST_LINE: usize = 600;
+/// Behind that many lines a text stays plain.
+const MOST_LINES: usize = 2000;
+
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+
+/// The ink of what begins like this (`assets/scopes.txt`), the first that fits; what is not there has that
+/// of what it is in.
+static MEANINGS: LazyLock<Vec<(Scope, Ink)>> = LazyLock::new(|| {
+    let lines = include_str!("../../assets/scopes.txt").lines();
+    let read = |line: &str| {
+        let (name, ink) = line.split_once(' ')?;
+        Some((Scope::new(name).ok()?, Ink::from_name(ink)?))
+    };
+    lines.filter_map(read).collect()
+});
+
+/// A grammar.
+#[derive(Clone, Copy)]
+pub struct SyntaxLanguage(&'static SyntaxReference);
+
+impl SyntaxLanguage {
+    /// Finds the language by the word behind the fence of a code block.
+    pub fn of_fence(word: &str) -> Option<Self> {
+        let word = word.split([' ', ',', '{']).next().unwrap_or_default();
+        (!word.is_empty()).then_some(())?;
+        Self::unless_plain(GRAMMARS.find_syntax_by_token(word))
+    }
+
+    /// Finds the language by the name of a file, or by its first line.
+    pub fn of_file(path: &str, first_line: &str) -> Option<Self> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        let by_name = GRAMMARS.find_syntax_by_extension(name);
+        let by_extension = || GRAMMARS.find_syntax_by_extension(&extension?.to_lowercase());
+        let by_line = || {
+            let is_short = first_line.len() <= LONGEST_LINE;
+            is_short.then(|| GRAMMARS.find_syntax_by_first_line(first_line))?
+        };
+        Self::unless_plain(by_name.or_else(by_extension).or_else(by_line))
+    }
+
+    fn unless_plain(found: Option<&'static SyntaxReference>) -> Option<Self> {
+        found
+            .filter(|found| found.scope != GRAMMARS.find_syntax_plain_text().scope)
+            .map(Self)
+    }
+
+    /// What reads code of this language from its first line on.
+    pub fn lines(self) -> CodeLines {
+        CodeLines {
+            state: ParseState::new(self.0),
+            scopes: ScopeStack::new(),
+            read: 0,
+        }
+    }
+}
+
+impl std::fmt::Debug for SyntaxLanguage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+/// Reads code line by line: what a line means depends on those before it.
+#[derive(Debug, Clone)]
+pub struct CodeLines {
+    state: ParseState,
+    scopes: ScopeStack,
+    read: usize,
+}
+
+impl CodeLines {
+    /// The next line in its inks; what has none is drawn in `plain`.
+    pub fn next_row(&mut self, line: &str, plain: Ink) -> Row {
+        self.read += 1;
+        if line.len() > LONGEST_LINE || self.read > MOST_LINES {
+            return Row::new(plain, line);
+        }
+        let whole = format!("{line}\n");
+        let Ok(changes) = self.state.parse_line(&whole, &GRAMMARS) else {
+            return Row::new(plain, line);
+        };
+        let mut row = Row::default();
+        let mut at = 0;
+        for (end, change) in changes {
+            let end = end.min(line.len());
+            if let Some(piece) = line.get(at..end) {
+                row.push(self.ink().unwrap_or(plain), piece);
+                at = end;
+            }
+            if self.scopes.apply(&change).is_err() {
+                self.scopes = ScopeStack::new();
+            }
+        }
+        row.push(
+            self.ink().unwrap_or(plain),
+            line.get(at..).unwrap_or_default(),
+        );
+        row
+    }
+
+    fn ink(&self) -> Option<Ink> {
+        self.scopes.as_slice().iter().rev().find_map(|scope| {
+            let known = MEANINGS.iter().find(|(name, _)| name.is_prefix_of(*scope));
+            known.map(|(_, ink)| *ink)
+        })
     }
 }
 
@@ -659,5 +670,120 @@ mod tests {
             coloured.contains("Run \u{1b}[36ma\u{1b}[0m now."),
             "{coloured}"
         );
+    }
+}
+
+#[cfg(test)]
+mod growing_tests {
+    use super::*;
+
+    /// Every beginning of the text, one after the other, looks as it does by itself.
+    fn grow(text: &str, width: impl Fn(usize) -> usize) {
+        let mut code = CodeCache::default();
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let rows = render_growing(&text[..end], width(end), &mut code);
+            assert_eq!(rows, render(&text[..end], width(end)), "{:?}", &text[..end]);
+        }
+    }
+
+    const TEXT: &str = "A [1].\n\n```rust\n/* why\nfn a() { \"s\" }\n*/ let b = 1;\n```\n\nText.\n\n\
+                        - ```py\n  def f(x):\n      return 'é'\n  ```\n\n> ```rust\n> let c = \"\n> d\";\n> ```\n\n\
+                        ```no-such\nplain\n```\n~~~toml\n[a]\nb = 2 # c\n";
+
+    #[test]
+    fn ui_code_that_grows_has_the_inks_of_code_that_is_whole() {
+        grow(TEXT, |end| 12 + end % 3);
+        grow(TEXT, |_| 20);
+        // Another text is not taken for this one.
+        let mut code = CodeCache::default();
+        render_growing(TEXT, 20, &mut code);
+        for other in ["```rust\nlet /* x\n*/ 1\n```", "```py\ndef g(): 1\n```", ""] {
+            let rows = render_growing(other, 20, &mut code);
+            assert_eq!(rows, render(other, 20), "{other}");
+        }
+    }
+
+    #[test]
+    fn ui_a_link_that_is_defined_further_down_is_a_link_above() {
+        let text = "See [it] now.\n\nAnd [that][it].\n\nMore.\n\n[it]: https://example.org\n\nEnd.";
+        let rows = render(text, 60);
+        assert_eq!(rows[0].text(), "See it (https://example.org) now.");
+    }
+}
+
+#[cfg(test)]
+mod syntax_tests {
+    use super::*;
+
+    fn inks(language: &str, code: &str) -> Vec<(Ink, String)> {
+        let mut lines = SyntaxLanguage::of_fence(language).unwrap().lines();
+        let rows = code.lines().map(|line| lines.next_row(line, Ink::Text));
+        rows.flat_map(|row| row.pieces)
+            .map(|piece| (piece.ink, piece.text))
+            .collect()
+    }
+
+    #[track_caller]
+    fn has(found: &[(Ink, String)], ink: Ink, text: &str) {
+        let holds = |(known, piece): &(Ink, String)| *known == ink && piece.contains(text);
+        assert!(found.iter().any(holds), "{text} as {ink:?} in {found:?}");
+    }
+
+    #[test]
+    fn code_has_the_inks_of_its_meaning() {
+        let found = inks(
+            "rust",
+            "/* a\nb */ fn main() { let x: String = \"s\"; f(42) } // c",
+        );
+        has(&found, Ink::Comment, "b */");
+        has(&found, Ink::Keyword, "fn");
+        has(&found, Ink::FunctionName, "main");
+        has(&found, Ink::TypeName, "String");
+        has(&found, Ink::StringLiteral, "\"s\"");
+        has(&found, Ink::Number, "42");
+        has(&found, Ink::Comment, "// c");
+        let found = inks("toml", "[server]\nport = 80 # why\nname = \"a\"");
+        has(&found, Ink::Number, "80");
+        has(&found, Ink::Comment, "# why");
+        has(&found, Ink::StringLiteral, "a");
+        let found = inks("md", "# Head\n\nsome `code`\n\n```rust\nlet a = 1;\n```\n");
+        has(&found, Ink::Heading, "Head");
+        has(&found, Ink::Keyword, "let");
+        for language in [
+            "py",
+            "ts",
+            "dockerfile",
+            "yaml",
+            "json",
+            "sql",
+            "sh",
+            "go",
+            "html",
+        ] {
+            assert!(SyntaxLanguage::of_fence(language).is_some(), "{language}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_line_stays_what_it_was() {
+        let code = "let a = \"日本 👩‍💻\"; // é\n\u{301}\n\tx\n<a href='b'>\"";
+        for language in ["rust", "html", "yaml", "md", "sh"] {
+            let mut lines = SyntaxLanguage::of_fence(language).unwrap().lines();
+            for line in code.lines() {
+                assert_eq!(lines.next_row(line, Ink::Code).text(), line);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_code_stays_plain() {
+        assert!(SyntaxLanguage::of_fence("").is_none());
+        assert!(SyntaxLanguage::of_fence("no-such-language").is_none());
+        assert!(SyntaxLanguage::of_file("notes/readme.txt", "Dear all,").is_none());
+        assert!(SyntaxLanguage::of_file("bin/run", "#!/bin/sh").is_some());
+        assert!(SyntaxLanguage::of_file("src/MAIN.RS", "").is_some());
+        let long = "x = 1; ".repeat(200);
+        let mut lines = SyntaxLanguage::of_fence("rust").unwrap().lines();
+        assert_eq!(lines.next_row(&long, Ink::Text).pieces.len(), 1);
     }
 }

@@ -1,8 +1,11 @@
 //! The list above the prompt: commands while a `/` is typed, and the words or paths that may follow
 //! one; documents and folders while an `@` is.
 
+use std::cmp::Reverse;
 use std::mem;
 
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
@@ -11,17 +14,14 @@ use crate::domain::mention_of;
 use crate::protocol::Command;
 use crate::text::one_line;
 
-use super::cells::{clear, draw_row};
 use super::ink::{Ink, Row, cut_path, pad};
 use super::keymap::Action;
 use super::layout::Arrangement;
-use super::matching::{MOST_NAMES, matching_names};
-use super::message::Effect;
-use super::model::Model;
+use super::model::{Effect, Model};
 use super::pane_state::{Menu, Pane};
 use super::slash;
 use super::slash::SlashCommand;
-use super::theme::Theme;
+use super::theme::{Theme, clear, draw_row};
 
 /// Rows of the list, where the screen has room for them.
 const MOST_ROWS: u16 = 12;
@@ -61,7 +61,7 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
         return Vec::new();
     }
     let Some(line) = model.prompt.slash() else {
-        let names = model.menu.names.best.iter();
+        let names = model.menu.names.iter();
         return names.map(|name| of_path(name, EntryKind::Name)).collect();
     };
     match line.split_once(char::is_whitespace) {
@@ -69,10 +69,10 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
             let paths = model.menu.paths.iter();
             paths.map(|path| of_path(path, EntryKind::Path)).collect()
         }
-        None => slash::matching(line)
-            .into_iter()
-            .map(|command| of_command(command, &model.themes))
-            .collect(),
+        None => {
+            let of = |command: &&'static SlashCommand| of_command(command, &model.themes);
+            slash::matching(line).iter().map(of).collect()
+        }
         Some((name, argument)) => of_argument(name, argument.trim_start(), &model.themes),
     }
 }
@@ -103,13 +103,14 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
 /// A document, a folder or another path.
 fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
     let is_name = kind == EntryKind::Name;
+    let prefix = if is_name {
+        String::new()
+    } else {
+        format!("{ADD} ")
+    };
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
-        text: if is_name {
-            path.to_owned()
-        } else {
-            format!("{ADD} {path}")
-        },
+        text: prefix + path,
         kind,
         label: one_line(path, 200),
         note: note.to_owned(),
@@ -160,8 +161,7 @@ pub fn follow_text(model: &mut Model) -> Option<Effect> {
     if is_untouched || model.menu.text == typed {
         return None;
     }
-    let before = mem::take(&mut model.menu.names);
-    let names = name.map(|typed| matching_names(&model.contents.names, typed, before));
+    let names = name.map(|typed| matching_names(&model.contents.names, typed));
     let path = path_typed(typed);
     // They stand until it is known what else begins so.
     let mut paths = mem::take(&mut model.menu.paths);
@@ -321,11 +321,8 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
         let last = (top + seen).min(entries.len());
-        let more = if are_names && entries.len() == MOST_NAMES {
-            "the best "
-        } else {
-            ""
-        };
+        let are_best = are_names && entries.len() == MOST_NAMES;
+        let more = if are_best { "the best " } else { "" };
         format!(" {}–{last} of {more}{} ", top + 1, entries.len())
     } else {
         String::new()
@@ -353,5 +350,56 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
         if is_selected {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
+    }
+}
+
+// Names of documents and folders that match what is typed after an `@`.
+
+/// Names that are offered; more letters find the others.
+const MOST_NAMES: usize = 200;
+
+/// The names that match what is typed after an `@`, those first that match best; none where it is one
+/// of them already.
+fn matching_names(names: &[String], typed: &str) -> Vec<String> {
+    let typed = typed.trim_start_matches(['@', '"']);
+    let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
+    let pattern = Pattern::new(typed, ignore, smart, AtomKind::Fuzzy);
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let mut buffer = Vec::new();
+    let scored = names.iter().enumerate().filter_map(|(at, name)| {
+        let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
+        // Among equals the order of the names stands.
+        Some((name != typed, Reverse(score), at))
+    });
+    let mut scored: Vec<_> = scored.collect();
+    scored.sort_unstable();
+    let best = scored.iter().map(|(.., at)| names[*at].clone());
+    let best: Vec<String> = best.take(MOST_NAMES).collect();
+    match best.first() {
+        Some(name) if name == typed && !name.ends_with('/') => Vec::new(),
+        _ => best,
+    }
+}
+
+#[cfg(test)]
+mod matching_tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        let folders = (0..30).map(|at| format!("folder {at}/"));
+        let files = (0..600).map(|at| format!("folder {}/note-{at}.md", at % 30));
+        folders.chain(files).collect()
+    }
+
+    #[test]
+    fn the_best_names_are_offered_and_none_for_a_name_that_is_typed() {
+        let names = names();
+        assert_eq!(matching_names(&names, "@f").len(), MOST_NAMES);
+        assert_eq!(matching_names(&names, "@fo 7")[0], "folder 7/");
+        assert_eq!(
+            matching_names(&names, "@note-599"),
+            ["folder 29/note-599.md"]
+        );
+        assert!(matching_names(&names, "@folder 7/note-7.md").is_empty());
     }
 }

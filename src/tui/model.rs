@@ -4,26 +4,29 @@
 //! scroll positions) is settled before drawing, so that drawing only reads.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Size;
+use tokio::sync::watch;
 
 use crate::domain::{Complexity, RoutingLimits};
 use crate::protocol::{
-    JobModels, KnowledgeContents, KnowledgeStatus, Mode, ModelWish, NoticeLevel, RunId, RunRecord,
-    Timestamp,
+    Command, JobModels, KnowledgeContents, KnowledgeStatus, Mode, ModelWish, NoticeLevel,
+    RecordedSession, RunId, RunRecord, Timestamp, Update,
 };
 use crate::text::one_line;
 
+use super::background::Background;
 use super::error::TuiError;
 use super::find::{Find, SearchedText};
-use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
+use super::fold::{AuditLine, AuditRow, PendingCall, RunView, audit_lines};
+use super::ink::Row;
 use super::keymap::Keymap;
 use super::pace::Pace;
-use super::pane_state::{ChatScroll, List, Menu, Pane};
-use super::pointer::{Pointer, Split};
+use super::pane_state::{ChatScroll, ClickUnit, List, Menu, Pane, Pointer, Split};
 use super::prompt::Prompt;
-use super::setup::{Sample, Setup};
 use super::source_view::SourceView;
 use super::theme::ThemeName;
 use super::timeline::Playhead;
@@ -31,7 +34,7 @@ use super::turns::Turns;
 use super::window::Window;
 
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
-pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
+pub use super::turns::{OpenRun, Retry, TurnQuestion, TurnView};
 pub use super::window::Overlay;
 
 /// Between two frames of the animation.
@@ -249,6 +252,16 @@ impl Model {
         self.turns.keep_open(&needed);
     }
 
+    /// The rows of a pane, as settled.
+    pub fn pane_rows(&self, pane: Pane) -> &[Row] {
+        match pane {
+            Pane::Chat => &self.chat.visible,
+            Pane::Path => &self.path.drawn.rows,
+            Pane::Evidence => &self.evidence.drawn.rows,
+            Pane::Audit => &self.audit.drawn.rows,
+        }
+    }
+
     /// Audit rows that pass the filter.
     pub fn audit_rows(&self) -> Vec<&AuditRow> {
         self.narrowed_trail().collect()
@@ -258,9 +271,8 @@ impl Model {
         let wanted = self.audit.filter.to_lowercase();
         let turn = self.shown_turn().map(|turn| turn.trail.iter());
         turn.into_iter().flatten().filter(move |row| {
-            wanted.is_empty()
-                || row.name.contains(&wanted)
-                || row.summary.to_lowercase().contains(&wanted)
+            let is_named = row.name.contains(&wanted);
+            is_named || row.summary.to_lowercase().contains(&wanted)
         })
     }
 
@@ -268,7 +280,7 @@ impl Model {
     pub fn audit_lines(&self) -> impl Iterator<Item = AuditLine<'_>> {
         let is_narrowed = !self.audit.filter.is_empty();
         let whole = self.shown_turn().filter(|_| !is_narrowed);
-        let whole = whole.map(|turn| turn.trail.lines(&self.audit.unfolded));
+        let whole = whole.map(|turn| audit_lines(&turn.trail, &self.audit.unfolded));
         let narrowed = is_narrowed.then(|| self.narrowed_trail());
         let alone = |row| AuditLine::Event {
             row,
@@ -276,11 +288,6 @@ impl Model {
         };
         let narrowed = narrowed.into_iter().flatten().map(alone);
         whole.into_iter().flatten().chain(narrowed)
-    }
-
-    /// Whether the audit row asks for attention.
-    pub fn is_alarming(row: &AuditRow) -> bool {
-        matches!(row.level, Level::Warning | Level::Error)
     }
 
     /// One line that is good to know.
@@ -295,10 +302,8 @@ impl Model {
 
     /// One line for the person.
     pub fn notify(&mut self, level: NoticeLevel, message: &str) {
-        self.notice = Some(Notice {
-            level,
-            message: one_line(message, 400),
-        });
+        let message = one_line(message, 400);
+        self.notice = Some(Notice { level, message });
     }
 
     /// What the engine tells unasked; it does not take the place of a warning.
@@ -311,12 +316,158 @@ impl Model {
 
     /// Takes back a line that was only good to know; warnings stay until they are closed.
     pub fn clear_notice(&mut self) {
-        if self
-            .notice
-            .as_ref()
-            .is_some_and(|notice| notice.level == NoticeLevel::Info)
-        {
-            self.notice = None;
+        self.notice
+            .take_if(|notice| notice.level == NoticeLevel::Info);
+    }
+}
+
+// What reaches the screen, and what must happen outside of it.
+
+/// What can reach the screen.
+#[derive(Debug, Clone)]
+pub enum Msg {
+    /// A key.
+    Key(KeyEvent),
+    /// Pasted text, whole.
+    Paste(String),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// Clicks in quick succession select what is under that column and row.
+    Select(ClickUnit, u16, u16),
+    /// The terminal's background is known now.
+    Background(Background),
+    /// The terminal has this size now.
+    Resize(u16, u16),
+    /// What the engine tells.
+    Update(Update),
+    /// The next frame of the animation, at this moment.
+    Tick(Timestamp),
+    /// A command could not be delivered.
+    Refused(Command),
+    /// The engine is gone.
+    EngineGone,
+    /// The editor is closed, or could not be opened: one line says why.
+    Edited(Result<(), String>),
+    /// There is no shell to go back to.
+    NotSuspended,
+}
+
+/// What must happen outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Tell the engine.
+    Send(Command),
+    /// Leave the program.
+    Quit,
+    /// Put this on the clipboard, if the terminal lets us.
+    Copy(String),
+    /// Open the person's editor.
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// The line to open, counted from 1.
+        line: usize,
+    },
+    /// Remember where the borders between panes stand.
+    KeepSplit(Split),
+    /// Have the terminal report the mouse, or not.
+    ReportMouse(bool),
+    /// Stop, until the shell says to go on.
+    Suspend,
+    /// Replay the run that the panes show.
+    Replay {
+        /// Whether it plays at once, and slowly enough to be followed.
+        slow: bool,
+    },
+}
+
+// What the screen needs to know before the first event.
+
+/// What the screen needs to know before the first event.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The theme.
+    pub theme: ThemeName,
+    /// The user's own themes and keys.
+    pub own: OwnFiles,
+    /// Whether colour is unwanted, whatever the theme.
+    pub no_color: bool,
+    /// Which engine thinks.
+    pub mode: Mode,
+    /// Which model does which job.
+    pub models: JobModels,
+    /// Where it is asked, without what is secret; nothing where the embedded engine thinks.
+    pub endpoint: Option<String>,
+    /// The settings that route.
+    pub limits: RoutingLimits,
+    /// Questions to try, one for each route; where there are none they are made from what the
+    /// knowledge base holds.
+    pub samples: Vec<Sample>,
+    /// What is to be said at the start, one line each.
+    pub notices: Vec<String>,
+    /// Whether the index is still being opened.
+    pub is_opening: bool,
+    /// The recorded conversation that goes on.
+    pub resumed: Option<RecordedSession>,
+    /// Whether the terminal reports the mouse.
+    pub mouse: bool,
+    /// Where the borders between panes stand, and are kept while the screen is open.
+    pub split: watch::Sender<Split>,
+    /// How runs are written as Markdown.
+    pub markdown: fn(&[RunRecord]) -> String,
+    /// Questions that ask themselves first, until a key is pressed.
+    pub walk: Vec<WalkStep>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            theme: ThemeName::default(),
+            own: OwnFiles::default(),
+            no_color: false,
+            mode: Mode::Offline,
+            models: JobModels::default(),
+            endpoint: None,
+            limits: RoutingLimits::default(),
+            samples: Vec::new(),
+            notices: Vec::new(),
+            is_opening: false,
+            resumed: None,
+            mouse: true,
+            split: watch::Sender::default(),
+            markdown: |_| String::new(),
+            walk: Vec::new(),
         }
     }
+}
+
+/// A question to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// The route it should go: `chitchat`, `simple` or `complex`.
+    pub route: &'static str,
+    /// The question.
+    pub text: String,
+}
+
+/// The user's own files, as they were read.
+#[derive(Debug, Clone, Default)]
+pub struct OwnFiles {
+    /// The theme that is wanted, where it is none of ours.
+    pub theme: Option<String>,
+    /// Themes by name; one with the name of ours takes its place.
+    pub themes: Vec<(String, String)>,
+    /// The user's keymap file.
+    pub keymap: Option<String>,
+    /// What could not be read, one line each.
+    pub unreadable: Vec<String>,
+}
+
+/// A question of the walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalkStep {
+    /// The question.
+    pub question: String,
+    /// What it shows, one line.
+    pub about: String,
 }

@@ -7,16 +7,14 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::ask;
-use super::lists::{ModelList, jobs};
-use super::message::Effect;
-use super::model::{Model, Overlay};
-use super::window::Window;
+use super::model::{Effect, Model, Overlay};
+use super::window::{ModelList, Window, jobs};
 
 /// What is looked into for the first row, which goes back to the settings.
 const AS_SET: &str = "default: as the settings say";
 
 /// Opens the list, or chooses what is named behind the command.
-pub fn typed(model: &mut Model, argument: &str) -> Vec<Effect> {
+pub fn typed(model: &mut Model, argument: &str) -> Option<Effect> {
     match ModelRequest::parse(argument) {
         ModelRequest::List(job) => open(model, job),
         ModelRequest::Choose(wish) => choose(model, wish),
@@ -24,25 +22,25 @@ pub fn typed(model: &mut Model, argument: &str) -> Vec<Effect> {
 }
 
 /// Opens the list, to choose for this job or for all.
-pub fn open(model: &mut Model, job: Option<JobName>) -> Vec<Effect> {
+pub fn open(model: &mut Model, job: Option<JobName>) -> Option<Effect> {
     if is_offline(model) {
-        return Vec::new();
+        return None;
     }
     model.open(Overlay::Models(ModelList { listing: None, job }));
-    vec![Effect::Send(Command::Model(ModelCommand::List))]
+    Some(Effect::Send(Command::Model(ModelCommand::List)))
 }
 
-fn choose(model: &mut Model, wish: ModelWish) -> Vec<Effect> {
+fn choose(model: &mut Model, wish: ModelWish) -> Option<Effect> {
     if is_offline(model) {
-        return Vec::new();
+        return None;
     }
     if model.choosing.is_some() {
         model.inform("The last choice is still being checked.");
-        return Vec::new();
+        return None;
     }
     model.choosing = Some(wish.clone());
     model.inform("Asking the server for that model …");
-    vec![Effect::Send(Command::Model(ModelCommand::Choose(wish)))]
+    Some(Effect::Send(Command::Model(ModelCommand::Choose(wish))))
 }
 
 /// Whether there is nothing to choose, which is said then.
@@ -55,11 +53,11 @@ fn is_offline(model: &mut Model) -> bool {
 }
 
 /// What the engine sends of models.
-pub fn arrived(model: &mut Model, update: ModelUpdate) -> Vec<Effect> {
+pub fn arrived(model: &mut Model, update: ModelUpdate) -> Option<Effect> {
     match update {
         ModelUpdate::Listed(listing) => {
             listed(model, listing);
-            return Vec::new();
+            return None;
         }
         ModelUpdate::Chosen(models) => {
             let words = format!("From the next question on: {}.", models.in_words());
@@ -91,21 +89,19 @@ fn listed(model: &mut Model, listing: Result<ModelListing, String>) {
 }
 
 /// The engine did not take a command, or is gone.
-pub fn refused(model: &mut Model, why: &str) -> Vec<Effect> {
+pub fn refused(model: &mut Model, why: &str) -> Option<Effect> {
     listed(model, Err(why.to_owned()));
     arrived(model, ModelUpdate::NotChosen(why.to_owned()))
 }
 
 /// Takes the selected row, and closes the list; nothing where none is left or the models are not known.
-pub fn choose_selected(model: &mut Model) -> Vec<Effect> {
-    let Some(window) = &model.overlay else {
-        return Vec::new();
-    };
+pub fn choose_selected(model: &mut Model) -> Option<Effect> {
+    let window = model.overlay.as_ref()?;
     let Overlay::Models(list) = &window.shown else {
-        return Vec::new();
+        return None;
     };
     let (Some(place), Some(Ok(listing))) = (window.selected(), &list.listing) else {
-        return Vec::new();
+        return None;
     };
     let offer = place.checked_sub(1).and_then(|at| listing.models.get(at));
     let wish = ModelWish {

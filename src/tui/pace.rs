@@ -85,11 +85,8 @@ fn words(progress: &IndexProgress, pace: &Pace, width: usize) -> String {
     if width < 80 {
         return format!(" · {verb} {} %", progress.percent());
     }
-    let mut words = format!(
-        " · {verb} {} of {}{noun}",
-        grouped(done as u64),
-        grouped(total as u64)
-    );
+    let (done_words, of) = (grouped(done as u64), grouped(total as u64));
+    let mut words = format!(" · {verb} {done_words} of {of}{noun}");
     if let Some(rate) = pace.per_second().filter(|_| width >= 100) {
         let left = time_left((total.saturating_sub(done)) as f64 / rate);
         let rate = match rate {

@@ -2,19 +2,13 @@
 
 pub mod audit;
 pub mod chat;
-pub mod citations;
 pub mod compare;
 pub mod detail;
 pub mod evidence;
-pub mod found;
-pub mod graph;
 pub mod node;
 pub mod path;
 pub mod run_history;
-pub mod score;
-pub mod trace;
 pub mod turn_rows;
-pub mod waiting;
 pub mod welcome;
 pub mod what_if;
 pub mod wording;

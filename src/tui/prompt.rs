@@ -57,9 +57,9 @@ impl Prompt {
 
     /// What stands before the caret from an `@` on that begins a name, the mark included.
     pub fn mention(&self) -> Option<&str> {
-        let (row, column) = self.caret();
-        let line = self.area.lines().get(row)?;
-        let end = line.char_indices().nth(column).map_or(line.len(), |c| c.0);
+        let caret = self.area.cursor();
+        let line = self.area.lines().get(caret.0)?;
+        let end = line.char_indices().nth(caret.1).map_or(line.len(), |c| c.0);
         let before = &line[..end];
         let begins = |at: &usize| begins_mention(&before[..*at]);
         let at = before.match_indices('@').map(|(at, _)| at).rfind(begins)?;
@@ -81,11 +81,6 @@ impl Prompt {
             self.area.delete_char();
         }
         self.area.insert_str(text);
-    }
-
-    fn caret(&self) -> (usize, usize) {
-        let caret = self.area.cursor();
-        (caret.0, caret.1)
     }
 
     /// The editor, to be drawn.

@@ -7,60 +7,50 @@ use super::copy;
 use super::focus::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
-use super::message::Effect;
-use super::model::{Model, Overlay};
+use super::model::{Effect, Model, Overlay};
 use super::source_view::SourceView;
 
 /// Opens the document of the item that is selected in the evidence pane.
-pub fn open_selected(model: &mut Model) -> Vec<Effect> {
+pub fn open_selected(model: &mut Model) -> Option<Effect> {
     let selected = model.evidence.list.selected;
-    let Some(run) = model.shown_run() else {
-        return Vec::new();
-    };
+    let run = model.shown_run()?;
     // The selection is settled when it is drawn, and keys can come faster.
     let last = run.evidence.len().saturating_sub(1);
-    let Some(item) = run.evidence.rows().nth(selected.min(last)) else {
-        return Vec::new();
-    };
-    let view = SourceView::new(run.id.clone(), run.started, item);
+    let item = run.evidence.rows().nth(selected.min(last))?;
+    let view = SourceView::new(run, item);
     open(model, view)
 }
 
 /// Opens the document of the citation that is selected in the chat.
-pub fn open_citation(model: &mut Model) -> Vec<Effect> {
+pub fn open_citation(model: &mut Model) -> Option<Effect> {
     let selected = model.chat.citation;
     let turn = model.shown_turn().zip(selected);
-    let Some((run, citation)) =
-        turn.and_then(|(turn, at)| Some((&turn.run, turn.run.citations.get(at)?)))
-    else {
-        return Vec::new();
-    };
+    let (run, citation) =
+        turn.and_then(|(turn, at)| Some((&turn.run, turn.run.citations.get(at)?)))?;
     let Some(item) = run.evidence.get(&citation.id) else {
         let words = format!("The passage of [{}] was not recorded.", citation.n);
         model.inform(&words);
-        return Vec::new();
+        return None;
     };
-    let view = SourceView::new(run.id.clone(), run.started, item);
+    let view = SourceView::new(run, item);
     open(model, view)
 }
 
-fn open(model: &mut Model, view: SourceView) -> Vec<Effect> {
+fn open(model: &mut Model, view: SourceView) -> Option<Effect> {
     let effects = read(&view, view.first_line());
     model.reading = Some(view);
     effects
 }
 
 /// Asks for the lines around this one.
-fn read(view: &SourceView, line: usize) -> Vec<Effect> {
+fn read(view: &SourceView, line: usize) -> Option<Effect> {
     let source = view.file.clone();
-    vec![Effect::Send(Command::ReadDocument { source, line })]
+    Some(Effect::Send(Command::ReadDocument { source, line }))
 }
 
 /// An action while a document is read.
-pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
-    let Some(view) = &mut model.reading else {
-        return Vec::new();
-    };
+pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
+    let view = model.reading.as_mut()?;
     match action {
         Action::Up => view.step(-1),
         Action::Down => view.step(1),
@@ -85,12 +75,10 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
 }
 
 /// Asks for the lines that were scrolled to, where they are not here.
-pub fn more(model: &mut Model) -> Vec<Effect> {
-    let Some(view) = &mut model.reading else {
-        return Vec::new();
-    };
+pub fn more(model: &mut Model) -> Option<Effect> {
+    let view = model.reading.as_mut()?;
     let line = view.line_to_request();
-    line.map_or_else(Vec::new, |line| read(view, line))
+    line.and_then(|line| read(view, line))
 }
 
 /// Takes a document, if it is the one that is awaited.
@@ -116,40 +104,30 @@ pub fn abandon(model: &mut Model) {
 }
 
 /// The editor is closed: what it may have changed is read again.
-pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
+pub fn edited(model: &mut Model, result: Result<(), String>) -> Option<Effect> {
     if let Err(reason) = result {
         model.warn(&reason);
-        return Vec::new();
+        return None;
     }
-    let Some(view) = &mut model.reading else {
-        return Vec::new();
-    };
+    let view = model.reading.as_mut()?;
     let line = view.request_again();
     read(view, line)
 }
 
 /// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.
-fn next(model: &mut Model, by: isize) -> Vec<Effect> {
-    let Some(view) = &model.reading else {
-        return Vec::new();
-    };
-    let Some(run) = model.turns.opened(&view.run) else {
-        return Vec::new();
-    };
+fn next(model: &mut Model, by: isize) -> Option<Effect> {
+    let view = model.reading.as_ref()?;
+    let run = model.turns.opened(&view.run)?;
     let run = &run.run;
     let rows: Vec<&EvidenceRow> = run.evidence.rows().collect();
     let here = rows.iter().position(|row| row.id == view.item).unwrap_or(0);
     let there = here.checked_add_signed(by).filter(|at| *at < rows.len());
     let Some(there) = there else {
-        let words = if by > 0 {
-            "That was the last evidence."
-        } else {
-            "That was the first evidence."
-        };
-        model.inform(words);
-        return Vec::new();
+        let end = if by > 0 { "last" } else { "first" };
+        model.inform(&format!("That was the {end} evidence."));
+        return None;
     };
-    let view = SourceView::new(run.id.clone(), run.started, rows[there]);
+    let view = SourceView::new(run, rows[there]);
     if model.shown_run().is_some_and(|shown| shown.id == view.run) {
         model.evidence.list.selected = there;
     }
@@ -163,25 +141,21 @@ fn place(model: &Model) -> Option<String> {
     open.run.evidence.place(&view.item)
 }
 
-fn copy_passage(model: &mut Model) -> Vec<Effect> {
+fn copy_passage(model: &mut Model) -> Option<Effect> {
     let passage = model.reading.as_ref().and_then(SourceView::passage);
     let (Some(place), Some((text, lines))) = (place(model), passage) else {
         model.inform("There is no passage to copy.");
-        return Vec::new();
+        return None;
     };
     let text = format!("{place}\n\n{text}\n");
     copy::to_clipboard(model, &place, lines, text)
 }
 
-fn edit(model: &mut Model) -> Vec<Effect> {
-    let Some(view) = &model.reading else {
-        return Vec::new();
-    };
+fn edit(model: &mut Model) -> Option<Effect> {
+    let view = model.reading.as_ref()?;
     if let Some((path, line)) = view.in_file() {
-        return vec![Effect::Edit {
-            path: path.to_owned(),
-            line,
-        }];
+        let path = path.to_owned();
+        return Some(Effect::Edit { path, line });
     }
     let words = if view.range().is_some() {
         let name = one_line(&view.file, 80);
@@ -190,5 +164,5 @@ fn edit(model: &mut Model) -> Vec<Effect> {
         "There is no file to open.".to_owned()
     };
     model.inform(&words);
-    Vec::new()
+    None
 }

@@ -12,13 +12,12 @@ use ratatui::layout::Size;
 use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
 
 use super::keymap::Action;
-use super::message::{Effect, Msg};
-use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
+use super::model::{AuditState, Effect, EvidenceState, Model, Msg, PathState, TurnView};
 use super::pane_state::{ChatScroll, Pane};
 use super::prompt::Prompt;
-use super::settle;
 use super::timeline::{MissingPart, Playhead, Timeline};
 use super::update::update;
+use super::view;
 
 /// How fast it can play.
 const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
@@ -41,10 +40,11 @@ pub struct Replay {
     /// Since when it plays, or the last tick since; `None` while it is paused.
     playing_since: Option<PlayClock>,
     /// Whether nothing lies behind it.
-    is_all: bool,
+    pub is_all: bool,
     missing: Option<MissingPart>,
     run: Option<(usize, usize)>,
-    model: Model,
+    /// What is drawn.
+    pub model: Model,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -151,20 +151,10 @@ impl Replay {
         Some(replay)
     }
 
-    /// Whether nothing lies behind it, so that leaving it leaves the program.
-    pub fn is_all(&self) -> bool {
-        self.is_all
-    }
-
-    /// What is drawn.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
-
     /// Makes what is drawn fit the terminal.
     pub fn settle(&mut self, size: Size) {
         self.model.size = size;
-        settle::settle(&mut self.model);
+        view::settle(&mut self.model);
     }
 
     /// Whether it goes on by itself.
@@ -204,7 +194,7 @@ impl Replay {
         match msg {
             // Nothing is typed here, and the question goes on where it was.
             Msg::Paste(_) => {
-                self.notify("Esc leaves the replay; paste then.");
+                self.model.inform("Esc leaves the replay; paste then.");
                 return ReplayOutcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
@@ -252,7 +242,7 @@ impl Replay {
                 | Action::Samples
                 | Action::Forget,
             ) => {
-                self.notify("Esc leaves the replay first.");
+                self.model.inform("Esc leaves the replay first.");
             }
             // What has no use here begins no question.
             None => {}
@@ -267,17 +257,14 @@ impl Replay {
         let mut effects = update(&mut self.model, msg);
         // The panes show the run that is replayed and no other.
         self.model.shown = None;
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                Effect::Send(Command::Ask { .. } | Command::Cancel | Command::Forget)
+        let begins = |command: &Command| {
+            matches!(
+                command,
+                Command::Ask { .. } | Command::Cancel | Command::Forget
             )
-        });
+        };
+        effects.retain(|effect| !matches!(effect, Effect::Send(command) if begins(command)));
         effects
-    }
-
-    fn notify(&mut self, words: &str) {
-        self.model.inform(words);
     }
 
     fn play(&mut self) {

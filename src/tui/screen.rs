@@ -2,26 +2,29 @@
 //!
 //! The event loop and the tests drive the same thing, so what a test sees is what is drawn.
 
+use std::collections::VecDeque;
+
 use crossterm::event::{KeyEventKind, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use tokio::sync::watch;
+use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{Event, NoticeLevel, Update};
+use crate::domain::NodeName;
+use crate::protocol::{Event, EventBody, Timestamp, Update};
 
 use super::announce::TerminalStatus;
 use super::error::TuiError;
-use super::message::{Effect, Msg};
-use super::model::{AskedBy, Model};
-use super::pointer::Split;
+use super::focus::focus;
+use super::layout::{Arrangement, LayoutWidth};
+use super::model::{AskedBy, Effect, Model, Msg, Setup, TurnQuestion, WalkStep};
+use super::pane_state::{Pane, Split};
 use super::replay::{Replay, ReplayOutcome};
-use super::setup::Setup;
 use super::theme_choice::{TerminalLooks, ThemeChoice};
 use super::update::update;
 use super::view::view;
-use super::walk::Walk;
-use super::{sessions, settle};
+use super::{ask, sessions, view};
 
 /// State and looks.
 #[derive(Debug)]
@@ -130,7 +133,7 @@ impl Screen {
         let effects = match &mut self.replay {
             Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
                 ReplayOutcome::GoesOn(effects) => effects,
-                ReplayOutcome::Left if replay.is_all() => vec![Effect::Quit],
+                ReplayOutcome::Left if replay.is_all => vec![Effect::Quit],
                 ReplayOutcome::Left => {
                     self.replay = None;
                     Vec::new()
@@ -162,14 +165,13 @@ impl Screen {
     }
 
     fn change_theme(&mut self, name: &str) {
-        let (level, words) = match self.looks.choose(name) {
-            Ok(shown) => (
-                NoticeLevel::Info,
-                format!("Theme {shown}. KB_AGENT_THEME={name} keeps it."),
-            ),
-            Err(why) => (NoticeLevel::Warning, why),
-        };
-        self.model.notify(level, &words);
+        match self.looks.choose(name) {
+            Ok(shown) => {
+                let words = format!("Theme {shown}. KB_AGENT_THEME={name} keeps it.");
+                self.model.inform(&words);
+            }
+            Err(why) => self.model.warn(&why),
+        }
     }
 
     fn begin_replay(&mut self, slow: bool) {
@@ -198,10 +200,7 @@ impl Screen {
     pub fn is_animated(&self) -> bool {
         self.model.is_busy()
             || self.walk.is_some()
-            || self
-                .replay
-                .as_ref()
-                .is_some_and(|replay| replay.is_playing())
+            || self.replay.as_ref().is_some_and(|one| one.is_playing())
     }
 
     /// What the terminal is to show beside the cells.
@@ -219,9 +218,9 @@ impl Screen {
         self.handle(Msg::Resize(size.width, size.height));
         let shown = if let Some(replay) = &mut self.replay {
             replay.settle(self.model.size);
-            replay.model()
+            &replay.model
         } else {
-            settle::settle(&mut self.model);
+            view::settle(&mut self.model);
             &self.model
         };
         terminal.draw(|frame| {
@@ -234,7 +233,7 @@ impl Screen {
     /// Lays out what may be seen next. To be done between a frame and the next key.
     pub fn lay_out_ahead(&mut self) {
         if self.replay.is_none() {
-            settle::lay_out_ahead(&mut self.model);
+            view::lay_out_ahead(&mut self.model);
         }
     }
 
@@ -249,23 +248,165 @@ impl Screen {
     /// The cells as text, line by line.
     pub fn text(&mut self, width: u16, height: u16) -> String {
         let buffer = self.render(width, height);
-        let mut lines = Vec::new();
-        for y in 0..height {
-            let mut line = String::new();
-            let mut skip = 0;
-            for x in 0..width {
-                let Some(cell) = buffer.cell((x, y)) else {
-                    continue;
-                };
-                if skip > 0 {
-                    skip -= 1;
-                    continue;
+        let rows = buffer.content.chunks(width.max(1).into());
+        let lines: Vec<String> = rows
+            .map(|cells| {
+                let (mut line, mut covered) = (String::new(), 0);
+                for cell in cells {
+                    // A wide character covers the cells behind it.
+                    if covered == 0 {
+                        line.push_str(cell.symbol());
+                        covered = cell.symbol().width().max(1);
+                    }
+                    covered -= 1;
                 }
-                line.push_str(cell.symbol());
-                skip = unicode_width::UnicodeWidthStr::width(cell.symbol()).saturating_sub(1);
-            }
-            lines.push(line.trim_end().to_owned());
-        }
+                line.trim_end().to_owned()
+            })
+            .collect();
         lines.join("\n")
+    }
+}
+
+// A walk through the routes: questions that ask themselves, their events at a person's pace.
+//
+// Events are held back and let through one by one, so that each can be seen; any key lets all of
+// them through and leaves the person in the ordinary screen.
+
+/// How long an answer stands before the next question, milliseconds.
+const REST: u64 = 5_000;
+/// How long a first index is waited for, where what it holds already can be asked, milliseconds.
+const PATIENCE: u64 = 5_000;
+
+/// What is said when all is shown.
+const OVER: &str = "That was the demo. Now you: type a question, / lists the commands, ? the keys, \
+                    Ctrl+C twice leaves.";
+/// What is said when a key ended it.
+const LEFT: &str = "The demo is left. Type a question, / lists the commands, ? the keys.";
+
+/// A walk that goes on.
+#[derive(Debug)]
+pub struct Walk {
+    steps: VecDeque<WalkStep>,
+    about: Option<String>,
+    held: VecDeque<Event>,
+    begun: Option<Timestamp>,
+    /// Nothing happens before this moment.
+    due: Timestamp,
+    /// Whether the answer that is shown has been given its time.
+    rested: bool,
+}
+
+impl Walk {
+    /// A walk over these steps; `None` where there are none.
+    pub fn new(steps: Vec<WalkStep>) -> Option<Self> {
+        (!steps.is_empty()).then(|| Self {
+            steps: steps.into(),
+            about: None,
+            held: VecDeque::new(),
+            begun: None,
+            due: Timestamp(0),
+            rested: true,
+        })
+    }
+
+    /// Keeps an event until its time comes.
+    pub fn hold(&mut self, event: Event) {
+        self.held.push_back(event);
+    }
+
+    /// A key was pressed: everything that was held back is shown at once.
+    pub fn leave(self, model: &mut Model) {
+        for event in self.held {
+            update(model, Msg::Update(Update::Event(event)));
+        }
+        end_walk(model);
+        model.inform(LEFT);
+    }
+
+    /// Time has passed. `None` once all is shown.
+    pub fn tick(&mut self, model: &mut Model, now: Timestamp) -> Option<Vec<Effect>> {
+        let begun = *self.begun.get_or_insert(now);
+        while self.due <= now
+            && let Some(event) = self.held.pop_front()
+        {
+            self.due = Timestamp(now.0 + pause_after(&event.body));
+            if let Some(pane) = pane_of(&event.body) {
+                show_pane(model, pane);
+            }
+            update(model, Msg::Update(Update::Event(event)));
+        }
+        let is_idle = self.held.is_empty() && !model.is_busy() && self.due <= now;
+        let knowledge = &model.knowledge;
+        let has_waited = now.0.saturating_sub(begun.0) >= PATIENCE;
+        // The words of the base can be searched.
+        let is_ready = knowledge.documents > 0 && (!knowledge.indexing || has_waited);
+        let mut effects = Vec::new();
+        if is_idle && !std::mem::replace(&mut self.rested, true) {
+            self.due = Timestamp(now.0 + REST);
+        } else if is_idle && is_ready {
+            let Some(step) = self.steps.pop_front() else {
+                end_walk(model);
+                model.inform(OVER);
+                return None;
+            };
+            self.rested = false;
+            self.about = Some(step.about);
+            let question = TurnQuestion::new(step.question, None);
+            effects = ask::ask(model, question).1.into_iter().collect();
+        }
+        // A warning stays, and so does what this step is about.
+        if let (Some(about), None) = (&self.about, &model.notice) {
+            model.inform(about);
+        }
+        Some(effects)
+    }
+}
+
+/// The person takes over.
+fn end_walk(model: &mut Model) {
+    model.asked_by = AskedBy::Person;
+    show_pane(model, Pane::Chat);
+}
+
+/// Where not all panes have room, the one in which something happens is shown.
+fn show_pane(model: &mut Model, pane: Pane) {
+    match Arrangement::new(model).breadth {
+        LayoutWidth::Narrow => focus(model, pane),
+        LayoutWidth::Medium if pane != Pane::Chat => model.side = pane,
+        LayoutWidth::Medium | LayoutWidth::Wide | LayoutWidth::Tiny => {}
+    }
+}
+
+/// Where an event is seen best.
+fn pane_of(body: &EventBody) -> Option<Pane> {
+    match body {
+        // The answer that is written there is what is seen of it.
+        EventBody::NodeEntered { node, .. } | EventBody::NodeFinished { node, .. }
+            if *node == NodeName::Synthesize =>
+        {
+            None
+        }
+        EventBody::RunStarted { .. }
+        | EventBody::NodeEntered { .. }
+        | EventBody::NodeFinished { .. }
+        | EventBody::RoutingPlan { .. }
+        | EventBody::RouteDecided { .. } => Some(Pane::Path),
+        EventBody::EvidenceAdded { .. } | EventBody::EvidenceGraded { .. } => Some(Pane::Evidence),
+        EventBody::AnswerDelta { .. }
+        | EventBody::AnswerFinished { .. }
+        | EventBody::RunFinished { .. } => Some(Pane::Chat),
+        _ => None,
+    }
+}
+
+/// How long a person looks at what an event changes, milliseconds.
+fn pause_after(body: &EventBody) -> u64 {
+    match body {
+        EventBody::AnswerDelta { .. } | EventBody::RunStarted { .. } => 40,
+        EventBody::NodeEntered { .. } | EventBody::NodeFinished { .. } => 400,
+        EventBody::ToolFinished { .. } | EventBody::EvidenceAdded { .. } => 500,
+        EventBody::RoutingPlan { .. } | EventBody::RouteDecided { .. } => 800,
+        EventBody::EvidenceGraded { .. } => 1_000,
+        _ => 120,
     }
 }

@@ -5,29 +5,27 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{
-    Command, Event, EventPacker, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
-    Timestamp,
+    Command, Event, EventPacker, RecordedSession, RunHistory, SessionCommand, SessionSummary,
+    SessionUpdate, Timestamp,
 };
-use crate::text::one_line;
+use crate::text::{one_line, plural};
 
 use super::keymap::Action;
-use super::lists::{SessionList, SessionTask};
-use super::message::Effect;
-use super::model::{Model, Overlay, TurnView};
+use super::model::{Effect, Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
-use super::window::{Window, type_into};
+use super::window::{SessionList, SessionTask, Window, type_into};
 
 /// Opens the list.
-pub fn open(model: &mut Model) -> Vec<Effect> {
+pub fn open(model: &mut Model) -> Option<Effect> {
     model.open(Overlay::Sessions(SessionList::default()));
     send(SessionCommand::List)
 }
 
 /// Writes the conversation that is shown to a file.
-pub fn export_shown(model: &mut Model) -> Vec<Effect> {
+pub fn export_shown(model: &mut Model) -> Option<Effect> {
     let Some(run) = model.shown_run() else {
         model.inform("Nothing to export yet.");
-        return Vec::new();
+        return None;
     };
     send(SessionCommand::Export(run.session.clone()))
 }
@@ -97,7 +95,8 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
                 let name = name.trim().to_owned();
                 list.doing = SessionTask::Choosing;
                 let session = session?;
-                return Some(send(SessionCommand::Rename { session, name }));
+                let effect = send(SessionCommand::Rename { session, name });
+                return Some(effect.into_iter().collect());
             }
             KeyCode::Esc => list.doing = SessionTask::Choosing,
             _ if type_into(name, event) => {}
@@ -106,7 +105,8 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
-                return Some(send(SessionCommand::Hide(session?)));
+                let effect = send(SessionCommand::Hide(session?));
+                return Some(effect.into_iter().collect());
             }
         }
         SessionTask::Resuming => match event.code {
@@ -118,14 +118,10 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
 }
 
 /// Does something with the selected one.
-pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
     let is_busy = model.is_busy();
-    let Some(session) = selected(model).cloned() else {
-        return Vec::new();
-    };
-    let Some(list) = model.overlay.as_mut().and_then(list_of) else {
-        return Vec::new();
-    };
+    let session = selected(model).cloned()?;
+    let list = model.overlay.as_mut().and_then(list_of)?;
     match action {
         Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
         Action::Export => return send(SessionCommand::Export(session.id)),
@@ -140,7 +136,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return send(SessionCommand::Resume(session.id));
         }
     }
-    Vec::new()
+    None
 }
 
 /// What is typed into besides the text that is looked for.
@@ -165,8 +161,8 @@ fn selected(model: &Model) -> Option<&SessionSummary> {
     }
 }
 
-fn send(command: SessionCommand) -> Vec<Effect> {
-    vec![Effect::Send(Command::Session(command))]
+fn send(command: SessionCommand) -> Option<Effect> {
+    Some(Effect::Send(Command::Session(command)))
 }
 
 /// Shows this conversation instead of the one that is shown. The panes are folds over events, and the log
@@ -200,22 +196,16 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
 
 /// What is said of it: how much there is, and that it stands here as the log holds it.
 fn resumed_words(model: &Model, recorded: &RecordedSession) -> String {
-    let count = model.turns.len();
-    let runs = if count == 1 { "run" } else { "runs" };
-    let since = model
-        .turns
-        .first()
-        .map(|turn| turn.exchange().started.minute());
-    let of = since.map_or_else(String::new, |time| format!(" since {time}"));
-    let name = recorded
-        .name
-        .as_deref()
-        .map_or_else(String::new, |name| format!(" '{name}'"));
+    let runs = plural(model.turns.len(), "run");
+    let since = |turn: &TurnView| format!(" since {}", turn.exchange().started.minute());
+    let since = model.turns.first().map(since).unwrap_or_default();
+    let name = recorded.name.as_ref().map(|name| format!(" '{name}'"));
+    let name = name.unwrap_or_default();
     let left_out = match recorded.left_out {
         0 => String::new(),
         more => format!("; {more} earlier ones are only in 'kb-agent runs'"),
     };
-    format!("Resumed{name}: {count} {runs}{of}, as the audit log holds them{left_out}.")
+    format!("Resumed{name}: {runs}{since}, as the audit log holds them{left_out}.")
 }
 
 /// The runs of these events. One that has ended is packed before the next begins.
@@ -246,4 +236,45 @@ pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
         turn.abandon("no end is recorded", last);
     }
     turns
+}
+
+// The window over the statistics of all recorded runs: opened, filled, closed.
+
+/// Opens the window, and asks for what it shows.
+pub fn open_statistics(model: &mut Model) -> Option<Effect> {
+    model.open(Overlay::Statistics(None));
+    Some(Effect::Send(Command::ReadStatistics))
+}
+
+/// Takes what was read, where it is still waited for.
+pub fn statistics_arrived(model: &mut Model, read: Result<Box<RunHistory>, String>) {
+    if let Some(known) = statistics(model) {
+        *known = Some(read.map_err(|why| one_line(&why, 400)));
+    }
+}
+
+/// The engine did not take the request.
+pub fn statistics_refused(model: &mut Model) {
+    if statistics(model).is_some_and(|known| known.is_none()) {
+        model.overlay = model.beneath.take();
+    }
+    model.warn("The engine is busy and did not read the log; try again.");
+}
+
+/// The engine is gone, and with it what is awaited.
+pub fn abandon_statistics(model: &mut Model) {
+    if statistics(model).is_some_and(|known| known.is_none()) {
+        statistics_arrived(model, Err("the engine stopped".to_owned()));
+    }
+}
+
+/// What the window of statistics shows, itself or under help, where it is open; nothing while it is
+/// awaited.
+pub fn statistics(model: &mut Model) -> Option<&mut Option<Result<Box<RunHistory>, String>>> {
+    let windows = [&mut model.overlay, &mut model.beneath];
+    let mut windows = windows.into_iter().flatten();
+    windows.find_map(|window| match &mut window.shown {
+        Overlay::Statistics(read) => Some(read),
+        _ => None,
+    })
 }

@@ -12,11 +12,10 @@ use crate::domain::{EvidenceId, LineRange};
 use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
 use crate::text::one_line;
 
-use super::fold::EvidenceRow;
-use super::ink::{Ink, Row, cells};
+use super::fold::{EvidenceRow, RunView};
+use super::ink::{Ink, Row, wrap};
+use super::markdown::{CodeLines, SyntaxLanguage};
 use super::pane_state::List;
-use super::syntax::{CodeLines, SyntaxLanguage};
-use super::wrap::wrap;
 
 /// Lines that are read for their colours before the first one seen.
 const LEAD: usize = 150;
@@ -40,20 +39,13 @@ pub struct SourceView {
     asked_at: Timestamp,
     /// The line around which the document was asked for, until it is here.
     awaited: Option<usize>,
-    content: Content,
+    /// The document; nothing until it is here, or one line that says why it does not come.
+    content: Option<Result<DocumentPart, String>>,
     colours: CodeColours,
     /// How far it is scrolled, in rows of what is here.
     list: List,
     goal: Goal,
     rows: RowCounts,
-}
-
-/// How far the document is here.
-#[derive(Debug, Clone)]
-enum Content {
-    Awaited,
-    Here(DocumentPart),
-    Missing(String),
 }
 
 /// Where to go before the next drawing.
@@ -97,18 +89,18 @@ impl RowCounts {
 
 impl SourceView {
     /// The view of an item that a run found; the document is still to be asked for.
-    pub fn new(run: RunId, asked_at: Timestamp, item: &EvidenceRow) -> Self {
+    pub fn new(run: &RunView, item: &EvidenceRow) -> Self {
         Self {
-            run,
+            run: run.id.clone(),
             item: item.id.clone(),
-            file: item.file().to_owned(),
+            file: item.file.clone(),
             doubt: None,
             visible: Vec::new(),
             lines: item.lines,
             excerpt: item.excerpt.clone(),
-            asked_at,
+            asked_at: run.started,
             awaited: Some(item.lines.start),
-            content: Content::Awaited,
+            content: None,
             colours: CodeColours::default(),
             list: List::default(),
             goal: Goal::Passage,
@@ -138,7 +130,7 @@ impl SourceView {
                 self.awaited = None;
                 self.colours = CodeColours::new(&part);
                 self.rows.width = None;
-                self.content = Content::Here(part);
+                self.content = Some(Ok(part));
             }
             Err(reason) => self.fail(&reason),
         }
@@ -146,17 +138,13 @@ impl SourceView {
 
     /// What is to be said of the document above it, a line each.
     pub fn remarks(&self) -> Vec<String> {
-        self.missing()
-            .into_iter()
-            .chain(self.doubt.clone())
-            .collect()
+        let missing = self.missing().into_iter();
+        missing.chain(self.doubt.clone()).collect()
     }
 
     /// What the document holds and its text does not, on one line.
     fn missing(&self) -> Option<String> {
-        let Content::Here(part) = &self.content else {
-            return None;
-        };
+        let part = self.part()?;
         let (first, others) = part.missing.split_first()?;
         Some(match others.len() {
             0 => format!("not read of it: {first}"),
@@ -167,12 +155,12 @@ impl SourceView {
     /// Says why the document does not come.
     pub fn fail(&mut self, reason: &str) {
         self.awaited = None;
-        self.content = Content::Missing(reason.to_owned());
+        self.content = Some(Err(reason.to_owned()));
     }
 
     /// Whether the document is still awaited.
     pub fn is_awaited(&self) -> bool {
-        matches!(self.content, Content::Awaited)
+        self.content.is_none()
     }
 
     /// Moves by rows.
@@ -267,10 +255,10 @@ impl SourceView {
     pub fn settle(&mut self, size: Size) {
         let (width, height) = (usize::from(size.width), usize::from(size.height));
         let part = match &self.content {
-            Content::Here(part) if !part.lines.is_empty() => part,
-            Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
-            Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
-            Content::Missing(reason) => {
+            Some(Ok(part)) if !part.lines.is_empty() => part,
+            Some(Ok(_)) => return self.show_message(Ink::Dim, "the document is empty", width),
+            None => return self.show_message(Ink::Dim, "reading …", width),
+            Some(Err(reason)) => {
                 let reason = reason.clone();
                 return self.show_message(Ink::Warning, &reason, width);
             }
@@ -319,10 +307,7 @@ impl SourceView {
     }
 
     fn part(&self) -> Option<&DocumentPart> {
-        match &self.content {
-            Content::Here(part) => Some(part),
-            Content::Awaited | Content::Missing(_) => None,
-        }
+        self.content.as_ref()?.as_ref().ok()
     }
 }
 
@@ -338,17 +323,9 @@ impl SourceRows<'_> {
     /// Which rows the lines take.
     fn count(&self) -> RowCounts {
         let mut starts = vec![0];
-        let room = self.width.saturating_sub(self.digits + 3);
         let mut end = 0;
         for number in self.part.first..=self.part.last() {
-            let line = self.part.line(number).unwrap_or_default();
-            // Most lines are short, and are not laid out to be counted.
-            let is_short = !line.contains('\t') && cells(line) <= room;
-            end += if is_short && self.places(number).is_empty() {
-                1
-            } else {
-                self.rows(number, None).len()
-            };
+            end += self.rows(number, None).len();
             starts.push(end);
         }
         RowCounts {
@@ -370,10 +347,9 @@ impl SourceRows<'_> {
     fn rows(&self, number: usize, coloured: Option<&Row>) -> Vec<Row> {
         let gutter = " ".repeat(self.digits);
         let heading = |(_, name): &(usize, String)| {
-            Row::new(Ink::Border, format!("{gutter}   ── "))
-                .add(Ink::Heading, name.clone())
-                .add(Ink::Border, " ──")
-                .fit(self.width)
+            let row = Row::new(Ink::Border, format!("{gutter}   ── "));
+            let row = row.add(Ink::Heading, name.as_str()).add(Ink::Border, " ──");
+            row.fit(self.width)
         };
         let mut rows: Vec<Row> = self.places(number).iter().map(heading).collect();
         let is_inside = (self.passage.start..=self.passage.end).contains(&number);
@@ -420,10 +396,10 @@ impl CodeColours {
         let Some(language) = self.language else {
             return;
         };
-        let is_near = self
-            .reading
-            .as_ref()
-            .is_some_and(|(begin, _)| *begin <= first && first <= begin + self.rows.len() + LEAD);
+        let end = self.rows.len() + LEAD;
+        let reaches = |begin: usize| begin <= first && first <= begin + end;
+        let reading = self.reading.as_ref();
+        let is_near = reading.is_some_and(|(begin, _)| reaches(*begin));
         if !is_near {
             let begin = first.saturating_sub(LEAD).max(part.first);
             self.reading = Some((begin, language.lines()));
@@ -457,11 +433,8 @@ pub fn compared(
     excerpt: &str,
     asked_at: Timestamp,
 ) -> (Option<String>, Option<LineRange>) {
-    let beginning: String = excerpt
-        .trim_end_matches('…')
-        .chars()
-        .take(BEGINNING)
-        .collect();
+    let beginning = excerpt.trim_end_matches('…').chars().take(BEGINNING);
+    let beginning: String = beginning.collect();
     let beginning = beginning.trim();
     if stands_at(part, lines, beginning) {
         let written_since = part.modified.is_some_and(|modified| modified > asked_at);
@@ -469,14 +442,14 @@ pub fn compared(
         return (written_since.then(|| said.to_owned()), None);
     }
     let length = lines.end.saturating_sub(lines.start);
-    let moved = (part.first..=part.last())
-        .filter(|number| could_begin(part, *number, beginning))
-        .map(|start| LineRange {
-            start,
-            end: start + length,
-        })
-        .filter(|place| stands_at(part, *place, beginning))
-        .min_by_key(|place| place.start.abs_diff(lines.start));
+    let place = |start| LineRange {
+        start,
+        end: start + length,
+    };
+    let begins = |number: &usize| could_begin(part, *number, beginning);
+    let places = (part.first..=part.last()).filter(begins).map(place);
+    let places = places.filter(|place| stands_at(part, *place, beginning));
+    let moved = places.min_by_key(|place| place.start.abs_diff(lines.start));
     let said = match moved {
         Some(place) => format!("the file has changed since: the passage stands at {place} now"),
         None => "the file has changed since: the passage is not in it as it was found".to_owned(),

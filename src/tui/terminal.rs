@@ -4,10 +4,13 @@
 //! printed), while the program is suspended, and by [`give_back_terminal`] where the program ends
 //! beside this room. What says that it is borrowed is one for the process, as the terminal is.
 
-use std::io;
+use std::ffi::OsString;
 use std::io::{Stdout, Write, stdout};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{env, io};
 
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -21,6 +24,7 @@ use crossterm::terminal::{
     enable_raw_mode, supports_keyboard_enhancement,
 };
 use crossterm::{Command, execute};
+use tokio::process::{Child, Command as Process};
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static ENHANCED: AtomicBool = AtomicBool::new(false);
@@ -31,7 +35,7 @@ static LENT: AtomicBool = AtomicBool::new(false);
 const PUSH_TITLE: &str = "\x1b[22;2t";
 const POP_TITLE: &str = "\x1b[23;2t";
 /// Ends what the terminal shows as progress.
-const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
+pub const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
 
 /// What the terminal can show beside the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +64,7 @@ impl Abilities {
     }
 
     fn detect() -> Self {
-        Self::from_variables(|name| std::env::var(name).unwrap_or_default())
+        Self::from_variables(|name| env::var(name).unwrap_or_default())
     }
 }
 
@@ -68,7 +72,8 @@ impl Abilities {
 #[derive(Debug)]
 pub struct TerminalGuard {
     failure: WriteFailure,
-    abilities: Abilities,
+    /// What the terminal can show beside the cells.
+    pub abilities: Abilities,
 }
 
 /// The first write that failed.
@@ -84,11 +89,6 @@ impl TerminalGuard {
         TAKEN.store(true, Ordering::SeqCst);
         enter()?;
         Ok(guard)
-    }
-
-    /// What the terminal can show beside the cells.
-    pub fn abilities(&self) -> Abilities {
-        self.abilities
     }
 
     /// Where to draw. A write that fails is reported by [`TerminalGuard::failure`] and not to who
@@ -331,26 +331,186 @@ impl Write for Output {
 }
 
 fn answers_queries() -> bool {
-    let says = |name: &str, words: &[&str]| {
-        std::env::var(name).is_ok_and(|value| {
-            let value = value.to_lowercase();
-            words.iter().any(|word| value.contains(word))
-        })
+    let says = |name: &str, words: &str| {
+        let value = env::var(name).unwrap_or_default().to_lowercase();
+        words.split(' ').any(|word| value.contains(word))
     };
-    std::env::var_os("KITTY_WINDOW_ID").is_some()
-        || says(
-            "TERM",
-            &[
-                "kitty",
-                "ghostty",
-                "foot",
-                "alacritty",
-                "wezterm",
-                "rio",
-                "contour",
-            ],
-        )
-        || says("TERM_PROGRAM", &["wezterm", "ghostty", "iterm", "rio"])
+    env::var_os("KITTY_WINDOW_ID").is_some()
+        || says("TERM", "kitty ghostty foot alacritty wezterm rio contour")
+        || says("TERM_PROGRAM", "wezterm ghostty iterm rio")
+}
+
+// Being stopped and going on, as a shell's job does: Ctrl+Z, SIGTSTP, SIGCONT.
+
+/// What the shell, or a user with `kill`, asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobSignal {
+    /// Give the terminal back and stop the process.
+    Stop,
+    /// The program has been stopped, whether it was asked or not, and goes on.
+    Continue,
+}
+
+#[cfg(unix)]
+pub use unix::{JobSignals, is_job, stop_job};
+
+#[cfg(unix)]
+mod unix {
+    use rustix::process::{Signal as Name, getpgrp, getsid, kill_current_process_group};
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    use super::{JobSignal, io};
+
+    /// Listens from its making on.
+    pub struct JobSignals {
+        stop: Signal,
+        go_on: Signal,
+    }
+
+    impl JobSignals {
+        /// Subscribes to the signals.
+        pub fn listen() -> io::Result<Self> {
+            let listen = |name: Name| signal(SignalKind::from_raw(name.as_raw()));
+            Ok(Self {
+                stop: listen(Name::TSTP)?,
+                go_on: listen(Name::CONT)?,
+            })
+        }
+
+        /// Waits for the next signal.
+        pub async fn next(&mut self) -> JobSignal {
+            tokio::select! {
+                _ = self.stop.recv() => JobSignal::Stop,
+                _ = self.go_on.recv() => JobSignal::Continue,
+            }
+        }
+    }
+
+    /// Whether a shell could continue what is stopped: one that controls jobs gives each a group
+    /// of its own. A window that was opened for this program would stand still for ever.
+    pub fn is_job() -> bool {
+        getsid(None).is_ok_and(|session| session != getpgrp())
+    }
+
+    /// Stops all processes of this job until the shell continues them; the terminal must have
+    /// been given back.
+    pub fn stop_job() -> io::Result<()> {
+        Ok(kill_current_process_group(Name::STOP)?)
+    }
+}
+
+#[cfg(not(unix))]
+pub use elsewhere::{JobSignals, is_job, stop_job};
+
+#[cfg(not(unix))]
+mod elsewhere {
+    use super::{JobSignal, io};
+
+    /// Job signals, which this platform does not have.
+    pub struct JobSignals;
+
+    impl JobSignals {
+        /// Subscribes to the signals.
+        pub fn listen() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// Never returns, as there are no such signals.
+        pub async fn next(&mut self) -> JobSignal {
+            std::future::pending().await
+        }
+    }
+
+    /// Returns false: this platform has no job control.
+    pub fn is_job() -> bool {
+        false
+    }
+
+    /// Returns an error: this platform has no job control.
+    pub fn stop_job() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+// The person's own editor, as `$VISUAL` or `$EDITOR` names it.
+//
+// The variable holds words, not a script: they are split as a shell would, and started without
+// one. Each editor takes a line number in its own way; one that is not known gets the file alone.
+
+/// How long the end of an editor is waited for when the program ends.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorCommand {
+    /// What to start.
+    pub program: String,
+    /// Arguments of the program, the file among them.
+    pub arguments: Vec<OsString>,
+}
+
+/// Starts the editor of `$VISUAL` or `$EDITOR` with this file at this line, once `give_away` has
+/// given the terminal back. An error is one line.
+pub fn start_editor(path: &Path, line: usize, give_away: impl FnOnce()) -> Result<Child, String> {
+    let named = ["VISUAL", "EDITOR"].map(|name| env::var(name).unwrap_or_default());
+    let variable = named.iter().find(|value| !value.trim().is_empty());
+    let command = editor_command(variable.map_or("", String::as_str), path, line)?;
+    give_away();
+    let child = Process::new(&command.program)
+        .args(&command.arguments)
+        .spawn();
+    child.map_err(|error| format!("{} cannot be started: {error}", command.program))
+}
+
+/// Ends an editor that is still open when the program ends, or it would read the shell's keys.
+pub async fn end_editor(mut editor: Child) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process};
+        let id = editor.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(pid) = id.and_then(Pid::from_raw) {
+            // It may keep what was written in it, and set the terminal back.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = editor.start_kill();
+    let _ = tokio::time::timeout(ENDS_WITHIN, editor.wait()).await;
+}
+
+/// What starts the editor of `variable` with this file at this line; an error is one line.
+pub fn editor_command(variable: &str, path: &Path, line: usize) -> Result<EditorCommand, String> {
+    let Some(words) = shlex::split(variable) else {
+        return Err(format!(
+            "the editor cannot be started: a quote in {variable} is not closed; set VISUAL anew"
+        ));
+    };
+    let mut words = words.into_iter();
+    let Some(program) = words.next().filter(|program| !program.is_empty()) else {
+        return Err("no editor is set; set VISUAL or EDITOR to one, such as 'vim'".to_owned());
+    };
+    let mut arguments: Vec<OsString> = words.map(Into::into).collect();
+    let name = Path::new(&program).file_stem().unwrap_or_default();
+    let at_line = || {
+        let mut place = path.as_os_str().to_owned();
+        place.push(format!(":{line}"));
+        place
+    };
+    match name.to_string_lossy().as_ref() {
+        "vi" | "vim" | "nvim" | "view" | "gvim" | "nano" | "rnano" | "pico" | "emacs"
+        | "emacsclient" | "kak" | "micro" | "joe" | "jmacs" | "jed" | "mg" | "ne" | "mcedit"
+        | "gedit" | "less" | "vis" | "nvi" | "elvis" | "zile" => {
+            arguments.push(format!("+{line}").into());
+            arguments.push(path.into());
+        }
+        "hx" | "helix" | "subl" | "zed" | "zeditor" => arguments.push(at_line()),
+        "code" | "code-insiders" | "codium" | "vscodium" | "cursor" | "windsurf" => {
+            arguments.push("--goto".into());
+            arguments.push(at_line());
+        }
+        _ => arguments.push(path.into()),
+    }
+    Ok(EditorCommand { program, arguments })
 }
 
 #[cfg(test)]
@@ -376,5 +536,52 @@ mod tests {
         assert!(!of(&iterm).progress);
         let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
         assert!(of(&newer).progress);
+    }
+}
+
+#[cfg(test)]
+mod editor_tests {
+    use super::*;
+
+    fn started(variable: &str) -> String {
+        let command = editor_command(variable, Path::new("/kb/a b.md"), 12).unwrap();
+        let arguments = command.arguments.iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = std::iter::once(command.program.as_str().into())
+            .chain(arguments)
+            .collect();
+        words.join("|")
+    }
+
+    #[test]
+    fn editors_are_given_the_line_as_they_take_it() {
+        for (variable, words) in [
+            ("vim", "vim|+12|/kb/a b.md"),
+            ("/usr/bin/nvim -R", "/usr/bin/nvim|-R|+12|/kb/a b.md"),
+            ("emacsclient -t", "emacsclient|-t|+12|/kb/a b.md"),
+            ("hx", "hx|/kb/a b.md:12"),
+            ("code --wait", "code|--wait|--goto|/kb/a b.md:12"),
+            (
+                "'/my tools/edit' \"a b\" c\\ d",
+                "/my tools/edit|a b|c d|/kb/a b.md",
+            ),
+            ("vim; rm -rf $HOME `x`", "vim;|rm|-rf|$HOME|`x`|/kb/a b.md"),
+        ] {
+            assert_eq!(started(variable), words);
+        }
+    }
+
+    #[test]
+    fn what_is_no_editor_is_said_in_one_line() {
+        for (variable, said) in [
+            ("", "no editor is set"),
+            ("  ", "no editor is set"),
+            ("vim 'a", "not closed"),
+        ] {
+            let said_so = editor_command(variable, Path::new("/kb/a.md"), 1).unwrap_err();
+            assert!(
+                said_so.contains(said) && !said_so.contains('\n'),
+                "{said_so}"
+            );
+        }
     }
 }

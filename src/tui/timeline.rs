@@ -47,10 +47,10 @@ impl Timeline {
         let mut moments: Vec<TimelineEvent> = Vec::with_capacity(events.len());
         for event in events {
             let moment = match moments.last() {
-                None => TimelineEvent {
-                    played: 0.0,
-                    stamp: event.ts,
-                },
+                None => {
+                    let (played, stamp) = (0.0, event.ts);
+                    TimelineEvent { played, stamp }
+                }
                 Some(last) => {
                     // A clock that was set back in between makes no pause.
                     let stamp = event.ts.max(last.stamp);
@@ -60,10 +60,8 @@ impl Timeline {
                         EventBody::AnswerDelta { .. } => SHORTEST_PIECE,
                         _ => SHORTEST_PAUSE,
                     };
-                    TimelineEvent {
-                        played: last.played + took.max(shortest),
-                        stamp,
-                    }
+                    let played = last.played + took.max(shortest);
+                    TimelineEvent { played, stamp }
                 }
             };
             moments.push(moment);
@@ -97,11 +95,8 @@ impl Timeline {
             return last.stamp;
         };
         let pause = next.played - last.played;
-        let share = if pause > 0.0 {
-            ((played - last.played) / pause).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let part = (played - last.played) / pause;
+        let share = if pause > 0.0 { part } else { 0.0 }.clamp(0.0, 1.0);
         let since = between(last.stamp, next.stamp) * share;
         Timestamp(last.stamp.0.saturating_add(since as u64))
     }

@@ -1,57 +1,44 @@
 //! The turns of a conversation, of which few are open at a time.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
-use crate::protocol::{EventPacker, RunId};
+use crate::domain::Complexity;
+use crate::protocol::{
+    Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
+};
 
-use super::fold::Exchange;
-use super::turn::{OpenRun, TurnView};
+use super::fold::{AuditRow, Exchange, RunView};
+use super::ink::Row;
+use super::markdown::CodeCache;
 
 /// So much is kept of what was sent to models and came back, packed, in bytes: a few hundred runs.
 /// It is longer than all else that is known of a run.
 const MOST_PROMPTS: usize = 4 << 20;
 
+/// Columns before the text of a turn.
+pub const GUTTER: usize = 7;
+
 /// All turns, in the order in which they were asked.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     all: Vec<TurnView>,
-    /// Indices of the turns that are open.
-    open: Vec<usize>,
-    /// Tokens both ways of those that are packed.
-    tokens: u64,
-    /// Indices of the turns whose prompts are kept packed, the least recently viewed first.
-    with_prompts: VecDeque<usize>,
-    /// What these take, bytes.
-    prompts: usize,
     packer: EventPacker,
+    /// How many runs were packed so far.
+    packed: usize,
 }
 
 impl Turns {
     /// Appends a turn.
     pub fn push(&mut self, turn: TurnView) {
-        if turn.opened().is_some() {
-            self.open.push(self.all.len());
-        } else {
-            self.tokens = self.tokens.saturating_add(turn.tokens());
-            self.keep_prompts(self.all.len(), turn.prompts_len());
-        }
         self.all.push(turn);
-        self.bound_prompts();
-    }
-
-    fn keep_prompts(&mut self, at: usize, bytes: usize) {
-        if bytes > 0 {
-            self.with_prompts.push_back(at);
-            self.prompts += bytes;
-        }
     }
 
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
-        let open = self.open.iter().filter_map(|at| self.all.get(*at));
-        open.map(TurnView::tokens)
-            .fold(self.tokens, u64::saturating_add)
+        let tokens = self.all.iter().map(TurnView::tokens);
+        tokens.fold(0, u64::saturating_add)
     }
 
     /// Removes all turns.
@@ -61,16 +48,8 @@ impl Turns {
 
     /// Opens the turn at this index.
     pub fn open(&mut self, at: usize) {
-        if let Some(turn) = self.all.get_mut(at)
-            && turn.opened().is_none()
-            && turn.open(&mut self.packer)
-        {
-            self.open.push(at);
-            self.tokens = self.tokens.saturating_sub(turn.tokens());
-            if let Some(place) = self.with_prompts.iter().position(|other| *other == at) {
-                self.with_prompts.remove(place);
-                self.with_prompts.push_back(at);
-            }
+        if let Some(turn) = self.all.get_mut(at) {
+            turn.open(&mut self.packer);
         }
     }
 
@@ -79,62 +58,62 @@ impl Turns {
         for at in needed.iter().flatten() {
             self.open(*at);
         }
-        if self.open.iter().all(|at| needed.contains(&Some(*at))) {
+        let before = self.packed;
+        for (at, turn) in self.all.iter_mut().enumerate() {
+            if turn.opened().is_some() && !needed.contains(&Some(at)) {
+                turn.close(&mut self.packer);
+                if turn.opened().is_none() {
+                    self.packed += 1;
+                    turn.packed_as = self.packed;
+                }
+            }
+        }
+        if self.packed > before {
+            self.bound_prompts();
+        }
+    }
+
+    /// Forgets prompts and replies of the runs that were looked at least recently.
+    fn bound_prompts(&mut self) {
+        let mut kept: usize = self.all.iter().map(TurnView::prompts_len).sum();
+        if kept <= MOST_PROMPTS {
             return;
         }
-        for at in std::mem::take(&mut self.open) {
-            let is_needed = needed.contains(&Some(at));
-            let turn = self.all.get_mut(at).filter(|_| !is_needed);
-            let closed = turn.and_then(|turn| Some((turn.close(&mut self.packer)?, turn.tokens())));
-            let Some((prompts, tokens)) = closed else {
-                self.open.push(at);
-                continue;
-            };
-            self.tokens = self.tokens.saturating_add(tokens);
-            self.keep_prompts(at, prompts);
-        }
-        self.bound_prompts();
-    }
-
-    fn bound_prompts(&mut self) {
-        while self.prompts > MOST_PROMPTS
-            && let Some(at) = self.with_prompts.pop_front()
-        {
-            let freed = self.all.get_mut(at).map_or(0, TurnView::drop_prompts);
-            self.prompts = self.prompts.saturating_sub(freed);
+        let mut turns: Vec<&mut TurnView> = self.all.iter_mut().collect();
+        turns.sort_by_key(|turn| turn.packed_as);
+        for turn in turns {
+            if kept > MOST_PROMPTS {
+                kept -= turn.drop_prompts();
+            }
         }
     }
 
-    /// The last run that has not ended and goes on; what has not ended is open.
+    /// The last run that has not ended and goes on.
     pub fn going_on(&self) -> Option<&Exchange> {
-        let open = self
-            .open
-            .iter()
-            .filter_map(|at| Some((at, self.all.get(*at)?)));
-        let exchanges = open.map(|(at, turn)| (at, turn.exchange()));
-        let going_on = exchanges.filter(|(_, one)| one.finish.is_none() && !one.is_recorded);
-        Some(going_on.max_by_key(|(at, _)| **at)?.1)
+        let mut exchanges = self.all.iter().rev().map(TurnView::exchange);
+        exchanges.find(|one| one.finish.is_none() && !one.is_recorded)
     }
 
-    /// Where that run stands among those that are open.
+    /// Where that run stands, if it is open.
     pub fn place_of_open(&self, run: &RunId) -> Option<usize> {
-        let is_it = |at: &usize| self.all.get(*at).is_some_and(|t| t.exchange().id == *run);
-        self.open.iter().copied().find(is_it)
+        let is_it = |turn: &TurnView| turn.opened().is_some_and(|open| open.run.id == *run);
+        self.all.iter().position(is_it)
     }
 
     /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
-        self.all.get(self.place_of_open(run)?)?.opened()
+        self.all[self.place_of_open(run)?].opened()
     }
 }
 
 impl From<Vec<TurnView>> for Turns {
-    fn from(turns: Vec<TurnView>) -> Self {
-        let mut all = Self::default();
-        for turn in turns {
-            all.push(turn);
-        }
-        all
+    fn from(all: Vec<TurnView>) -> Self {
+        let mut turns = Self {
+            all,
+            ..Self::default()
+        };
+        turns.bound_prompts();
+        turns
     }
 }
 
@@ -149,6 +128,302 @@ impl Deref for Turns {
 impl DerefMut for Turns {
     fn deref_mut(&mut self) -> &mut [TurnView] {
         &mut self.all
+    }
+}
+
+// Questions: those to send, and those that were sent, with their runs and the events that both are
+// folded from.
+//
+// Of every run the conversation keeps what it shows. The rest is open only for the runs that some
+// pane draws or that go on; that of the others is packed, and folded anew when it is looked at.
+
+/// A question and its run.
+#[derive(Debug, Clone)]
+pub struct TurnView {
+    kept: CachedRows,
+    /// Where it stands, if its question was asked before.
+    pub retry: Option<Retry>,
+    /// Its wrapped rows.
+    pub cache: TurnCache,
+    /// The number under which it was packed last.
+    packed_as: usize,
+}
+
+#[derive(Debug, Clone)]
+enum CachedRows {
+    Open(Box<OpenRun>),
+    Packed(Arc<PackedRun>),
+}
+
+/// A run with all that the panes draw of it.
+#[derive(Debug, Clone)]
+pub struct OpenRun {
+    /// The run.
+    pub run: RunView,
+    /// Its events for the audit pane.
+    pub trail: Vec<AuditRow>,
+    /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
+    pub events: Vec<Arc<Event>>,
+    /// The packed form from which the run was opened.
+    packed: Option<Arc<PackedRun>>,
+}
+
+/// A run that no pane draws.
+#[derive(Debug, Clone)]
+struct PackedRun {
+    exchange: Exchange,
+    /// What decided its gradings, where it had some: other limits are tried on all runs at once.
+    gradings: Option<Box<RecordedGradings>>,
+    events: PackedEvents,
+}
+
+impl TurnView {
+    /// The turn that this event begins; `None` when it begins none.
+    pub fn begin(event: &Arc<Event>) -> Option<Self> {
+        OpenRun::begin(event).map(Self::from_open)
+    }
+
+    fn from_open(open: OpenRun) -> Self {
+        Self {
+            kept: CachedRows::Open(Box::new(open)),
+            retry: None,
+            cache: TurnCache::default(),
+            packed_as: 0,
+        }
+    }
+
+    /// What the conversation shows of it.
+    pub fn exchange(&self) -> &Exchange {
+        match &self.kept {
+            CachedRows::Open(open) => &open.run.exchange,
+            CachedRows::Packed(packed) => &packed.exchange,
+        }
+    }
+
+    /// The whole run, where it is open.
+    pub fn opened(&self) -> Option<&OpenRun> {
+        match &self.kept {
+            CachedRows::Open(open) => Some(open),
+            CachedRows::Packed(_) => None,
+        }
+    }
+
+    /// Opens it; it stays packed where what was packed cannot be read.
+    fn open(&mut self, packer: &mut EventPacker) {
+        if let CachedRows::Packed(packed) = &self.kept
+            && let Some(open) = OpenRun::unpack(packed, packer)
+        {
+            self.kept = CachedRows::Open(Box::new(open));
+        }
+    }
+
+    /// Packs it, if it has ended.
+    pub fn close(&mut self, packer: &mut EventPacker) {
+        if let CachedRows::Open(open) = &mut self.kept
+            && open.run.finish.is_some()
+            && let Some(packed) = open.packed.take().or_else(|| PackedRun::pack(open, packer))
+        {
+            self.kept = CachedRows::Packed(packed);
+        }
+    }
+
+    /// Packed prompts and replies of it, bytes.
+    fn prompts_len(&self) -> usize {
+        match &self.kept {
+            CachedRows::Open(open) => {
+                let packed = open.packed.as_ref();
+                packed.map_or(0, |packed| packed.events.prompts_len())
+            }
+            CachedRows::Packed(packed) => packed.events.prompts_len(),
+        }
+    }
+
+    /// Forgets packed prompts and replies; those of an open run are packed again when it is closed.
+    /// Returns the bytes that are free then.
+    fn drop_prompts(&mut self) -> usize {
+        let freed = self.prompts_len();
+        match &mut self.kept {
+            CachedRows::Open(open) => open.packed = None,
+            CachedRows::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
+        }
+        freed
+    }
+
+    /// Takes the next event of its run; one of a packed run comes after its end, and too late.
+    pub fn take(&mut self, event: &Arc<Event>) {
+        if let CachedRows::Open(open) = &mut self.kept {
+            open.take(event);
+        }
+    }
+
+    /// It is read from the log.
+    pub fn record(&mut self) {
+        if let CachedRows::Open(open) = &mut self.kept {
+            open.run.exchange.is_recorded = true;
+        }
+    }
+
+    /// Closes a run whose end will never come.
+    pub fn abandon(&mut self, error: &str, now: Timestamp) {
+        if let CachedRows::Open(open) = &mut self.kept {
+            open.run.abandon(error, now);
+        }
+    }
+
+    /// Finds out where it stands after these.
+    pub fn place_after(&mut self, earlier: &[Self]) {
+        let first = self.exchange().retry_of.as_ref();
+        self.retry = first.map(|first| Retry::placement(earlier, first));
+    }
+
+    /// The turn as it was after these events.
+    pub fn from_events(events: &[Arc<Event>]) -> Option<Self> {
+        OpenRun::from_events(events).map(Self::from_open)
+    }
+
+    /// Tokens both ways so far.
+    pub fn tokens(&self) -> u64 {
+        match &self.kept {
+            CachedRows::Open(open) => open.run.tokens(),
+            CachedRows::Packed(packed) => {
+                packed.exchange.finish.as_ref().map_or(0, |end| end.tokens)
+            }
+        }
+    }
+
+    /// Its gradings; `None` where a packed run had none.
+    pub fn gradings(&self) -> Option<Cow<'_, RecordedGradings>> {
+        match &self.kept {
+            CachedRows::Open(open) => Some(Cow::Owned(open.gradings())),
+            CachedRows::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
+        }
+    }
+}
+
+impl OpenRun {
+    fn begin(event: &Arc<Event>) -> Option<Self> {
+        let run = RunView::begin(event)?;
+        let mut trail = Vec::new();
+        if let Some(row) = AuditRow::from_event(event, &run) {
+            trail.push(row);
+        }
+        Some(Self {
+            trail,
+            run,
+            events: vec![event.clone()],
+            packed: None,
+        })
+    }
+
+    fn unpack(known: &Arc<PackedRun>, packer: &mut EventPacker) -> Option<Self> {
+        let events = packer.unpack(&known.events)?.into_iter().map(Arc::new);
+        let mut open = Self::from_events(&events.collect::<Vec<_>>())?;
+        open.run.end_as(&known.exchange);
+        open.packed = Some(known.clone());
+        Some(open)
+    }
+
+    fn from_events(events: &[Arc<Event>]) -> Option<Self> {
+        let (first, rest) = events.split_first()?;
+        let mut open = Self::begin(first)?;
+        for event in rest {
+            open.take(event);
+        }
+        Some(open)
+    }
+
+    fn take(&mut self, event: &Arc<Event>) {
+        self.packed = None;
+        if let Some(row) = AuditRow::from_event(event, &self.run) {
+            self.trail.push(row);
+        }
+        self.run.apply(event);
+        if !matches!(event.body, EventBody::Waiting { .. }) {
+            self.events.push(event.clone());
+        }
+    }
+
+    /// What decided its gradings.
+    pub fn gradings(&self) -> RecordedGradings {
+        RecordedGradings::from_events(self.events.iter().map(AsRef::as_ref))
+    }
+}
+
+impl PackedRun {
+    fn pack(open: &OpenRun, packer: &mut EventPacker) -> Option<Arc<Self>> {
+        let gradings = Some(open.gradings()).filter(|found| !found.rounds.is_empty());
+        let mut exchange = open.run.exchange.clone();
+        exchange.shrink();
+        Some(Arc::new(Self {
+            events: packer.pack(&open.events)?,
+            gradings: gradings.map(Box::new),
+            exchange,
+        }))
+    }
+}
+
+/// A question to send.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TurnQuestion {
+    /// The text.
+    pub text: String,
+    /// The route, if chosen.
+    pub route: Option<Complexity>,
+    /// The run whose question this is once more, the first of them.
+    pub retry_of: Option<RunId>,
+}
+
+impl TurnQuestion {
+    /// A question that is asked for the first time.
+    pub fn new(text: impl Into<String>, route: Option<Complexity>) -> Self {
+        let (text, retry_of) = (text.into(), None);
+        Self {
+            text,
+            route,
+            retry_of,
+        }
+    }
+}
+
+/// Where a retry stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Below its question, with other retries of it at most between them.
+    Below,
+    /// After other questions.
+    Apart,
+}
+
+impl Retry {
+    /// Tells how a retry is placed: directly below the run it repeats, or apart from it.
+    pub fn placement(turns: &[TurnView], first: &RunId) -> Self {
+        let at = turns.iter().position(|turn| turn.exchange().id == *first);
+        let is_retry = |turn: &TurnView| turn.exchange().retry_of.as_ref() == Some(first);
+        match at {
+            Some(at) if turns[at + 1..].iter().all(is_retry) => Self::Below,
+            _ => Self::Apart,
+        }
+    }
+}
+
+/// Wrapped rows of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct TurnCache {
+    /// Columns that they were wrapped for.
+    pub width: usize,
+    /// Revision of the exchange from which the rows were made.
+    pub revision: u64,
+    /// The rows; none before they are laid out.
+    pub rows: Vec<Row>,
+    /// What was read of the code in the answer while it grows.
+    pub code: CodeCache,
+}
+
+impl TurnCache {
+    /// The rows, where they are those of this text at this width.
+    pub fn rows(&self, exchange: &Exchange, width: usize) -> Option<&[Row]> {
+        let is_it = self.width == width && self.revision == exchange.revision;
+        (is_it && !self.rows.is_empty()).then_some(&*self.rows)
     }
 }
 
@@ -277,7 +552,8 @@ mod tests {
         let mut packer = EventPacker::default();
         let closed = (0..80).map(|at| {
             let mut turn = TurnView::from_events(&endpoint(at, 200_000)).unwrap();
-            assert!(turn.close(&mut packer).unwrap() > 50_000);
+            turn.close(&mut packer);
+            assert!(turn.prompts_len() > 50_000);
             turn
         });
         let turns = Turns::from(closed.collect::<Vec<_>>());
@@ -315,5 +591,88 @@ mod tests {
         assert!(turns[0].exchange().finish.is_some());
         turns.keep_open(&[]);
         assert!(turns[0].opened().is_none());
+    }
+}
+
+#[cfg(test)]
+mod turn_tests {
+    use std::mem::size_of;
+
+    use super::*;
+    use crate::domain::{Citation, GradedRound};
+
+    impl TurnView {
+        /// What it keeps in memory, rows aside. Fields are named one by one: none is forgotten.
+        pub fn held_bytes(&self) -> usize {
+            let Self {
+                kept,
+                retry: _,
+                cache: _,
+                packed_as: _,
+            } = self;
+            let CachedRows::Packed(packed) = kept else {
+                return usize::MAX;
+            };
+            let PackedRun {
+                exchange,
+                gradings,
+                events,
+            } = &**packed;
+            let gradings = gradings.as_ref().map_or(0, |gradings| {
+                let RecordedGradings {
+                    limits: _,
+                    complexity: _,
+                    rounds,
+                } = &**gradings;
+                let grades = rounds.iter().map(|round| size_of_val(&*round.grades));
+                size_of::<RecordedGradings>()
+                    + rounds.capacity() * size_of::<GradedRound>()
+                    + grades.sum::<usize>()
+            });
+            let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
+            // The name of the run is kept with its events too.
+            size_of::<Self>()
+                + of_packed
+                + events.len()
+                + events.prompts_len()
+                + exchange.id.0.len()
+        }
+    }
+
+    fn exchange_bytes(exchange: &Exchange) -> usize {
+        let Exchange {
+            id,
+            retry_of,
+            query,
+            within,
+            mode: _,
+            forced: _,
+            planned: _,
+            started: _,
+            answer,
+            citations,
+            confidence: _,
+            warnings,
+            was_writing: _,
+            is_recorded: _,
+            finish,
+            revision: _,
+        } = exchange;
+        let retry_of = retry_of.as_ref().map_or(0, |run| run.0.len());
+        let within = within.iter().map(String::capacity).sum::<usize>();
+        let texts = citations.iter().map(|citation| {
+            let quoted = citation.quoted.capacity() * size_of::<crate::domain::LineRange>();
+            citation.id.0.len() + citation.source.capacity() + quoted
+        });
+        let error = finish.as_ref().and_then(|finish| finish.error.as_ref());
+        id.0.len()
+            + retry_of
+            + query.capacity()
+            + within
+            + answer.capacity()
+            + citations.capacity() * size_of::<Citation>()
+            + texts.sum::<usize>()
+            + format!("{warnings:?}").len()
+            + error.map_or(0, String::capacity)
     }
 }

@@ -13,23 +13,19 @@ use crate::text::{one_line, sanitize};
 
 use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
-use super::message::{Effect, Msg};
-use super::model::{Model, TurnView};
+use super::model::{Effect, Model, Msg, TurnView};
 use super::mouse::mouse;
 use super::pane_state::{AnswerFocus, Pane};
 use super::window::type_into;
 use super::window_keys::plain_digit;
-use super::{
-    act, ask, commands, compare, menu, models, reading, run_history, selection, sessions,
-    window_keys,
-};
+use super::{act, ask, copy, menu, models, reading, sessions, window_keys};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let was_awaited = run_history::is_awaited(model);
-    let mut effects = take(model, msg);
+    let was_awaited = sessions::statistics(model).is_some_and(|known| known.is_none());
+    let mut effects: Vec<Effect> = take(model, msg).into_iter().collect();
     effects.extend(menu::follow_text(model));
-    if was_awaited && !run_history::is_open(model) {
+    if was_awaited && sessions::statistics(model).is_none() {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
     if !model.prompt.is_empty() {
@@ -39,7 +35,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
+fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
     match msg {
         Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
         // The screen takes the latter.
@@ -47,7 +43,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => paste(model, &text),
         Msg::Mouse(event) => return mouse(model, event),
         Msg::Select(unit, column, row) => {
-            return selection::select(model, unit, Position::new(column, row));
+            return copy::select(model, unit, Position::new(column, row));
         }
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => return stream(model, &Arc::new(event)),
@@ -64,8 +60,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
-        Msg::Update(Update::SourceAdded(outcome)) => commands::source_added(model, outcome),
-        Msg::Update(Update::Statistics(read)) => run_history::arrived(model, read),
+        Msg::Update(Update::SourceAdded(outcome)) => act::source_added(model, outcome),
+        Msg::Update(Update::Statistics(read)) => sessions::statistics_arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => {
             model.notify_unless_warned(level, &message);
         }
@@ -83,7 +79,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.current = None;
             ask::abandon_queue(model);
             reading::abandon(model);
-            run_history::abandon(model);
+            sessions::abandon_statistics(model);
             models::refused(model, "the engine stopped");
             let now = model.now;
             model.racing = None;
@@ -93,10 +89,10 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.warn("The engine stopped; Ctrl+C twice leaves.");
         }
     }
-    Vec::new()
+    None
 }
 
-fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
+fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
     model.now = model.now.max(event.ts);
     if let Some(mut turn) = TurnView::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
@@ -110,27 +106,25 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         model.reset_panes();
         turn.place_after(&model.turns);
         model.turns.push(turn);
-        compare::note_run_start(model, &event.run);
-        return Vec::new();
+        ask::note_run_start(model, &event.run);
+        return None;
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
     let is_awaited = |turn: &&mut TurnView| {
         let exchange = turn.exchange();
         exchange.id == event.run && exchange.finish.is_none()
     };
-    let Some(turn) = model.turns.iter_mut().rfind(is_awaited) else {
-        return Vec::new();
-    };
+    let turn = model.turns.iter_mut().rfind(is_awaited)?;
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = model.turns.going_on().map(|exchange| exchange.id.clone());
         model.clear_notice();
         return ask::next_queued(model);
     }
-    Vec::new()
+    None
 }
 
-fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
+fn refused(model: &mut Model, command: Command) -> Option<Effect> {
     match command {
         Command::Model(_) => return models::refused(model, "The engine is busy; try again."),
         Command::Ask { query, .. } | Command::Race { query } => {
@@ -139,14 +133,14 @@ fn refused(model: &mut Model, command: Command) -> Vec<Effect> {
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(_) => sessions::refused(model),
-        Command::ReadStatistics => run_history::refused(model),
+        Command::ReadStatistics => sessions::statistics_refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
             model.warn("The engine is busy; try again.");
         }
     }
-    Vec::new()
+    None
 }
 
 fn paste(model: &mut Model, text: &str) {
@@ -179,7 +173,7 @@ fn is_finding(model: &Model) -> bool {
     model.find.is_some() && !is_covered && model.focus == Pane::Chat
 }
 
-fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+fn find_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     let action = model
         .keymap
         .action(event, &[KeyContext::Find, KeyContext::Global]);
@@ -190,7 +184,7 @@ fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             return act::on_panes(model, Action::Quit, event);
         }
         Some(Action::NextPane | Action::PreviousPane | Action::Palette | Action::Help) => {
-            return action.map_or_else(Vec::new, |action| act::on_panes(model, action, event));
+            return action.and_then(|action| act::on_panes(model, action, event));
         }
         _ => {}
     }
@@ -199,15 +193,15 @@ fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     {
         model.find = None;
     }
-    Vec::new()
+    None
 }
 
-fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+fn key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     model.pointer.selection = None;
     model.clear_notice();
     // What has the keys does not matter: it is all still there afterwards.
     if model.keymap.action(event, &[KeyContext::Global]) == Some(Action::Suspend) {
-        return vec![Effect::Suspend];
+        return Some(Effect::Suspend);
     }
     if is_filtering(model) {
         return filter_key(model, event);
@@ -225,7 +219,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     }
     if model.reading.is_some() {
         let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
-        return action.map_or_else(Vec::new, |action| reading::act(model, action));
+        return action.and_then(|action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
         if model.prompt.is_empty() {
@@ -236,24 +230,24 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             {
                 return ask::sample(model, at);
             }
-            if let Some(effects) = act::on_empty_prompt(model, event, action) {
-                return effects;
+            if act::on_empty_prompt(model, event, action) {
+                return None;
             }
         }
         if let Some(action) = model.keymap.action(event, &[KeyContext::Menu])
             && menu::is_open(model)
         {
-            return commands::on_menu(model, action);
+            return act::on_menu(model, action);
         }
     }
     match action {
-        Some(Action::Send) if model.prompt.slash().is_some() => commands::typed(model),
+        Some(Action::Send) if model.prompt.slash().is_some() => act::run_typed(model),
         Some(action) => act::on_panes(model, action, event),
         None if model.focus == Pane::Chat => {
             model.chat.citation = None;
             model.chat.chosen = AnswerFocus::No;
             model.prompt.key(event);
-            Vec::new()
+            None
         }
         // A letter without a use in a pane types nothing, but says how to type.
         None if is_text(event) => {
@@ -261,9 +255,9 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             model.inform(&format!(
                 "That key does nothing here; {key} goes to the question."
             ));
-            Vec::new()
+            None
         }
-        None => Vec::new(),
+        None => None,
     }
 }
 
@@ -273,18 +267,14 @@ fn is_text(event: KeyEvent) -> bool {
         && (event.modifiers - KeyModifiers::SHIFT).is_empty()
 }
 
-fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+fn filter_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     let audit = &mut model.audit;
     let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
     match event.code {
         KeyCode::Enter | KeyCode::Down | KeyCode::Tab => audit.typing = false,
         // One more at the beginning closes the filter.
         KeyCode::Backspace if audit.filter.is_empty() => audit.typing = false,
-        KeyCode::Esc => {
-            audit.typing = false;
-            audit.filter.clear();
-        }
-        KeyCode::Char('c') if ctrl => {
+        code if code == KeyCode::Esc || code == KeyCode::Char('c') && ctrl => {
             audit.typing = false;
             audit.filter.clear();
         }
@@ -292,5 +282,58 @@ fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             type_into(&mut audit.filter, event);
         }
     }
-    Vec::new()
+    None
+}
+
+// Where the next key is looked up: what lies uppermost, which pane has the keys, what is chosen there.
+
+impl Model {
+    /// Where the next key is looked up.
+    pub fn places(&self) -> Vec<KeyContext> {
+        if let Some(shown) = self.shown_overlay() {
+            return shown.places().to_vec();
+        }
+        if self.reading.is_some() {
+            return vec![KeyContext::Source, KeyContext::Overlay];
+        }
+        // Nothing is typed while a run is replayed.
+        let is_replay = self.replay.is_some();
+        let mut places = Vec::new();
+        places.extend(is_replay.then_some(KeyContext::Replay));
+        match self.focus {
+            Pane::Chat if self.find.is_some() && !is_replay => return vec![KeyContext::Find],
+            Pane::Chat => {
+                if is_replay || self.prompt.is_empty() {
+                    self.add_places_of_answer(&mut places);
+                } else if menu::is_open(self) {
+                    places.push(KeyContext::Menu);
+                }
+                places.extend((!is_replay).then_some(KeyContext::Prompt));
+            }
+            Pane::Path => places.extend([KeyContext::Path, KeyContext::List]),
+            Pane::Evidence => places.extend([KeyContext::Evidence, KeyContext::List]),
+            Pane::Audit => places.extend([KeyContext::Audit, KeyContext::List]),
+        }
+        places.push(KeyContext::Global);
+        places
+    }
+
+    /// What keys mean while nothing is typed.
+    fn add_places_of_answer(&self, places: &mut Vec<KeyContext>) {
+        let run = self.shown_run();
+        let cites = run.is_some_and(|run| !run.citations.is_empty());
+        let is_on_citation = cites && self.chat.citation.is_some();
+        let is_chosen = self.chat.chosen == AnswerFocus::Yes && self.replay.is_none();
+        places.extend(self.is_acting().then_some(KeyContext::Acting));
+        places.extend(is_on_citation.then_some(KeyContext::Citation));
+        places.extend((is_chosen && !is_on_citation).then_some(KeyContext::Chosen));
+        places.extend(cites.then_some(KeyContext::Answer));
+    }
+
+    /// Whether letters act on the answer that is chosen.
+    pub fn is_acting(&self) -> bool {
+        self.focus == Pane::Chat
+            && self.chat.chosen == AnswerFocus::ActedOn
+            && self.replay.is_none()
+    }
 }

@@ -12,20 +12,17 @@ use crate::domain::Languages;
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::one_line;
 
-use super::cells::draw_row;
+use super::focus::marked_rows;
 use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
-use super::layout::{Arrangement, LEAST, LayoutWidth};
-use super::linked_rows::LinkedRows;
+use super::layout::{Arrangement, LEAST, LayoutWidth, draw_notice};
 use super::model::{AskedBy, Model};
-use super::notice::notice;
 use super::pane_state::Pane;
 use super::panes::wording::route_ink;
-use super::panes::{audit, evidence, path};
-use super::settle::pane_rows;
-use super::theme::Theme;
+use super::panes::{audit, chat, evidence, path};
+use super::theme::{Theme, draw_row};
 use super::window_view::WindowView;
-use super::{menu, pace, selection};
+use super::{copy, menu, pace};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -44,9 +41,8 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     header(model, &places, theme, buffer);
     footer(model, &places, theme, buffer);
     titles(model, &places, theme, buffer);
-    let followed = LinkedRows::from_model(model);
     for &(pane, area) in &places.panes {
-        for (line, row) in area.rows().zip(pane_rows(model, pane)) {
+        for (line, row) in area.rows().zip(model.pane_rows(pane)) {
             draw_row(buffer, theme, line, row);
         }
         let selected = match pane {
@@ -58,7 +54,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
-        for at in followed.marked_rows(pane) {
+        for at in marked_rows(model, pane) {
             if let Some(line) = area.rows().nth(at) {
                 draw_row(buffer, theme, line, &Row::new(Ink::Focus, "▌"));
             }
@@ -68,7 +64,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         .prompt
         .and_then(|area| prompt(model, theme, area, buffer));
     if model.overlay.is_none() {
-        notice(model, places.notice, theme, buffer);
+        draw_notice(model, places.notice, theme, buffer);
     }
     if let Some(area) = places.reading {
         document(model, area, theme, buffer);
@@ -79,7 +75,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             WindowView::new(model, window, &places).draw(window, places.screen, theme, buffer);
             // The window may lie where it is said else; one that is typed into says it itself.
             if !window.shown.is_typed() {
-                notice(model, places.notice_below_window(), theme, buffer);
+                draw_notice(model, places.notice_below_window(), theme, buffer);
             }
         }
         None => {
@@ -88,7 +84,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             }
         }
     }
-    selection::mark(model, frame.buffer_mut());
+    copy::mark_selection(model, frame.buffer_mut());
 }
 
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
@@ -185,8 +181,9 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let opening = menu::word_for_opening(model);
     for hint in &hints {
         let word = opening.filter(|_| hint.action == Action::Open);
-        let word = word.unwrap_or(hint.word);
-        let hint = Row::new(Ink::Key, hint.key.as_str()).add(Ink::Dim, format!(" {word}  "));
+        let word = word.or(hint.hint.as_deref()).unwrap_or_default();
+        let key = hint.keys.first().map(|key| key.glyph()).unwrap_or_default();
+        let hint = Row::new(Ink::Key, key).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
         }
@@ -265,11 +262,7 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         return;
     };
     let rows = evidence::source_head(model, view, area.width.into());
-    let head = Rect {
-        y: 1,
-        height: area.y - 2,
-        ..area
-    };
+    let head = Rect::new(area.x, 1, area.width, area.y - 2);
     let head = head.rows().zip(&rows);
     for (line, row) in head.chain(area.rows().zip(&view.visible)) {
         draw_row(buffer, theme, line, row);
@@ -287,11 +280,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         }
         return None;
     }
-    let ink = if model.focus == Pane::Chat && !model.is_acting() {
-        Ink::Focus
-    } else {
-        Ink::Dim
-    };
+    let is_typed = model.focus == Pane::Chat && !model.is_acting();
+    let ink = if is_typed { Ink::Focus } else { Ink::Dim };
     let mut sign = Row::new(ink, " > ");
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
@@ -300,12 +290,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         let caret = Row::new(Ink::Focus, " find ").add(Ink::Text, find.typed.clone());
         let count = Row::new(Ink::Dim, format!("{} ", find.count()));
         let at = (caret.width() as u16).min(area.width.saturating_sub(1));
-        draw_row(
-            buffer,
-            theme,
-            area,
-            &caret.and_right(count, area.width.into()),
-        );
+        let row = caret.and_right(count, area.width.into());
+        draw_row(buffer, theme, area, &row);
         return Some(Position::new(area.x + at, area.y));
     }
     let used = (sign.width() as u16).min(area.width);
@@ -394,5 +380,49 @@ fn line(first: u16, last: u16, signs: [&str; 3], mut draw: impl FnMut(u16, &str)
     for at in (first..=last).filter(|_| first < last) {
         let sign = usize::from(at > first) + usize::from(at == last);
         draw(at, signs[sign]);
+    }
+}
+
+// What depends on the size of the screen, worked out before drawing, so that drawing only reads.
+
+/// Settles the panes, the list above the prompt and the window that lies above them.
+pub fn settle(model: &mut Model) {
+    let places = Arrangement::new(model);
+    if let (Some(view), Some(area)) = (&mut model.reading, places.reading) {
+        view.settle(area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Chat) {
+        chat::settle(model, area.as_size());
+    }
+    menu::settle(model);
+    if let Some(area) = places.pane(Pane::Audit) {
+        audit::settle(model, area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Evidence) {
+        evidence::settle(model, area.as_size());
+    }
+    if let Some(area) = places.pane(Pane::Path) {
+        path::settle(model, area.as_size());
+    }
+    settle_window(model, &places);
+}
+
+fn settle_window(model: &mut Model, places: &Arrangement) {
+    let window = model.overlay.as_ref();
+    let view = window.map(|window| WindowView::new(model, window, places));
+    if let (Some(window), Some(view)) = (&mut model.overlay, view) {
+        let height = view.area.height.into();
+        if window.shown.is_choice() {
+            window.list.settle(view.count, height);
+        } else {
+            window.list.settle_view(view.count, height);
+        }
+    }
+}
+
+/// Lays out what may be seen next, once a frame is out.
+pub fn lay_out_ahead(model: &mut Model) {
+    if let Some(area) = Arrangement::new(model).pane(Pane::Chat) {
+        chat::lay_out_neighbours(model, area.as_size());
     }
 }

@@ -7,13 +7,17 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::protocol::{RunHistory, RunId, Timestamp};
+use crate::domain::RoutingLimits;
+use crate::protocol::{
+    JobModels, JobName, ModelListing, RunHistory, RunId, SessionSummary, Timestamp, joined,
+};
 use crate::text::one_line;
 
-use super::keymap::KeyContext;
-use super::lists::{ModelList, PaletteRow, SessionList};
+use super::fold::outcome_word;
+use super::ink::{Ink, Row, grouped, grouped_plural};
+use super::keymap::{Action, KeyContext};
 use super::pane_state::{List, PathItem};
-use super::sliders::Sliders;
+use super::slash::SlashCommand;
 
 /// The longest text that is looked for, in characters.
 const LONGEST: usize = 120;
@@ -28,9 +32,9 @@ pub struct Window {
     /// What is typed, where it is a list that is narrowed.
     pub typed: String,
     /// What is looked into for each item of such a list, clean.
-    texts: Vec<String>,
+    pub texts: Vec<String>,
     /// The items that match, in the order of their rows.
-    matches: Vec<usize>,
+    pub matches: Vec<usize>,
 }
 
 /// What lies above the panes.
@@ -157,16 +161,6 @@ impl Window {
         is_changed
     }
 
-    /// How many items there are to look into.
-    pub fn count(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// The items that match, in the order of their rows.
-    pub fn matches(&self) -> &[usize] {
-        &self.matches
-    }
-
     /// The place of the selected item among all.
     pub fn selected(&self) -> Option<usize> {
         if !self.shown.is_typed() {
@@ -236,6 +230,317 @@ fn word_off(line: &mut String) {
     line.truncate(begin);
 }
 
+// What lists that are typed into hold, and their rows: conversations, models, all that can be done.
+
+/// What a window shows of recorded conversations.
+#[derive(Debug, Clone, Default)]
+pub struct SessionList {
+    /// `None` until they are here.
+    pub sessions: Option<Vec<SessionSummary>>,
+    /// What is being done.
+    pub doing: SessionTask,
+}
+
+/// What is being done with the selected conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SessionTask {
+    /// It is being chosen.
+    #[default]
+    Choosing,
+    /// Its new name is being typed.
+    Renaming(String),
+    /// Whether it is to go is being asked.
+    Deleting,
+    /// It is being read.
+    Resuming,
+}
+
+/// What a window shows of models. The first row goes back to the settings.
+#[derive(Debug, Clone, Default)]
+pub struct ModelList {
+    /// `None` until they are here; why they are not known in one line.
+    pub listing: Option<Result<ModelListing, String>>,
+    /// For which job; `None`: for all.
+    pub job: Option<JobName>,
+}
+
+/// One thing that can be done.
+#[derive(Debug, Clone)]
+pub struct PaletteRow {
+    /// What is done.
+    pub item: PaletteItem,
+    /// What is looked into: the command and its purpose, or what the key does.
+    pub label: String,
+    /// The key that does the same.
+    pub keys: String,
+}
+
+/// What a row of the palette does.
+#[derive(Debug, Clone)]
+pub enum PaletteItem {
+    /// A command with what follows it.
+    Command(&'static SlashCommand, String),
+    /// What a key does in a place.
+    Key(KeyContext, Action),
+}
+
+impl SessionList {
+    /// What is said where no conversation is listed, or one is on its way.
+    pub fn note(&self) -> Option<&'static str> {
+        match (&self.doing, &self.sessions) {
+            (SessionTask::Resuming, _) => Some("reading the conversation …"),
+            (_, None) => Some("reading the audit log …"),
+            (_, Some(sessions)) if sessions.is_empty() => {
+                Some("Nothing is recorded yet: the first question begins a session.")
+            }
+            _ => None,
+        }
+    }
+
+    /// One conversation: its name or first question, then runs, outcome, calls saved and time, as far
+    /// as there is room; or what is being done with it.
+    pub fn row(&self, place: usize, is_selected: bool, width: usize) -> Row {
+        match &self.doing {
+            SessionTask::Renaming(name) if is_selected => {
+                let row = Row::new(Ink::Focus, " name: ").add(Ink::Text, name.as_str());
+                return row.add(Ink::Focus, "▏");
+            }
+            SessionTask::Deleting if is_selected => {
+                let words = " Delete from the list? The audit log keeps it. y/n";
+                return Row::new(Ink::Warning, words);
+            }
+            _ => {}
+        }
+        let Some(session) = self.sessions.as_ref().and_then(|all| all.get(place)) else {
+            return Row::default();
+        };
+        let sign = if session.is_current { " ● " } else { "   " };
+        let mut left = Row::new(Ink::Done, sign);
+        let question = one_line(&session.question, 400);
+        match &session.name {
+            Some(name) => {
+                left.push(Ink::Heading, one_line(name, 80));
+                left.push(Ink::Dim, format!("  {question}"));
+            }
+            None => left.push(Ink::Text, question),
+        }
+        let runs = grouped_plural(session.runs, "run");
+        let outcome = session.outcome.map_or("no end", outcome_word);
+        let saved = session.saved.map(|saved| format!("saved {saved}"));
+        let (saved, time) = (saved.unwrap_or_default(), session.time.minute());
+        let right = match width {
+            80.. => format!(" {runs:>7}  {outcome:<9}  {saved:<9}  {time} "),
+            64.. => format!(" {runs:>7}  {outcome:<9}  {time} "),
+            _ => format!("  {} ", time.get(5..).unwrap_or(&time)),
+        };
+        left.and_right(Row::new(Ink::Dim, right), width)
+    }
+}
+
+/// All jobs together, and each by itself.
+pub fn jobs() -> impl Iterator<Item = Option<JobName>> {
+    [None].into_iter().chain(JobName::ALL.map(Some))
+}
+
+impl ModelList {
+    /// The names of all.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let known = self.listing.iter().flatten();
+        let models = known.flat_map(|listing| &listing.models);
+        models.map(|model| model.name.as_str())
+    }
+
+    /// For which job one is chosen, and how many are left out.
+    pub fn note(&self, width: usize) -> Row {
+        let listing = match &self.listing {
+            Some(Ok(listing)) => listing,
+            Some(Err(_)) => return Row::default(),
+            None => return Row::new(Ink::Dim, " asking the server for its models …"),
+        };
+        let mut row = Row::new(Ink::Dim, " for ");
+        for job in jobs() {
+            let name = job.map_or("all", JobName::as_str);
+            if job == self.job {
+                row.push(Ink::Focus, format!("[{name}]"));
+            } else {
+                row.push(Ink::Dim, format!(" {name} "));
+            }
+        }
+        let left_out = match listing.left_out {
+            0 => Row::default(),
+            count => Row::new(Ink::Dim, format!("{count} cannot chat ")),
+        };
+        if row.width() + left_out.width() >= width {
+            return row;
+        }
+        row.and_right(left_out, width)
+    }
+
+    /// Why there is nothing to choose from.
+    pub fn trouble(&self) -> Option<String> {
+        match self.listing.as_ref()? {
+            Err(why) => Some(why.clone()),
+            Ok(listing) if listing.models.is_empty() => {
+                let host = one_line(&listing.host, 80);
+                Some(format!("No model that {host} lists can chat."))
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// A model's name, the jobs that it does now, and how much it reads.
+    pub fn row(&self, place: usize, in_use: &JobModels, width: usize) -> Row {
+        let models = self.listing.iter().flatten().flat_map(|all| &all.models);
+        let offer = place.checked_sub(1).and_then(|at| models.clone().nth(at));
+        let Some(offer) = offer else {
+            return Row::new(Ink::Text, "   default").add(Ink::Dim, "  as the settings say");
+        };
+        let jobs = in_use.jobs_of(&offer.name);
+        let sign = if jobs.is_empty() { "   " } else { " ● " };
+        let name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
+        let mut right = Row::default();
+        if jobs.len() == JobName::ALL.len() {
+            right.push(Ink::Done, " every job ");
+        } else if !jobs.is_empty() {
+            right.push(Ink::Done, format!(" {} ", joined(&jobs)));
+        }
+        if let Some(context) = offer.context.filter(|_| width >= 64) {
+            right.push(Ink::Dim, format!(" {:>9} tokens ", grouped(context as u64)));
+        }
+        name.and_right(right, width)
+    }
+}
+
+impl PaletteRow {
+    /// Its name or what it does, the key at the right edge.
+    pub fn row(&self, width: usize) -> Row {
+        let label = match (&self.item, self.label.split_once("  ")) {
+            (PaletteItem::Command(..), Some((name, help))) => {
+                Row::new(Ink::Key, format!(" {name}")).add(Ink::Text, format!("  {help}"))
+            }
+            _ => Row::new(Ink::Text, format!(" {}", self.label)),
+        };
+        label.and_right(Row::new(Ink::Dim, format!("{} ", self.keys)), width)
+    }
+}
+
+// Limits that can be moved, to see what a run would have done within them.
+
+/// A limit that can be moved, as a whole number or in hundredths.
+#[derive(Debug)]
+pub struct Slider {
+    /// What it is called.
+    pub title: &'static str,
+    ends: (u32, u32),
+    is_share: bool,
+}
+
+/// All sliders from top to bottom.
+pub static SLIDERS: [Slider; 5] = [
+    Slider::new("keep passages ≥", (0, 100), true),
+    Slider::new("answer if average ≥", (0, 100), true),
+    Slider::new("trust vectors ≥", (0, 100), true),
+    Slider::new("skip grading up to", (0, 100), false),
+    Slider::new("max gradings", (1, 10), false),
+];
+
+/// Where each of the sliders stands within these limits.
+pub fn slider_values(limits: &RoutingLimits) -> [f64; SLIDERS.len()] {
+    [
+        limits.thresholds.keep_from,
+        limits.thresholds.sufficient_from,
+        limits.vector_score_threshold,
+        limits.auto_approve_max_items as f64,
+        f64::from(limits.max_iterations),
+    ]
+}
+
+/// Where the sliders stand, and which of them the keys move.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sliders {
+    /// Where each stands; `None` where the run's own limit holds.
+    moved: [Option<u32>; SLIDERS.len()],
+    /// The one that the keys move.
+    pub selected: usize,
+}
+
+impl Slider {
+    const fn new(title: &'static str, ends: (u32, u32), is_share: bool) -> Self {
+        Self {
+            title,
+            ends,
+            is_share,
+        }
+    }
+
+    fn unit(&self) -> f64 {
+        if self.is_share { 100.0 } else { 1.0 }
+    }
+
+    fn step_of(&self, value: f64) -> u32 {
+        let step = (value * self.unit()).round().max(0.0);
+        (step as u32).clamp(self.ends.0, self.ends.1)
+    }
+
+    /// A value as a person reads it.
+    pub fn value_text(&self, value: f64) -> String {
+        let decimals = if self.is_share { 2 } else { 0 };
+        format!("{value:.decimals$}")
+    }
+
+    /// How far a value stands between the ends, 0–1.
+    pub fn share(&self, value: f64) -> f64 {
+        let (least, most) = self.ends;
+        f64::from(self.step_of(value) - least) / f64::from(most - least)
+    }
+}
+
+impl Sliders {
+    /// The one above or below has the keys.
+    pub fn select(&mut self, by: isize) {
+        let last = SLIDERS.len() - 1;
+        self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+
+    /// Moves the selected one, from where the run had it.
+    pub fn step(&mut self, by: i64, recorded: &RoutingLimits) {
+        let (at, slider) = (self.selected, &SLIDERS[self.selected]);
+        let step = |limits: &RoutingLimits| slider.step_of(slider_values(limits)[at]);
+        let moved = i64::from(step(&self.limits(recorded))).saturating_add(by);
+        let moved = moved.clamp(slider.ends.0.into(), slider.ends.1.into()) as u32;
+        self.moved[at] = Some(moved).filter(|moved| *moved != step(recorded));
+    }
+
+    /// All as the run had them.
+    pub fn reset(&mut self) {
+        self.moved = Default::default();
+    }
+
+    /// Whether this one was moved.
+    pub fn is_moved(&self, at: usize) -> bool {
+        self.moved[at].is_some()
+    }
+
+    /// The limits that they stand for, over those that the run kept to.
+    pub fn limits(&self, recorded: &RoutingLimits) -> RoutingLimits {
+        let mut values = slider_values(recorded);
+        for (at, moved) in self.moved.iter().enumerate() {
+            let moved = moved.map(|step| f64::from(step) / SLIDERS[at].unit());
+            values[at] = moved.unwrap_or(values[at]);
+        }
+        let [keep, sufficient, vector, items, gradings] = values;
+        let mut limits = *recorded;
+        (
+            limits.thresholds.keep_from,
+            limits.thresholds.sufficient_from,
+        ) = (keep, sufficient);
+        limits.vector_score_threshold = vector;
+        limits.auto_approve_max_items = items as usize;
+        limits.max_iterations = gradings as u32;
+        limits
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +550,7 @@ mod tests {
         let mut window = Window::new(shown);
         window.set_texts(texts.map(str::to_owned).to_vec());
         window.set_typed(typed);
-        window.matches().to_vec()
+        window.matches
     }
 
     #[test]
@@ -270,5 +575,35 @@ mod tests {
         assert!(!press(&mut line, KeyCode::Char('x'), KeyModifiers::CONTROL));
         assert!(press(&mut line, KeyCode::Char('u'), KeyModifiers::CONTROL));
         assert_eq!(line, "");
+    }
+}
+
+#[cfg(test)]
+mod sliders_tests {
+    use super::*;
+
+    #[test]
+    fn a_slider_moves_within_its_range_and_comes_back_to_the_recorded_value() {
+        let recorded = RoutingLimits {
+            vector_score_threshold: 0.815,
+            ..RoutingLimits::default()
+        };
+        let mut sliders = Sliders::default();
+        assert_eq!(sliders.limits(&recorded), recorded);
+        sliders.step(5, &recorded);
+        assert!((sliders.limits(&recorded).thresholds.keep_from - 0.35).abs() < 1e-9);
+        sliders.step(-5, &recorded);
+        assert!(!sliders.is_moved(0));
+        sliders.step(-500, &recorded);
+        assert!(sliders.limits(&recorded).thresholds.keep_from.abs() < 1e-9);
+        sliders.select(9);
+        assert_eq!(sliders.selected, 4);
+        sliders.step(-9, &recorded);
+        assert_eq!(sliders.limits(&recorded).max_iterations, 1);
+        sliders.step(99, &recorded);
+        assert_eq!(sliders.limits(&recorded).max_iterations, 10);
+        sliders.moved = Default::default();
+        // What was recorded between two steps stays what it was.
+        assert_eq!(sliders.limits(&recorded), recorded);
     }
 }

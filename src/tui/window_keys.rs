@@ -8,15 +8,13 @@ use crate::text::one_line;
 use super::focus::{quit, report};
 use super::keymap::{Action, KeyContext};
 use super::layout::Arrangement;
-use super::lists::SessionTask;
-use super::message::Effect;
-use super::model::{Model, Overlay};
+use super::model::{Effect, Model, Overlay};
 use super::pane_state::Pane;
 use super::panes::detail;
 use super::slash::ROUTES;
-use super::window::Window;
+use super::window::{SessionTask, Window};
 use super::window_view::WindowView;
-use super::{ask, audit, commands, compare, copy, linked_rows, models, sessions};
+use super::{act, ask, audit, copy, focus, models, sessions};
 
 /// How far a key moves a slider with Shift.
 const LEAP: i64 = 10;
@@ -32,15 +30,13 @@ pub fn plain_digit(event: KeyEvent) -> Option<usize> {
 }
 
 /// A key while a window lies above all.
-pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Vec<Effect> {
-    if let Some(effects) = sessions::task_key(model, event) {
-        return effects;
+pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Effect> {
+    if let Some(mut effects) = sessions::task_key(model, event) {
+        return effects.pop();
     }
-    let Some(window) = &mut model.overlay else {
-        return Vec::new();
-    };
+    let window = model.overlay.as_mut()?;
     if action.is_none() && window.shown.is_typed() && window.type_key(event) {
-        return Vec::new();
+        return None;
     }
     let rows = match &window.shown {
         Overlay::Retry => ROUTES.len(),
@@ -54,16 +50,14 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Vec<Ef
     }
     // Leaving and starting over must work from everywhere.
     let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
-    action.map_or_else(Vec::new, |action| act(model, action))
+    action.and_then(|action| act(model, action))
 }
 
-fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+fn act(model: &mut Model, action: Action) -> Option<Effect> {
     if move_slider(model, action) {
-        return Vec::new();
+        return None;
     }
-    let Some(window) = &mut model.overlay else {
-        return Vec::new();
-    };
+    let window = model.overlay.as_mut()?;
     match (action, &mut window.shown) {
         (Action::Copy, _) => return copy::copy(model),
         (Action::Mouse, _) => return report(model, !model.mouse),
@@ -78,8 +72,8 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         (Action::NextJob, _) => models::step_job(model, 1),
         (Action::PreviousJob, _) => models::step_job(model, -1),
-        (Action::PreviousRun, _) => compare::step(model, -1),
-        (Action::NextRun, _) => compare::step(model, 1),
+        (Action::PreviousRun, _) => ask::step_compared(model, -1),
+        (Action::NextRun, _) => ask::step_compared(model, 1),
         (Action::Cancel, Overlay::Sessions(_) | Overlay::Models(_)) if !window.typed.is_empty() => {
             window.set_typed("");
         }
@@ -96,51 +90,45 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             window.list.act(action);
         }
     }
-    Vec::new()
+    None
 }
 
 /// Takes what is selected in the window, and closes it.
-fn choose(model: &mut Model) -> Vec<Effect> {
+fn choose(model: &mut Model) -> Option<Effect> {
     match model.overlay.as_ref().map(|window| &window.shown) {
         Some(Overlay::Sessions(_)) => return sessions::act(model, Action::Open),
         Some(Overlay::Models(_)) => return models::choose_selected(model),
         _ => {}
     }
-    let Some(window) = model.overlay.take() else {
-        return Vec::new();
-    };
+    let window = model.overlay.take()?;
     if !window.shown.is_choice() {
         model.overlay = model.beneath.take();
-        return Vec::new();
+        return None;
     }
-    let Some(at) = window.selected() else {
-        return Vec::new();
-    };
+    let at = window.selected()?;
     match window.shown {
         Overlay::Retry if at < ROUTES.len() => ask::ask_again(model, ROUTES[at].1),
         Overlay::Samples => ask::sample(model, at),
-        Overlay::Palette(mut rows) => commands::choose(model, rows.swap_remove(at)),
+        Overlay::Palette(mut rows) => act::choose_from_palette(model, rows.swap_remove(at)),
         Overlay::Recall(questions) => {
             model.prompt.set(&questions[at]);
             model.focus = Pane::Chat;
-            linked_rows::end(model);
-            Vec::new()
+            focus::unlink(model);
+            None
         }
-        _ => Vec::new(),
+        _ => None,
     }
 }
 
 /// A click on a row of a window that is a choice.
-pub fn click(model: &mut Model, position: Position) -> Vec<Effect> {
+pub fn click(model: &mut Model, position: Position) -> Option<Effect> {
     let row = model.overlay.as_ref().and_then(|window| {
         let places = Arrangement::new(model);
         WindowView::new(model, window, &places).row_at(window, position)
     });
-    let Some((row, window)) = row.zip(model.overlay.as_mut()) else {
-        return Vec::new();
-    };
+    let (row, window) = row.zip(model.overlay.as_mut())?;
     if !window.shown.is_choice() || sessions::name_typed(window).is_some() {
-        return Vec::new();
+        return None;
     }
     window.list.selected = row;
     act(model, Action::Open)
@@ -148,11 +136,8 @@ pub fn click(model: &mut Model, position: Position) -> Vec<Effect> {
 
 /// Pasted text, where it is typed into; says whether it was.
 pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(window) = model
-        .overlay
-        .as_mut()
-        .filter(|window| window.shown.is_typed())
-    else {
+    let window = model.overlay.as_mut();
+    let Some(window) = window.filter(|window| window.shown.is_typed()) else {
         return false;
     };
     match sessions::name_typed(window) {
@@ -165,7 +150,7 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
 
 /// Unfolds the part that is selected, or folds it again.
 fn unfold(model: &mut Model) {
-    let width = Arrangement::new(model).overlay_room().width.into();
+    let width = Arrangement::new(model).overlay_room(false).width.into();
     let Some(Overlay::Detail { item, unfolded }) = model.shown_overlay() else {
         return;
     };

@@ -6,21 +6,18 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
 use crate::domain::Complexity;
-use crate::protocol::NoticeLevel;
+use crate::protocol::{Mode, NoticeLevel, joined};
 use crate::text::one_line;
 
-use super::cells::{clear, draw_row};
-use super::ink::{Ink, Row, columns, pad};
+use super::ink::{Ink, Row, columns, grouped, grouped_plural, pad, wrap};
 use super::keymap::KeyContext;
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
-use super::pages;
 use super::panes::wording::route_ink;
 use super::panes::{compare, detail, run_history, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
-use super::theme::Theme;
-use super::window::Window;
-use super::wrap::wrap;
+use super::theme::{Theme, clear, draw_row};
+use super::window::{Page, Window};
 
 /// A strip beside a window that is no wider shows only torn lines.
 const NARROW_STRIP: u16 = 3;
@@ -50,10 +47,7 @@ pub struct WindowView {
 impl WindowView {
     /// Lays the window out.
     pub fn new(model: &Model, window: &Window, places: &Arrangement) -> Self {
-        let room = match window.shown {
-            Overlay::Compare { .. } => places.wide_overlay_room(),
-            _ => places.overlay_room(),
-        };
+        let room = places.overlay_room(matches!(window.shown, Overlay::Compare { .. }));
         let width = usize::from(room.width);
         if !window.shown.is_typed() {
             let (title, rows) = rows(model, &window.shown, width);
@@ -70,7 +64,7 @@ impl WindowView {
             };
         }
         // It is no longer than its items need, and keeps its place while they are narrowed.
-        let items = u16::try_from(window.count()).unwrap_or(u16::MAX);
+        let items = u16::try_from(window.texts.len()).unwrap_or(u16::MAX);
         let most = room.height.saturating_sub(HEAD);
         let area = Rect {
             y: room.y + HEAD.min(room.height),
@@ -94,7 +88,7 @@ impl WindowView {
             head: vec![typed_row(window, width), notice.unwrap_or(note).fit(width)],
             area,
             rows,
-            count: window.matches().len(),
+            count: window.matches.len(),
         }
     }
 
@@ -107,11 +101,8 @@ impl WindowView {
 
     /// The rows that are seen.
     pub fn seen_rows(&self, window: &Window) -> &[Row] {
-        let first = if window.shown.is_typed() {
-            0
-        } else {
-            window.list.top
-        };
+        let is_whole = !window.shown.is_typed();
+        let first = if is_whole { window.list.top } else { 0 };
         &self.rows[first.min(self.rows.len())..]
     }
 
@@ -156,11 +147,8 @@ impl WindowView {
 fn clear_side_strips(window: Rect, screen: Rect, buffer: &mut Buffer) {
     let (first, last) = (screen.x, screen.right() - 1);
     for (frame, from, to) in [(first, first + 1, window.x), (last, window.right(), last)] {
-        let strip = Rect {
-            x: from,
-            width: to.saturating_sub(from),
-            ..window
-        };
+        let width = to.saturating_sub(from);
+        let strip = Rect::new(from, window.y, width, window.height);
         if strip.is_empty() || strip.width > NARROW_STRIP {
             continue;
         }
@@ -178,8 +166,8 @@ fn typed_row(window: &Window, width: usize) -> Row {
     let row = Row::new(Ink::Focus, " > ").add(Ink::Text, window.typed.as_str());
     // The first row of the models is none of them.
     let first = usize::from(matches!(window.shown, Overlay::Models(_)));
-    let left = window.matches().iter().filter(|at| **at >= first).count();
-    let part = match window.count().saturating_sub(first) {
+    let left = window.matches.iter().filter(|at| **at >= first).count();
+    let part = match window.texts.len().saturating_sub(first) {
         0 => String::new(),
         count if left == count => format!("{count} "),
         count => format!("{left} of {count} "),
@@ -190,8 +178,9 @@ fn typed_row(window: &Window, width: usize) -> Row {
 
 /// Title of a list that is typed into, what is to be said of it, and why it is empty.
 fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink, String)>) {
-    let is_empty = window.matches().is_empty();
-    let nothing = (is_empty && window.count() > 0).then(|| (Ink::Dim, "nothing like that".into()));
+    let is_empty = window.matches.is_empty();
+    let nothing =
+        (is_empty && window.texts.len() > 0).then(|| (Ink::Dim, "nothing like that".into()));
     match &window.shown {
         Overlay::Sessions(list) => {
             let note = list
@@ -216,7 +205,7 @@ fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink,
 fn listed(model: &Model, window: &Window, area: Rect) -> Vec<Row> {
     let width = usize::from(area.width);
     let selected = window.selected();
-    let seen = window.matches().iter().skip(window.list.top);
+    let seen = window.matches.iter().skip(window.list.top);
     let seen = seen.take(area.height.into()).copied();
     let row = |place: usize| match &window.shown {
         Overlay::Sessions(list) => list.row(place, Some(place) == selected, width),
@@ -242,7 +231,7 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
             let rows = run_history::rows(read.as_ref(), width);
             ("Statistics of all recorded runs", rows)
         }
-        Overlay::Page(page) => (pages::title(*page), pages::rows(model, *page, width)),
+        Overlay::Page(page) => (page_title(*page), page_rows(model, *page, width)),
         Overlay::Detail { item, unfolded } => {
             let lines = detail::lines(model, *item, unfolded, width);
             let rows = lines.into_iter().map(|line| line.row).collect();
@@ -283,10 +272,8 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         KeyContext::Global,
     ];
     // The keys of the list that help lies above come first.
-    let beneath = model
-        .beneath
-        .as_ref()
-        .filter(|window| window.shown.is_typed());
+    let beneath = model.beneath.as_ref();
+    let beneath = beneath.filter(|window| window.shown.is_typed());
     let beneath = beneath.map_or(&[][..], |window| window.shown.places());
     let mut left: Vec<Row> = beneath.iter().chain(&here).flat_map(section).collect();
     if !is_replay {
@@ -338,11 +325,12 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         return left.into_iter().map(|row| row.fit(width)).collect();
     }
     // The shorter column has room for them.
-    if left.len() <= right.len() {
-        left.extend(signs);
+    let shorter = if left.len() <= right.len() {
+        &mut left
     } else {
-        right.extend(signs);
-    }
+        &mut right
+    };
+    shorter.extend(signs);
     columns(left, right, width / 2 - 2, "  ", width)
 }
 
@@ -379,4 +367,158 @@ fn event_rows(about: &str, lines: &[String], width: usize) -> Vec<Row> {
     std::iter::once(about)
         .chain(lines.iter().flat_map(broken))
         .collect()
+}
+
+// Windows that only show: what is indexed, which engine answers.
+
+/// Columns before what a line says.
+const LABEL: usize = 22;
+
+/// What the window is called.
+pub fn page_title(page: Page) -> &'static str {
+    match page {
+        Page::Index => "Index",
+        Page::Sources => "Knowledge base",
+        Page::Engine => "Engine",
+    }
+}
+
+/// Lays out all rows of the page.
+pub fn page_rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
+    let rows = match page {
+        Page::Index => [page_of_index(model), left_out(model)].concat(),
+        Page::Sources => page_of_sources(model),
+        Page::Engine => page_of_engine(model),
+    };
+    let broken = |row: &Row| {
+        let indent = Row::new(Ink::Text, " ".repeat(LABEL.min(width / 2)));
+        wrap(row, &Row::default(), &indent, width)
+    };
+    rows.iter().flat_map(broken).collect()
+}
+
+fn page_line(label: &str, value: impl Into<String> + AsRef<str>) -> Row {
+    Row::new(Ink::Dim, pad(label, LABEL)).add(Ink::Text, value)
+}
+
+fn page_heading(text: &str) -> [Row; 2] {
+    [Row::default(), Row::new(Ink::Heading, text)]
+}
+
+fn page_of_index(model: &Model) -> Vec<Row> {
+    let knowledge = &model.knowledge;
+    let state = match (knowledge.indexing, knowledge.pending) {
+        (true, 0) => "looking for changes".to_owned(),
+        (true, pending) => format!("embedding, {} to come", grouped(pending as u64)),
+        (false, 0) => "up to date".to_owned(),
+        (false, pending) => format!("{} not embedded", grouped(pending as u64)),
+    };
+    let watching = if knowledge.watching {
+        "yes: saved files are searchable at once"
+    } else {
+        "no"
+    };
+    vec![
+        page_line("name", one_line(&knowledge.name, 200)),
+        page_line("documents", grouped(knowledge.documents as u64)),
+        page_line("chunks", grouped(knowledge.chunks as u64)),
+        page_line("state", state),
+        page_line("watching", watching),
+    ]
+}
+
+/// The files that are not in the index, with their reasons.
+fn left_out(model: &Model) -> Vec<Row> {
+    let left_out = &model.contents.left_out;
+    if left_out.count == 0 {
+        return Vec::new();
+    }
+    let mut rows = page_heading("Left out").to_vec();
+    rows.push(page_line("files", grouped(left_out.count as u64)));
+    for (path, reason) in &left_out.files {
+        let row = Row::new(Ink::Text, format!("{}: ", one_line(path, 400)));
+        rows.push(row.add(Ink::Dim, one_line(reason, 400)));
+    }
+    let more = left_out.count.saturating_sub(left_out.files.len());
+    if more > 0 {
+        let words = format!(
+            "and {} more; 'kb-agent index' lists all",
+            grouped(more as u64)
+        );
+        rows.push(Row::new(Ink::Dim, words));
+    }
+    rows
+}
+
+/// The folders and files that the base is made of, with what each holds.
+fn page_of_sources(model: &Model) -> Vec<Row> {
+    let contents = &model.contents;
+    let mut rows = page_of_index(model);
+    if !contents.sources.is_empty() {
+        rows.extend(page_heading("Sources"));
+    }
+    for source in &contents.sources {
+        rows.push(Row::new(Ink::Text, one_line(&source.path, 400)));
+        let documents = grouped_plural(source.documents, "document");
+        let held = format!("{documents} · {}", grouped_plural(source.chunks, "chunk"));
+        let mut row = page_line("", held);
+        if source.is_added {
+            row.push(Ink::Dim, " · added for this session");
+        }
+        rows.push(row);
+    }
+    if let Some(setting) = &contents.setting {
+        rows.extend(page_heading("The same at the next start"));
+        rows.push(Row::new(Ink::Text, one_line(setting, 4000)));
+        let where_to = "in the environment, or as a line of .env";
+        rows.push(Row::new(Ink::Dim, where_to));
+    }
+    rows
+}
+
+fn page_of_engine(model: &Model) -> Vec<Row> {
+    let limits = model.shown_run().map_or(model.limits, |run| run.limits);
+    let mut rows = match model.mode {
+        Mode::Offline => vec![
+            page_line("engine", "offline, built in"),
+            page_line("answers", "extractive: quoted from the documents"),
+        ],
+        Mode::Llm => vec![page_line("engine", "chat endpoint")],
+    };
+    let by_model = model.models.by_model();
+    let is_one = by_model.len() == 1;
+    for (name, jobs) in &by_model {
+        let label = if is_one {
+            "model".to_owned()
+        } else {
+            joined(jobs)
+        };
+        rows.push(page_line(&label, one_line(name, 200)));
+    }
+    if model.mode == Mode::Llm {
+        rows.push(page_line("", "/model chooses another one"));
+    }
+    if let Some(endpoint) = &model.endpoint {
+        rows.push(page_line("endpoint", endpoint.clone()));
+    }
+    let route = model.route.map_or("auto", |route| route.as_str());
+    rows.push(page_line("route", format!("{route} (/route)")));
+    rows.extend(page_heading("Settings that route"));
+    rows.push(page_line(
+        "gradings at most",
+        limits.max_iterations.to_string(),
+    ));
+    rows.push(page_line(
+        "vector threshold",
+        format!("{:.2}", limits.vector_score_threshold),
+    ));
+    rows.push(page_line(
+        "auto-approve up to",
+        grouped_plural(limits.auto_approve_max_items, "item"),
+    ));
+    rows.push(Row::default());
+    let words = "Engine, model and settings are set by KB_AGENT_… variables; 'kb-agent doctor' \
+                 checks them.";
+    rows.push(Row::new(Ink::Dim, words));
+    rows
 }

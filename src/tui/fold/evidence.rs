@@ -1,7 +1,5 @@
 //! What the answer rests on: items found, graded, removed and cited.
 
-use std::collections::HashMap;
-
 use crate::domain::{
     Citation, EvidenceId, GradedBy, LineRange, Measured, Score, ToolName, is_same_passage,
 };
@@ -11,21 +9,11 @@ use crate::text::one_line;
 /// All items of a run, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
 pub struct EvidenceFold {
-    rows: Vec<EvidenceRow>,
-    /// Where each item stands in `rows`.
-    places: HashMap<EvidenceId, usize>,
-    /// The listed rows in the order in which they are listed.
-    order: Vec<usize>,
-    /// How many others each row holds.
-    holds: Vec<usize>,
-    /// The numbers that are drawn.
-    numbers: HashMap<EvidenceId, usize>,
+    found: Vec<EvidenceRow>,
     /// Once the prompt is made: the numbers that it gives. Older logs do not tell.
     numbered: Option<Vec<NumberedItem>>,
     /// After the answer: what its marks stand for.
     cited: Option<Vec<Citation>>,
-    /// Counts the changes.
-    revision: u64,
 }
 
 /// One item and what became of it.
@@ -53,8 +41,8 @@ pub struct EvidenceRow {
     pub measured: Measured,
     /// The item that holds it now, because its lines are among that one's.
     held_by: Option<EvidenceId>,
-    /// Its file as it was reported.
-    file: String,
+    /// Its file as it was reported, to ask for it; not to be drawn.
+    pub file: String,
 }
 
 /// A verdict on one item.
@@ -86,11 +74,9 @@ impl EvidenceFold {
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceGraded { scores, by, .. } => {
                 for graded in scores {
+                    let (score, by) = (graded.score, *by);
                     if let Some(row) = self.row_mut(&graded.id) {
-                        row.grade = Some(Grade {
-                            score: graded.score,
-                            by: *by,
-                        });
+                        row.grade = Some(Grade { score, by });
                     }
                 }
             }
@@ -101,69 +87,42 @@ impl EvidenceFold {
             }
             EventBody::EvidenceNumbered { items } => self.numbered = Some(items.clone()),
             EventBody::AnswerFinished { citations, .. } => self.cited = Some(citations.clone()),
-            _ => return,
+            _ => {}
         }
-        self.arrange();
-    }
-
-    /// Once for each change, and not at every look.
-    fn arrange(&mut self) {
-        self.revision += 1;
-        let numbered = self.numbered.iter().flatten();
-        let cited = self.cited.iter().flatten();
-        self.numbers = if self.numbered.is_some() {
-            numbered.map(|item| (item.id.clone(), item.n)).collect()
-        } else {
-            cited.map(|item| (item.id.clone(), item.n)).collect()
-        };
-        let listed = |at: &usize| self.rows[*at].standing != ContextState::Within;
-        let mut order: Vec<usize> = (0..self.rows.len()).filter(listed).collect();
-        order.sort_by_cached_key(|at| {
-            let row = &self.rows[*at];
-            let number = self.number(row).unwrap_or(usize::MAX);
-            (!row.is_in_context(), number)
-        });
-        self.order = order;
-        let mut holds = vec![0; self.rows.len()];
-        for row in &self.rows {
-            for holder in self.holders(row) {
-                holds[holder] += 1;
-            }
-        }
-        self.holds = holds;
     }
 
     /// The items that hold this one, from the nearest on.
-    fn holders(&self, row: &EvidenceRow) -> impl Iterator<Item = usize> {
-        let place = |row: &EvidenceRow| self.places.get(row.held_by.as_ref()?).copied();
+    fn holders(&self, row: &EvidenceRow) -> impl Iterator<Item = &EvidenceRow> {
+        let holder = |row: &EvidenceRow| self.get(row.held_by.as_ref()?);
         // A chain is no longer than the list, whatever a log says.
-        std::iter::successors(place(row), move |at| place(&self.rows[*at])).take(self.rows.len())
+        std::iter::successors(holder(row), move |row| holder(row)).take(self.found.len())
     }
 
     /// What was sent, by number, then what else is in the context, then what was dropped. What is within
     /// another item has no row.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
-        self.order.iter().map(|at| &self.rows[*at])
-    }
-
-    /// How often something has changed: rows of one run and one revision are the same.
-    pub fn revision(&self) -> u64 {
-        self.revision
+        let is_listed = |row: &&EvidenceRow| row.standing != ContextState::Within;
+        let mut listed: Vec<_> = self.found.iter().filter(is_listed).collect();
+        listed.sort_by_cached_key(|row| {
+            let number = self.number(row).unwrap_or(usize::MAX);
+            (!row.is_in_context(), number)
+        });
+        listed.into_iter()
     }
 
     /// How many rows there are, dropped ones too.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.rows().count()
     }
 
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.found.is_empty()
     }
 
     /// How many are in the context.
     pub fn kept_count(&self) -> usize {
-        self.rows.iter().filter(|row| row.is_in_context()).count()
+        self.found.iter().filter(|row| row.is_in_context()).count()
     }
 
     /// How many the prompt of the answer holds, once it is made.
@@ -179,16 +138,17 @@ impl EvidenceFold {
     /// The number that the prompt gives it, and the answer's marks with it; no other is drawn. Logs
     /// that do not tell of numbers have those of the citations.
     pub fn number(&self, row: &EvidenceRow) -> Option<usize> {
-        self.numbers.get(&row.id).copied()
+        if let Some(items) = &self.numbered {
+            return Some(items.iter().find(|item| item.id == row.id)?.n);
+        }
+        let mut cited = self.cited.iter().flatten();
+        Some(cited.find(|citation| citation.id == row.id)?.n)
     }
 
     /// Whether the answer is there and does not refer to this item of its context.
     pub fn is_unused(&self, row: &EvidenceRow) -> bool {
-        row.is_in_context()
-            && self
-                .cited
-                .as_ref()
-                .is_some_and(|cited| cited.iter().all(|citation| citation.id != row.id))
+        let is_cited = |cited: &Vec<Citation>| cited.iter().any(|one| one.id == row.id);
+        row.is_in_context() && self.cited.as_ref().is_some_and(|cited| !is_cited(cited))
     }
 
     /// File and lines of an item.
@@ -198,27 +158,25 @@ impl EvidenceFold {
 
     /// The items that this one holds, because their lines are among its own, and those within them.
     pub fn held_by(&self, holder: &EvidenceId) -> Vec<&EvidenceRow> {
-        let holder = self.places.get(holder).copied();
-        let is_held = |row: &&EvidenceRow| self.holders(row).any(|at| Some(at) == holder);
-        self.rows.iter().filter(is_held).collect()
-    }
-
-    /// How many these are.
-    pub fn count_held_by(&self, holder: &EvidenceId) -> usize {
-        let at = self.places.get(holder);
-        at.and_then(|at| self.holds.get(*at)).copied().unwrap_or(0)
+        let is_held = |row: &&EvidenceRow| self.holders(row).any(|other| other.id == *holder);
+        self.found.iter().filter(is_held).collect()
     }
 
     /// The item of that name.
     pub fn get(&self, id: &EvidenceId) -> Option<&EvidenceRow> {
-        self.places.get(id).map(|at| &self.rows[*at])
+        self.found.iter().find(|row| row.id == *id)
     }
 
     fn row_mut(&mut self, id: &EvidenceId) -> Option<&mut EvidenceRow> {
-        self.places.get(id).map(|at| &mut self.rows[*at])
+        self.found.iter_mut().find(|row| row.id == *id)
     }
 
     fn add(&mut self, item: &EvidenceItem) {
+        let standing = if item.low {
+            ContextState::Low
+        } else {
+            ContextState::Kept
+        };
         let mut row = EvidenceRow {
             id: item.id.clone(),
             source: one_line(&item.source, 400),
@@ -228,49 +186,34 @@ impl EvidenceFold {
             found_with: item.score,
             excerpt: one_line(&item.excerpt, 2 * EvidenceItem::EXCERPT_CHARS),
             grade: None,
-            standing: if item.low {
-                ContextState::Low
-            } else {
-                ContextState::Kept
-            },
+            standing,
             measured: item.measured,
             held_by: None,
             file: item.source.clone(),
         };
-        self.take_in(item);
-        if let Some(known) = self.row_mut(&item.id) {
-            // A grade speaks of the text that was graded; a grown passage has none yet.
-            if known.lines == row.lines {
-                row.grade = known.grade;
-            }
-            *known = row;
-        } else {
-            self.places.insert(row.id.clone(), self.rows.len());
-            self.rows.push(row);
-        }
-    }
-
-    /// An item that has grown over others holds them from now on (R14), by the very law that made it
-    /// grow.
-    fn take_in(&mut self, item: &EvidenceItem) {
-        for row in &mut self.rows {
-            if row.id != item.id
-                && row.is_in_context()
-                && is_same_passage((&row.file, row.lines), (&item.source, item.lines))
+        // An item that has grown over others holds them from now on (R14), by the very law that made it
+        // grow.
+        for other in &mut self.found {
+            if other.id != item.id
+                && other.is_in_context()
+                && is_same_passage((&other.file, other.lines), (&item.source, item.lines))
             {
-                row.standing = ContextState::Within;
-                row.held_by = Some(item.id.clone());
+                other.standing = ContextState::Within;
+                other.held_by = Some(item.id.clone());
             }
         }
+        let Some(known) = self.row_mut(&item.id) else {
+            return self.found.push(row);
+        };
+        // A grade speaks of the text that was graded; a grown passage has none yet.
+        if known.lines == row.lines {
+            row.grade = known.grade;
+        }
+        *known = row;
     }
 }
 
 impl EvidenceRow {
-    /// Its file as it was reported, to ask for it; not to be drawn.
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
     /// File and lines, as a person looks it up.
     pub fn place(&self) -> String {
         format!("{}:{}", self.source, self.location)

@@ -3,16 +3,14 @@
 use std::ops::Deref;
 
 use crate::domain::{
-    Citation, Complexity, Confidence, Cue, NodeName, Outcome, RouteReason, RoutingLimits,
-    RoutingPlan, Warnings, edge,
+    AutoApproveRule, Citation, Complexity, Confidence, Cue, GradedBy, GraderAction, KEEP_FROM,
+    NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, ToolCall, Wait, Warnings, edge,
 };
-use crate::protocol::{CostDetails, Event, EventBody, Mode, RunId, Timestamp};
+use crate::protocol::{CostDetails, Event, EventBody, ItemScore, Mode, RunEnd, RunId, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
+use crate::tui::ink::{measure, measure_beside};
 
 use super::EvidenceFold;
-use super::step::{
-    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
-};
 
 /// A run, as far as its events have come.
 #[derive(Debug, Clone, Default)]
@@ -49,13 +47,30 @@ impl RunView {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
-            session, settings, ..
+            session,
+            settings,
+            retry_of,
+            query,
+            within,
+            mode,
+            forced_route,
+            ..
         } = &event.body
         else {
             return None;
         };
+        let exchange = Exchange {
+            id: event.run.clone(),
+            retry_of: retry_of.clone(),
+            query: sanitize(query).into_owned(),
+            within: within.iter().map(|name| one_line(name, 200)).collect(),
+            mode: *mode,
+            forced: *forced_route,
+            started: event.ts,
+            ..Exchange::default()
+        };
         Some(Self {
-            exchange: Exchange::begin(event)?,
+            exchange,
             session: session.clone(),
             limits: *settings,
             ..Self::default()
@@ -64,7 +79,6 @@ impl RunView {
 
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
-        self.exchange.apply(&event.body, &mut self.stream);
         self.evidence.apply(&event.body);
         self.waited = PendingCall::from_event(event);
         match &event.body {
@@ -85,6 +99,7 @@ impl RunView {
             }
             EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
             EventBody::RoutingPlan { plan, because } => {
+                self.exchange.planned = Some(plan.complexity);
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
@@ -101,10 +116,8 @@ impl RunView {
                 error,
                 ..
             } => {
-                let open = self
-                    .tools
-                    .iter_mut()
-                    .find(|used| used.items.is_none() && used.call == *call);
+                let mut open = self.tools.iter_mut();
+                let open = open.find(|used| used.items.is_none() && used.call == *call);
                 if let Some(used) = open {
                     used.items = Some(*items);
                     used.ms = Some(*ms);
@@ -123,6 +136,28 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
+            EventBody::AnswerDelta { text } => {
+                let clean = self.stream.push(text);
+                self.exchange.answer.push_str(&clean);
+                self.exchange.revision += 1;
+            }
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
+                let clean = |citation: &Citation| Citation {
+                    source: one_line(&citation.source, 400),
+                    ..citation.clone()
+                };
+                let exchange = &mut self.exchange;
+                exchange.confidence = *confidence;
+                exchange.answer = sanitize(text).into_owned();
+                exchange.citations = citations.iter().map(clean).collect();
+                exchange.revision += 1;
+            }
+            EventBody::Warning { code, message } => self.exchange.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
                 if let Some(finish) = RunResult::from_body(&event.body) {
                     self.end(event.ts, finish);
@@ -174,10 +209,10 @@ impl RunView {
     pub fn calls(&self) -> u32 {
         match &self.finish {
             Some(finish) => finish.calls,
-            None => self
-                .nodes
-                .iter()
-                .fold(0, |sum, node| node.calls.saturating_add(sum)),
+            None => {
+                let calls = self.nodes.iter().map(|node| node.calls);
+                calls.fold(0, u32::saturating_add)
+            }
         }
     }
 
@@ -198,17 +233,14 @@ impl RunView {
 
     /// The node at work.
     pub fn active(&self) -> Option<NodeName> {
-        NodeName::ALL
-            .into_iter()
-            .find(|name| self.node(*name).state == NodeState::Running)
+        let mut nodes = NodeName::ALL.into_iter();
+        nodes.find(|name| self.node(*name).state == NodeState::Running)
     }
 
     /// How often the run went along this edge, and why the last time.
     pub fn edges_taken(&self, from: NodeName, to: NodeName) -> Vec<&TakenEdge> {
-        self.edges
-            .iter()
-            .filter(|edge| edge.from == from && edge.to == to)
-            .collect()
+        let taken = |edge: &&TakenEdge| edge.from == from && edge.to == to;
+        self.edges.iter().filter(taken).collect()
     }
 
     fn enter(&mut self, node: NodeName, iteration: u32, now: Timestamp) {
@@ -218,6 +250,7 @@ impl RunView {
             let from = last.node;
             self.take(from, node, None, String::new());
         }
+        self.exchange.was_writing |= node == NodeName::Synthesize;
         if node == NodeName::ToolExec {
             self.round = self.tools.len();
         }
@@ -251,10 +284,7 @@ impl RunView {
     }
 
     fn last_visit(&mut self, node: NodeName) -> Option<&mut Visit> {
-        self.visits
-            .iter_mut()
-            .rev()
-            .find(|visit| visit.node == node)
+        self.visits.iter_mut().rfind(|visit| visit.node == node)
     }
 
     fn decide(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
@@ -279,23 +309,19 @@ impl RunView {
     }
 
     fn take(&mut self, from: NodeName, to: NodeName, reason: Option<RouteReason>, why: String) {
-        let known = self
-            .edges
-            .iter_mut()
-            .find(|edge| edge.from == from && edge.to == to && edge.reason == reason);
-        match known {
-            Some(edge) => {
-                edge.count += 1;
-                edge.why = why;
-            }
-            None => self.edges.push(TakenEdge {
-                from,
-                to,
-                reason,
-                why,
-                count: 1,
-            }),
+        let is_it = |edge: &&mut TakenEdge| (edge.from, edge.to, edge.reason) == (from, to, reason);
+        if let Some(edge) = self.edges.iter_mut().find(is_it) {
+            edge.count += 1;
+            edge.why = why;
+            return;
         }
+        self.edges.push(TakenEdge {
+            from,
+            to,
+            reason,
+            why,
+            count: 1,
+        });
     }
 
     fn end(&mut self, now: Timestamp, finish: RunResult) {
@@ -317,7 +343,12 @@ impl RunView {
                 node.ms += now.0.saturating_sub(since.0) as f64;
             }
         }
-        self.exchange.end(&tail, finish);
+        // What the stream held back.
+        if self.exchange.citations.is_empty() {
+            self.exchange.answer.push_str(&tail);
+        }
+        self.exchange.finish = Some(finish);
+        self.exchange.revision += 1;
     }
 }
 
@@ -367,74 +398,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The one that this event begins; `None` when it begins none.
-    pub fn begin(event: &Event) -> Option<Self> {
-        let EventBody::RunStarted {
-            retry_of,
-            query,
-            within,
-            mode,
-            forced_route,
-            ..
-        } = &event.body
-        else {
-            return None;
-        };
-        Some(Self {
-            id: event.run.clone(),
-            retry_of: retry_of.clone(),
-            query: sanitize(query).into_owned(),
-            within: within.iter().map(|name| one_line(name, 200)).collect(),
-            mode: *mode,
-            forced: *forced_route,
-            started: event.ts,
-            ..Self::default()
-        })
-    }
-
-    /// Takes the next event, all but the end; `stream` cleans the pieces of the answer.
-    pub(super) fn apply(&mut self, body: &EventBody, stream: &mut StreamSanitizer) {
-        match body {
-            EventBody::NodeEntered { node, .. } => {
-                self.was_writing |= *node == NodeName::Synthesize;
-            }
-            EventBody::RoutingPlan { plan, .. } => self.planned = Some(plan.complexity),
-            EventBody::AnswerDelta { text } => {
-                let clean = stream.push(text);
-                self.answer.push_str(&clean);
-                self.revision += 1;
-            }
-            EventBody::AnswerFinished {
-                text,
-                citations,
-                confidence,
-                ..
-            } => {
-                self.confidence = *confidence;
-                self.answer = sanitize(text).into_owned();
-                self.citations = citations
-                    .iter()
-                    .map(|citation| Citation {
-                        source: one_line(&citation.source, 400),
-                        ..citation.clone()
-                    })
-                    .collect();
-                self.revision += 1;
-            }
-            EventBody::Warning { code, message } => self.warnings.add(code, message),
-            _ => {}
-        }
-    }
-
-    /// It is over; `tail` is what the stream held back.
-    pub(super) fn end(&mut self, tail: &str, finish: RunResult) {
-        if self.citations.is_empty() {
-            self.answer.push_str(tail);
-        }
-        self.finish = Some(finish);
-        self.revision += 1;
-    }
-
     /// The way it goes, once that is known.
     pub fn complexity(&self) -> Option<Complexity> {
         self.forced.or(self.planned)
@@ -445,5 +408,258 @@ impl Exchange {
         self.answer.shrink_to_fit();
         self.citations.shrink_to_fit();
         self.within.shrink_to_fit();
+    }
+}
+
+// The parts of a run: nodes, visits, edges, tool calls, verdicts, the end.
+
+/// How far a node has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeState {
+    /// The node was not reached.
+    #[default]
+    Waiting,
+    /// The step is running.
+    Running,
+    /// The node is done.
+    Done,
+    /// This route does not need it, and why.
+    Skipped(&'static str),
+    /// It was at work when the run was stopped.
+    Stopped,
+    /// It was at work when the run broke.
+    Failed,
+}
+
+/// What is known of one node, over all visits.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct NodeView {
+    /// How far it has come.
+    pub state: NodeState,
+    /// How often it was entered.
+    pub visits: u32,
+    /// How long the finished visits took, milliseconds.
+    pub ms: f64,
+    /// Reasoning calls it made.
+    pub calls: u32,
+    /// Tokens both ways; `None` when they were not counted.
+    pub tokens: Option<u64>,
+    /// When the visit that is going on began.
+    pub since: Option<Timestamp>,
+}
+
+/// One visit of a node, in the path as it ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visit {
+    /// The node.
+    pub node: NodeName,
+    /// Gradings made before.
+    pub iteration: u32,
+    /// How long it took, to its end or to that of the run; `None` while it goes on.
+    pub ms: Option<f64>,
+    /// Reasoning calls it made.
+    pub calls: u32,
+    /// The verdict it gave.
+    pub graded: Option<Grading>,
+    /// Why the next node came next: the rule, and its arithmetic.
+    pub left: Option<(RouteReason, String)>,
+}
+
+/// An edge that the run went along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenEdge {
+    /// The node that was left.
+    pub from: NodeName,
+    /// The node that was entered.
+    pub to: NodeName,
+    /// The reason; `None` for an edge that is always taken.
+    pub reason: Option<RouteReason>,
+    /// The reason with its arithmetic.
+    pub why: String,
+    /// How many times the run took it.
+    pub count: u32,
+}
+
+/// One tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// What was called.
+    pub call: ToolCall,
+    /// How many items it found; `None` while it runs.
+    pub items: Option<usize>,
+    /// How long it took, milliseconds; `None` while it runs.
+    pub ms: Option<f64>,
+    /// Why it failed, clean.
+    pub error: Option<String>,
+}
+
+/// What a call of a model waits for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PendingCall {
+    /// What is waited for.
+    pub wait: Wait,
+    /// Time of the report.
+    pub reported_at: Timestamp,
+    /// The node that waits; `None` before the run begins.
+    pub node: Option<NodeName>,
+}
+
+/// The last verdict on the evidence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grading {
+    /// The mean over what remained; `None` where nothing did.
+    pub average: Option<f64>,
+    /// How many items it spoke of.
+    pub items: usize,
+    /// How many of them were too weak to stay.
+    pub dropped: usize,
+    /// The decision that followed.
+    pub action: GraderAction,
+    /// The grader or the rule that decided.
+    pub by: GradedBy,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunResult {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Reasoning calls made.
+    pub calls: u32,
+    /// Calls that the full pipeline would have made besides.
+    pub saved: u32,
+    /// Tokens both ways.
+    pub tokens: u64,
+    /// What else is known of the cost.
+    pub spent: CostDetails,
+    /// Milliseconds.
+    pub ms: f64,
+    /// Why it failed, clean.
+    pub error: Option<String>,
+}
+
+impl PendingCall {
+    /// What is waited for after this event; nothing, where it tells of something else.
+    pub fn from_event(event: &Event) -> Option<Self> {
+        match event.body {
+            EventBody::Waiting { node, wait } if wait != Wait::Over => Some(Self {
+                wait,
+                reported_at: event.ts,
+                node: Some(node),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The same on one line, at this moment.
+    pub fn line(&self, now: Timestamp) -> String {
+        let passed = now.0.saturating_sub(self.reported_at.0) as f64;
+        self.wait.line_of(self.node, passed)
+    }
+}
+
+impl Grading {
+    /// What an `evidence_graded` says. Its average of nothing is a 0 that was not measured.
+    pub fn new(scores: &[ItemScore], average: f64, action: GraderAction, by: GradedBy) -> Self {
+        let remaining = scores.iter().filter(|item| item.score.value() >= KEEP_FROM);
+        Self {
+            average: (remaining.clone().count() > 0).then_some(average),
+            items: scores.len(),
+            dropped: scores.len() - remaining.count(),
+            action,
+            by,
+        }
+    }
+
+    /// The average, or the sign for none.
+    pub fn measured(&self) -> String {
+        self.average.map_or_else(|| "–".to_owned(), measure)
+    }
+}
+
+impl RunResult {
+    /// What a `run_finished` says.
+    pub fn from_body(body: &EventBody) -> Option<Self> {
+        let end = RunEnd::from_body(body)?;
+        Some(Self {
+            outcome: end.outcome,
+            calls: end.calls,
+            saved: end.saved,
+            tokens: end.tokens(),
+            spent: end.spent,
+            ms: end.ms,
+            error: end.error.map(|error| one_line(error, 400)),
+        })
+    }
+
+    /// Whether it ended before its time: what was not done by then was not saved.
+    pub fn broke_off(&self) -> bool {
+        matches!(self.outcome, Outcome::Cancelled | Outcome::Failed)
+    }
+}
+
+impl Visit {
+    /// The run ended; a visit that went on since then ended with it.
+    pub fn break_off(&mut self, since: Option<Timestamp>, now: Timestamp) {
+        let until = |since: Timestamp| now.0.saturating_sub(since.0) as f64;
+        self.ms = self.ms.or(since.map(until));
+    }
+}
+
+/// The word for how a run ended.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::NotFound => "not found",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// The reason with its arithmetic, where a verdict stands behind it.
+pub fn why(reason: RouteReason, grading: Option<&Grading>, limits: &RoutingLimits) -> String {
+    let word = reason.as_str();
+    let Some(grading) = grading else {
+        return word.to_owned();
+    };
+    let grounds = grounds(grading, limits);
+    match reason {
+        RouteReason::MaxIterations => {
+            let max = limits.max_iterations;
+            format!("{grounds}, {max} of {max} gradings → {word}")
+        }
+        _ => format!("{grounds} → {word}"),
+    }
+}
+
+/// What the grader's action was founded on.
+fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
+    match grading.by {
+        GradedBy::NoEvidence => "no evidence".to_owned(),
+        GradedBy::Rule(rule) => {
+            let founded = match rule {
+                AutoApproveRule::FewContext => {
+                    format!(": {} ≤ {}", grading.items, limits.auto_approve_max_items)
+                }
+                AutoApproveRule::HighVectorScore => {
+                    format!(": all ≥ {:.2}", limits.vector_score_threshold)
+                }
+                AutoApproveRule::LocalFileQa | AutoApproveRule::ReadFile => String::new(),
+            };
+            format!("rule {}{founded}", rule.as_str())
+        }
+        GradedBy::Grader | GradedBy::Fallback => {
+            let name = match grading.by {
+                GradedBy::Fallback => "fallback",
+                _ => "avg",
+            };
+            let Some(average) = grading.average else {
+                return format!("nothing ≥ {:.2}", limits.thresholds.keep_from);
+            };
+            let sufficient = limits.thresholds.sufficient_from;
+            let sign = if average < sufficient { "<" } else { "≥" };
+            let average = measure_beside(average, &[sufficient]);
+            format!("{name} {average} {sign} {sufficient:.2}")
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::domain::{
@@ -13,7 +12,7 @@ use crate::text::{duration, one_line, sanitize};
 use crate::tui::ink::{grouped, grouped_count, grouped_plural, measure};
 
 use super::RunView;
-use super::step::Grading;
+use super::run::Grading;
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +95,11 @@ impl AuditRow {
         }
     }
 
+    /// Whether it asks for attention.
+    pub fn is_alarming(&self) -> bool {
+        matches!(self.level, Level::Warning | Level::Error)
+    }
+
     /// The event as the log holds it, indented, clean.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(&*self.event)
@@ -161,11 +165,10 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             ms,
             reasoning_calls,
             ..
-        } => format!(
-            "{node} · {} · {}",
-            duration(*ms),
-            mode.calls(*reasoning_calls)
-        ),
+        } => {
+            let (time, calls) = (duration(*ms), mode.calls(*reasoning_calls));
+            format!("{node} · {time} · {calls}")
+        }
         EventBody::ModelCalled {
             node,
             model,
@@ -212,18 +215,14 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             ..
         } => match error {
             Some(error) => format!("{} · failed: {error}", call.tool()),
-            None => format!(
-                "{} · {} · {}",
-                call.tool(),
-                grouped_plural(*items, "item"),
-                duration(*ms)
-            ),
+            None => {
+                let items = grouped_plural(*items, "item");
+                format!("{} · {items} · {}", call.tool(), duration(*ms))
+            }
         },
         EventBody::EvidenceAdded { items } => {
-            let sources: Vec<_> = items
-                .iter()
-                .map(|item| format!("{}:{}", item.source, item.location()))
-                .collect();
+            let place = |item: &EvidenceItem| format!("{}:{}", item.source, item.location());
+            let sources: Vec<_> = items.iter().map(place).collect();
             let sources = sources.join(", ");
             let known = |item: &&EvidenceItem| evidence.place(&item.id).is_some();
             // Found again, grown or brought back is not one more.
@@ -263,11 +262,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         EventBody::EvidenceNumbered { items } => {
             let places = items.iter().map(|item| {
                 let place = evidence.place(&item.id);
-                format!(
-                    "[{}] {}",
-                    item.n,
-                    place.unwrap_or_else(|| item.id.to_string())
-                )
+                let place = place.unwrap_or_else(|| item.id.to_string());
+                format!("[{}] {place}", item.n)
             });
             let places: Vec<_> = places.collect();
             format!("{} sent · {}", items.len(), places.join(", "))
@@ -280,11 +276,8 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             confidence,
             ..
         } => {
-            let mut text = format!(
-                "{} · {}",
-                grouped_plural(text.chars().count(), "character"),
-                grouped_plural(citations.len(), "citation")
-            );
+            let length = grouped_plural(text.chars().count(), "character");
+            let mut text = format!("{length} · {}", grouped_plural(citations.len(), "citation"));
             if let Some(confidence) = confidence {
                 let _ = write!(text, " · {confidence}");
             }
@@ -299,13 +292,9 @@ fn summary(body: &EventBody, run: &RunView) -> String {
 
 /// Outcome, calls or steps, time and cost.
 fn run_end_text(end: RunEnd<'_>, mode: Mode) -> String {
-    let mut text = format!(
-        "{} · {} · saved {} · {}",
-        end.outcome.as_str(),
-        mode.calls(end.calls),
-        end.saved,
-        duration(end.ms)
-    );
+    let (calls, time) = (mode.calls(end.calls), duration(end.ms));
+    let outcome = end.outcome.as_str();
+    let mut text = format!("{outcome} · {calls} · saved {} · {time}", end.saved);
     let tokens = end.tokens();
     if tokens > 0 {
         let tokens = grouped(tokens);
@@ -359,9 +348,7 @@ impl<'a> AuditLine<'a> {
 
     /// Whether it asks for attention.
     pub fn is_alarming(self) -> bool {
-        self.rows()
-            .iter()
-            .any(|row| matches!(row.level, Level::Warning | Level::Error))
+        self.rows().iter().any(AuditRow::is_alarming)
     }
 
     /// Whether this line shows that event: an unfolded group leaves that to the lines below it.
@@ -373,58 +360,25 @@ impl<'a> AuditLine<'a> {
     }
 }
 
-/// The events of a run in their order, and which of them are of one kind.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct AuditTrail {
-    rows: Vec<AuditRow>,
-    /// Where a stretch of one kind begins.
-    starts: Vec<usize>,
-}
-
-impl AuditTrail {
-    /// Appends a row.
-    pub fn push(&mut self, row: AuditRow) {
-        let last = self.rows.last();
-        if !last.is_some_and(|last| is_of_one_kind(last, &row)) {
-            self.starts.push(self.rows.len());
-        }
-        self.rows.push(row);
-    }
-
-    /// The lines of the audit pane; groups that hold one of `unfolded` show their events.
-    pub fn lines<'a>(
-        &'a self,
-        unfolded: &'a BTreeSet<(Timestamp, u64)>,
-    ) -> impl Iterator<Item = AuditLine<'a>> {
-        let ends = self.starts.iter().skip(1).copied();
-        let ends = ends.chain(std::iter::once(self.rows.len()));
-        let stretches = self.starts.iter().zip(ends);
-        stretches.flat_map(move |(start, end)| {
-            let rows = &self.rows[*start..end];
-            let is_group = rows.len() >= LEAST_FOLDED;
-            let is_unfolded = is_group
-                && !unfolded.is_empty()
-                && rows.iter().any(|row| unfolded.contains(&row.key()));
-            let head = is_group.then_some(AuditLine::Group {
-                rows,
-                unfolded: is_unfolded,
-            });
-            let events = if is_group && !is_unfolded { &[] } else { rows };
-            let events = events.iter().map(move |row| AuditLine::Event {
-                row,
-                in_group: is_group,
-            });
-            head.into_iter().chain(events)
-        })
-    }
-}
-
-impl Deref for AuditTrail {
-    type Target = [AuditRow];
-
-    fn deref(&self) -> &[AuditRow] {
-        &self.rows
-    }
+/// The lines of the audit pane for these events; groups that hold one of `unfolded` show their events.
+pub fn audit_lines<'a>(
+    rows: &'a [AuditRow],
+    unfolded: &'a BTreeSet<(Timestamp, u64)>,
+) -> impl Iterator<Item = AuditLine<'a>> {
+    rows.chunk_by(is_of_one_kind).flat_map(move |rows| {
+        let is_group = rows.len() >= LEAST_FOLDED;
+        let is_unfolded = is_group && rows.iter().any(|row| unfolded.contains(&row.key()));
+        let head = is_group.then_some(AuditLine::Group {
+            rows,
+            unfolded: is_unfolded,
+        });
+        let events = if is_group && !is_unfolded { &[] } else { rows };
+        let events = events.iter().map(move |row| AuditLine::Event {
+            row,
+            in_group: is_group,
+        });
+        head.into_iter().chain(events)
+    })
 }
 
 /// Warnings and decisions always stand by themselves.
@@ -449,14 +403,12 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
         _ => None,
     });
     let mut words = tools(rows);
-    let items: usize = rows
-        .iter()
-        .map(|row| match row.body() {
-            EventBody::ToolFinished { items, .. } => *items,
-            EventBody::EvidenceAdded { items } => items.len(),
-            _ => 0,
-        })
-        .sum();
+    let items = rows.iter().map(|row| match row.body() {
+        EventBody::ToolFinished { items, .. } => *items,
+        EventBody::EvidenceAdded { items } => items.len(),
+        _ => 0,
+    });
+    let items: usize = items.sum();
     if items > 0 {
         words.push(grouped_plural(items, "item"));
     }
@@ -468,15 +420,11 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
 
 /// `hybrid_search ×2`, for each tool.
 fn tools(rows: &[AuditRow]) -> Vec<String> {
-    let called: Vec<ToolName> = rows
-        .iter()
-        .filter_map(|row| match row.body() {
-            EventBody::ToolCalled { call } | EventBody::ToolFinished { call, .. } => {
-                Some(call.tool())
-            }
-            _ => None,
-        })
-        .collect();
+    let called = rows.iter().filter_map(|row| match row.body() {
+        EventBody::ToolCalled { call } | EventBody::ToolFinished { call, .. } => Some(call.tool()),
+        _ => None,
+    });
+    let called: Vec<ToolName> = called.collect();
     ToolName::ALL
         .into_iter()
         .filter_map(|tool| {
@@ -498,11 +446,8 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 fn span(least: &str, most: &str) -> String {
-    if least == most {
-        least.to_owned()
-    } else {
-        format!("{least}–{most}")
-    }
+    let more = Some(most).filter(|most| *most != least);
+    more.map_or_else(|| least.to_owned(), |most| format!("{least}–{most}"))
 }
 
 #[cfg(test)]
@@ -518,7 +463,7 @@ mod timeline_tests {
         let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
         let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
         let mut run = RunView::begin(&events[0]).unwrap();
-        let (mut trail, mut unfolded, mut folded) = (AuditTrail::default(), BTreeSet::new(), 0);
+        let (mut trail, mut unfolded, mut folded) = (Vec::new(), BTreeSet::new(), 0);
         for event in &events {
             let Some(row) = AuditRow::from_event(event, &run) else {
                 run.apply(event);
@@ -538,7 +483,7 @@ mod timeline_tests {
                     expected.extend(keys.iter().map(|key| (vec![*key], false)));
                 }
             }
-            let lines = trail.lines(&unfolded).map(|line| {
+            let lines = audit_lines(&trail, &unfolded).map(|line| {
                 let keys = line.rows().iter().map(AuditRow::key).collect();
                 (keys, matches!(line, AuditLine::Group { .. }))
             });

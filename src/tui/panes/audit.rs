@@ -18,15 +18,8 @@ pub fn status(model: &Model) -> Row {
     if warnings > 0 {
         row.push(Ink::Warning, format!("⚠ {warnings}  "));
     }
-    row.push(
-        Ink::Dim,
-        if model.audit.left_end {
-            "paused"
-        } else {
-            "follow"
-        },
-    );
-    row
+    let is_paused = model.audit.left_end;
+    row.add(Ink::Dim, if is_paused { "paused" } else { "follow" })
 }
 
 /// Lays out what is seen: the filter, the head of a table, and the lines, the last of them while they
@@ -56,14 +49,8 @@ fn head(model: &Model, width: usize, count: usize) -> Vec<Row> {
         rows.push(filter.and_right(found, width));
     }
     if is_table(model) {
-        let words = format!(
-            "   # {} {:>8} {:>8}   {} {}",
-            pad("time", 12),
-            "start",
-            "gap",
-            pad("node", NAME),
-            pad("event", NAME)
-        );
+        let (time, node, event) = (pad("time", 12), pad("node", NAME), pad("event", NAME));
+        let words = format!("   # {time} {:>8} {:>8}   {node} {event}", "start", "gap");
         rows.push(Row::new(Ink::Dim, words).fit(width));
     }
     if !is_filtered && count == 0 {
@@ -148,10 +135,10 @@ impl RowLayout<'_> {
             row.push(Ink::Dim, format!("{} ", pad(node, NAME)));
         }
         let (name, summary) = match line {
-            AuditLine::Group { rows, .. } => (
-                format!("{} {}", rows.len(), first.name),
-                group_summary(rows),
-            ),
+            AuditLine::Group { rows, .. } => {
+                let name = format!("{} {}", rows.len(), first.name);
+                (name, group_summary(rows))
+            }
             AuditLine::Event { .. } => (first.name.to_owned(), first.summary.clone()),
         };
         row.push(ink, pad(&name, NAME));
@@ -172,8 +159,10 @@ impl RowLayout<'_> {
             matches!(first, Some(EventBody::NodeFinished { .. }))
         });
         let longest = of_nodes.map(|line| self.row(*line, None).width()).max();
-        let room = |longest: usize| self.width.saturating_sub(longest + 3);
-        self.bars = longest.and_then(|longest| bar_width(room(longest)));
+        let room = longest.map(|longest| self.width.saturating_sub(longest + 3));
+        self.bars = room
+            .filter(|room| *room >= LEAST)
+            .map(|room| room.min(MOST));
         self
     }
 }
@@ -193,28 +182,17 @@ fn sign(line: AuditLine<'_>, row: &AuditRow) -> (&'static str, Ink) {
 /// What stands above an event's JSON: its place among the events, and when it was.
 pub fn about(model: &Model, row: &AuditRow, at: usize, count: usize) -> String {
     let started = model.shown_run().map_or(row.ts, |run| run.started);
-    let mut about = format!("{} of {count}", at + 1);
-    about.push_str(&format!(
-        " · {} · {}",
-        since(started, row.ts),
-        row.ts.clock()
-    ));
-    if let Some(node) = row.node {
-        about.push_str(&format!(" · {node}"));
-    }
-    about
+    let (since, clock) = (since(started, row.ts), row.ts.clock());
+    let node = row
+        .node
+        .map_or_else(String::new, |node| format!(" · {node}"));
+    format!("{} of {count} · {since} · {clock}{node}", at + 1)
 }
 
 /// The least width of a bar that can be read.
 const LEAST: usize = 6;
 /// The largest width of a bar; a longer one shows no more.
 const MOST: usize = 24;
-
-/// How wide all bars are where the longest row of a node leaves that many cells; `None` where that
-/// is too few.
-pub fn bar_width(room: usize) -> Option<usize> {
-    (room >= LEAST).then_some(room.min(MOST))
-}
 
 /// The bar of an event that ends a node, or begins the one at work, in so many cells.
 pub fn bar(model: &Model, row: &AuditRow, width: usize) -> Option<Row> {
@@ -231,9 +209,6 @@ pub fn bar(model: &Model, row: &AuditRow, width: usize) -> Option<Row> {
     let cell = |ms: f64| (ms.max(0.0) / whole.max(1.0) * width as f64).min(width as f64);
     let first = (cell(from).floor() as usize).min(width - 1);
     let last = (cell(to).ceil() as usize).clamp(first + 1, width);
-    Some(
-        Row::new(Ink::Border, "·".repeat(first))
-            .add(ink, "━".repeat(last - first))
-            .add(Ink::Border, "·".repeat(width - last)),
-    )
+    let row = Row::new(Ink::Border, "·".repeat(first)).add(ink, "━".repeat(last - first));
+    Some(row.add(Ink::Border, "·".repeat(width - last)))
 }

@@ -5,17 +5,19 @@
 //! what is being read. What was not seen for a while is laid out anew.
 
 use ratatui::layout::Size;
+use unicode_width::UnicodeWidthStr;
 
-use crate::tui::ink::Row;
+use crate::tui::find;
+use crate::tui::ink::{Ink, Row};
 use crate::tui::model::{Model, TurnView};
 use crate::tui::pane_state::AnswerFocus;
-use crate::tui::turn_cache::TurnCache;
+use crate::tui::turns::TurnCache;
 
+use super::turn_rows;
 use super::turn_rows::{text_of, turn_rows};
 use super::welcome::welcome;
-use super::{citations, found, waiting};
 
-/// So many turns keep their rows besides as many as a screen of the shortest holds.
+/// So many turns above and below keep their rows besides as many as a screen of the shortest holds.
 const SPARE: usize = 32;
 
 /// Lays out what is seen of the conversation.
@@ -32,29 +34,26 @@ pub fn settle(model: &mut Model, size: Size) {
         model.chat.turns.clear();
         return;
     }
-    let end = waiting::tail(model, width);
-    let selected = citations::selected(model);
+    let end = turn_rows::tail(model, width);
+    let selected = selected_citation(model);
     let chosen = model
         .shown_at()
         .filter(|_| model.chat.chosen != AnswerFocus::No);
     if let Some(find) = &mut model.find {
-        found::search(find, &model.turns, |turn| text_of(turn, width), width);
+        find::search(find, &model.turns, |turn| text_of(turn, width), width);
     }
     // A question that waits stands at the end.
     let is_waiting = model.pending.is_some() || !model.queue.is_empty();
     let mut view = Window {
         turns: &mut model.turns,
-        laid_out: &mut model.chat.laid_out,
         tail: end,
         width,
     };
     let moving = std::mem::take(&mut model.chat.moving);
     let bottom = view.bottom(height);
-    let followed = if model.chat.at_end || is_waiting {
-        bottom
-    } else {
-        view.beginning().min(bottom)
-    };
+    let is_at_end = model.chat.at_end || is_waiting;
+    let beginning = view.beginning().min(bottom);
+    let followed = if is_at_end { bottom } else { beginning };
     let mut at = model.chat.anchor.unwrap_or(followed);
     at = view.move_by(at, moving);
     if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {
@@ -68,7 +67,7 @@ pub fn settle(model: &mut Model, size: Size) {
         at = view.showing(place, at.min(bottom), height);
     }
     let drawn = view.rows(at.min(bottom), height);
-    view.forget_rows(SPARE + height);
+    view.forget_rows(at.min(bottom).0, height);
     model.chat.reveal = false;
     if at >= bottom && moving > 0 {
         model.chat.at_end = true;
@@ -80,17 +79,14 @@ pub fn settle(model: &mut Model, size: Size) {
     (model.chat.visible, model.chat.turns) = drawn;
     if let Some((turn, n)) = selected {
         let turns = model.chat.turns.iter();
-        for (row, _) in model
-            .chat
-            .visible
-            .iter_mut()
-            .zip(turns)
-            .filter(|(_, at)| **at == turn)
-        {
-            *row = citations::chosen(std::mem::take(row), n);
+        let rows = model.chat.visible.iter_mut().zip(turns);
+        for (row, _) in rows.filter(|(_, at)| **at == turn) {
+            *row = mark_chosen(std::mem::take(row), n);
         }
     }
-    found::mark(model);
+    if let Some(find) = &model.find {
+        find::mark(find, &mut model.chat);
+    }
 }
 
 /// Lays out the page above what is seen and the one below, so that it is drawn at once when it is
@@ -104,7 +100,6 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
     let count = model.turns.len();
     let mut view = Window {
         turns: &mut model.turns,
-        laid_out: &mut model.chat.laid_out,
         tail: Vec::new(),
         width: size.width.into(),
     };
@@ -118,7 +113,6 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
     };
     page(&mut (0..first).rev());
     page(&mut (last + 1..count));
-    view.forget_rows(SPARE + height);
 }
 
 /// The rows that are seen of the run that the panes show, where there are several.
@@ -139,7 +133,6 @@ pub fn rows_of_shown(model: &Model) -> Vec<usize> {
 
 struct Window<'a> {
     turns: &'a mut [TurnView],
-    laid_out: &'a mut Vec<usize>,
     /// What comes after the last turn.
     tail: Vec<Row>,
     width: usize,
@@ -148,24 +141,17 @@ struct Window<'a> {
 impl Window<'_> {
     fn block(&mut self, at: usize) -> &[Row] {
         match self.turns.get_mut(at) {
-            Some(turn) => {
-                if self.laid_out.last() != Some(&at) {
-                    self.laid_out.retain(|other| *other != at);
-                    self.laid_out.push(at);
-                }
-                turn_rows(turn, self.width)
-            }
+            Some(turn) => turn_rows(turn, self.width),
             None => &self.tail,
         }
     }
 
-    /// Takes the rows from the turns that were not needed for the longest time, all but so many.
-    fn forget_rows(&mut self, most: usize) {
-        let surplus = self.laid_out.len().saturating_sub(most);
-        for at in self.laid_out.drain(..surplus) {
-            if let Some(turn) = self.turns.get_mut(at) {
-                turn.cache = TurnCache::default();
-            }
+    /// Takes the rows from the turns that are far from what is seen.
+    fn forget_rows(&mut self, from: usize, height: usize) {
+        let near = from.saturating_sub(SPARE + height)..from + height + SPARE;
+        let turns = self.turns.iter_mut().enumerate();
+        for (_, turn) in turns.filter(|(at, _)| !near.contains(at)) {
+            turn.cache = TurnCache::default();
         }
     }
 
@@ -210,7 +196,7 @@ impl Window<'_> {
         height: usize,
     ) -> (usize, usize) {
         let mut rows = self.block(turn).iter();
-        let Some(row) = rows.position(|row| citations::marks(row, n)) else {
+        let Some(row) = rows.position(|row| holds_mark(row, n)) else {
             return at;
         };
         self.showing((turn, row), at, height)
@@ -245,10 +231,57 @@ impl Window<'_> {
     }
 }
 
+// The marks of an answer's citations: which is selected, and what is under the mouse.
+
+/// The turn that the panes show and the number of its citation that is selected.
+pub fn selected_citation(model: &Model) -> Option<(usize, usize)> {
+    let turn = model.shown_at()?;
+    let citations = &model.turns.get(turn)?.exchange().citations;
+    let citation = citations.get(model.chat.citation?)?;
+    Some((turn, citation.n))
+}
+
+/// Whether the row holds a mark of this citation.
+pub fn holds_mark(row: &Row, n: usize) -> bool {
+    let mark = format!("[{n}]");
+    let mut pieces = row.pieces.iter();
+    pieces.any(|piece| piece.ink == Ink::Citation && piece.text.contains(&mark))
+}
+
+/// The row, each mark of this citation in the ink of what is chosen.
+pub fn mark_chosen(row: Row, n: usize) -> Row {
+    let mark = format!("[{n}]");
+    row.mark(Ink::Chosen, |piece| {
+        let marks = piece.text.match_indices(&mark);
+        let marks = marks.filter(|_| piece.ink == Ink::Citation);
+        marks.map(|(at, mark)| at..at + mark.len()).collect()
+    })
+}
+
+/// The number of the citation whose mark is at that column of a row.
+pub fn citation_at_column(row: &Row, column: usize) -> Option<usize> {
+    let mut left = 0;
+    for piece in &row.pieces {
+        let width = piece.text.width();
+        if column >= left + width {
+            left += width;
+            continue;
+        }
+        if !matches!(piece.ink, Ink::Citation | Ink::Chosen) {
+            return None;
+        }
+        // Marks are ASCII: cells are bytes.
+        let before = piece.text.get(..=column - left)?;
+        let rest = &piece.text[before.rfind('[')? + 1..];
+        return rest[..rest.find(']')?].parse().ok();
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::setup::Setup;
+    use crate::tui::model::Setup;
 
     #[test]
     fn ui_the_pages_above_and_below_are_laid_out_before_they_are_scrolled_to() {
@@ -263,7 +296,9 @@ mod tests {
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.
         for (is_first, pages) in [(true, 1), (false, -1)] {
-            model.chat.laid_out.clear();
+            for turn in model.turns.iter_mut() {
+                turn.cache = TurnCache::default();
+            }
             if is_first {
                 model.chat.first();
             } else {
@@ -271,11 +306,47 @@ mod tests {
             }
             settle(&mut model, size);
             lay_out_neighbours(&mut model, size);
-            let known = model.chat.laid_out.clone();
+            let is_known = |turn: &TurnView| !turn.cache.rows.is_empty();
+            let known: Vec<bool> = model.turns.iter().map(is_known).collect();
             model.chat.page(pages);
             settle(&mut model, size);
             let seen = &model.chat.turns;
-            assert!(seen.iter().all(|at| known.contains(at)), "{seen:?}");
+            assert!(
+                seen.iter().all(|at| *at == known.len() || known[*at]),
+                "{seen:?}"
+            );
         }
+    }
+}
+
+#[cfg(test)]
+mod citations_tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_and_chosen_one_by_one() {
+        let row = Row::new(Ink::Text, "比较 [2] ")
+            .add(Ink::Citation, "[1][12]")
+            .add(Ink::Text, " end");
+        assert!(holds_mark(&row, 12) && holds_mark(&row, 1) && !holds_mark(&row, 2));
+        for (column, n) in [
+            (4, None),
+            (9, Some(1)),
+            (11, Some(1)),
+            (12, Some(12)),
+            (15, Some(12)),
+            (16, None),
+            (90, None),
+        ] {
+            assert_eq!(citation_at_column(&row, column), n, "column {column}");
+        }
+        let chosen = mark_chosen(row.clone(), 1);
+        assert_eq!(chosen.text(), row.text());
+        let inks: Vec<_> = chosen
+            .pieces
+            .iter()
+            .map(|piece| (piece.ink, piece.text.as_str()))
+            .collect();
+        assert_eq!(inks[1..3], [(Ink::Chosen, "[1]"), (Ink::Citation, "[12]")]);
     }
 }

@@ -7,14 +7,12 @@ use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
 use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
-use crate::tui::ink::{Emphasis, Ink, Row, columns, grouped, measure, pad};
-use crate::tui::markdown;
+use crate::tui::ink::{Ink, Row, grouped, measure, pad, wrap_plain};
 use crate::tui::model::Model;
-use crate::tui::wrap::wrap_plain;
+use crate::tui::{ink, markdown};
 
-use super::graph;
-use super::score::band;
-use super::wording::route_ink;
+use super::path;
+use super::wording::{band, route_ink};
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
@@ -30,22 +28,18 @@ pub fn rows(model: &Model, left: &RunId, right: &RunId, width: usize) -> Vec<Row
     let (Some(left), Some(right)) = (run(left), run(right)) else {
         return vec![Row::new(Ink::Dim, "One of the two runs is gone.")];
     };
-    let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;
-    let half = if is_wide { (width - 3) / 2 } else { width };
+    let half = half_of(width).unwrap_or(width);
     let mut rows = questions(left, right, width);
     rows.push(verdict(left, right, model));
     rows.push(Row::default());
-    rows.extend(answer_rows(left, right, width, half, is_wide));
+    rows.extend(answer_rows(left, right, width));
     rows.push(Row::default());
-    let columns = |left: Vec<Row>, right: Vec<Row>| side_by_side(left, right, half, is_wide);
-    rows.extend(columns(
-        column(left, model, half),
-        column(right, model, half),
-    ));
+    let columns = [left, right].map(|run| column(run, model, half));
+    rows.extend(side_by_side(columns, width));
     rows.push(Row::default());
     rows.extend(figures(left, right, model, half));
     rows.push(Row::default());
-    rows.extend(evidence(left, right, half, is_wide));
+    rows.extend(evidence(left, right, width));
     rows
 }
 
@@ -110,7 +104,7 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         title.push(Ink::Dim, " (chosen)");
     }
     title.push(Ink::Dim, format!(" · {}", duration(run.elapsed(model.now))));
-    let lines = graph::lines(Some(run), model, width, MOST_PATH_LINES);
+    let lines = path::lines(Some(run), model, width, MOST_PATH_LINES);
     let mut rows = vec![title];
     rows.extend(lines.into_iter().map(|line| line.row));
     rows
@@ -119,11 +113,9 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
     let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: &str| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
-        Row::new(Ink::Dim, pad(label, LABEL))
-            .add(Ink::Text, pad(&of(left), column))
-            .add(Ink::Text, pad(&of(right), column))
-            .add(Ink::Dim, difference)
-            .fit(2 * half)
+        let figures = [left, right].map(|run| pad(&of(run), column)).concat();
+        let row = Row::new(Ink::Dim, pad(label, LABEL)).add(Ink::Text, figures);
+        row.add(Ink::Dim, difference).fit(2 * half)
     };
     let change = |of: &dyn Fn(&RunView) -> u64| match (of(left), of(right)) {
         (a, b) if a == b => "same".to_owned(),
@@ -177,7 +169,7 @@ fn side(run: &RunView, left: &RunView) -> String {
 }
 
 /// What both found, and what only one did.
-fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<Row> {
+fn evidence(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let place = |row: &EvidenceRow| (row.source.clone(), row.lines);
     let holds = |run: &RunView, item: &EvidenceRow| {
         let (source, lines) = place(item);
@@ -185,11 +177,8 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
         run.evidence.rows().any(known)
     };
     let only = |run: &RunView, other: &RunView, words: &str| {
-        let items: Vec<&EvidenceRow> = run
-            .evidence
-            .rows()
-            .filter(|item| !holds(other, item))
-            .collect();
+        let items = run.evidence.rows().filter(|item| !holds(other, item));
+        let items: Vec<&EvidenceRow> = items.collect();
         let mut rows = vec![Row::new(Ink::Heading, format!("{words}: {}", items.len()))];
         rows.extend(items.into_iter().map(|item| evidence_row(run, item)));
         rows
@@ -197,21 +186,18 @@ fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<
     let both = left.evidence.rows().filter(|item| holds(right, item));
     let line = format!("Evidence: {} found by both", both.count());
     let mut rows = vec![Row::new(Ink::Heading, line)];
-    rows.extend(side_by_side(
+    let columns = [
         only(left, right, "only left"),
         only(right, left, "only right"),
-        half,
-        is_wide,
-    ));
+    ];
+    rows.extend(side_by_side(columns, width));
     rows
 }
 
 /// Its number, where it stands, and its grade where there is one.
 fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
-    let number = run
-        .evidence
-        .number(item)
-        .map_or_else(String::new, |n| n.to_string());
+    let number = run.evidence.number(item).map(|n| n.to_string());
+    let number = number.unwrap_or_default();
     let mut row = Row::new(Ink::Citation, format!("{number:>3} "));
     row.push(Ink::Text, item.place());
     match item.grade {
@@ -235,13 +221,7 @@ const LONGEST: usize = 20_000;
 const UNBROKEN: usize = 100_000;
 
 /// The rows below the questions.
-fn answer_rows(
-    left: &RunView,
-    right: &RunView,
-    width: usize,
-    half: usize,
-    is_wide: bool,
-) -> Vec<Row> {
+fn answer_rows(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let (a, b) = (left.answer.trim(), right.answer.trim());
     if a.is_empty() && b.is_empty() {
         return vec![Row::new(Ink::Heading, "Answers: none yet")];
@@ -262,61 +242,50 @@ fn answer_rows(
         }
     }
     let mut rows = vec![Row::new(Ink::Heading, "Answers")];
-    let answer = |text| markdown::render(text, half);
-    rows.extend(side_by_side(answer(a), answer(b), half, is_wide));
+    let half = half_of(width).unwrap_or(width);
+    let answers = [a, b].map(|text| markdown::render(text, half));
+    rows.extend(side_by_side(answers, width));
     rows
 }
 
 /// One text: words of the left answer only stand in `[-…-]`, those of the right only in `{+…+}`.
 fn difference<'a>(diff: &TextDiff<'a, 'a, 'a, str>, width: usize) -> Vec<Row> {
-    let head = Row::new(Ink::Heading, "Answers: ")
-        .add(Ink::Dropped, "[-only left-]")
-        .add(Ink::Text, " ")
-        .add(Ink::Strong, "{+only right+}");
+    let head = Row::new(Ink::Heading, "Answers: ").add(Ink::Dropped, "[-only left-]");
+    let head = head.add(Ink::Text, " ").add(Ink::Strong, "{+only right+}");
     let mut lines = vec![Row::default()];
+    let mut push = |ink, text: &str| {
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(Row::default());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(ink, part);
+            }
+        }
+    };
+    let (mut ink, mut end) = (Ink::Text, "");
     let mut open = ChangeTag::Equal;
     for change in diff.iter_all_changes() {
         if change.tag() != open {
-            push(&mut lines, open, end(open));
             open = change.tag();
-            push(&mut lines, open, begin(open));
+            push(ink, end);
+            let begin;
+            (ink, begin, end) = marks(open);
+            push(ink, begin);
         }
-        push(&mut lines, open, change.value());
+        push(ink, change.value());
     }
-    push(&mut lines, open, end(open));
+    push(ink, end);
     let wrapped = lines.iter().flat_map(|line| wrap_plain(line, width));
     std::iter::once(head).chain(wrapped).collect()
 }
 
-fn push(lines: &mut Vec<Row>, tag: ChangeTag, text: &str) {
-    let (ink, emphasis) = match tag {
-        ChangeTag::Equal => (Ink::Text, Emphasis::default()),
-        ChangeTag::Delete => (Ink::Dropped, Emphasis::default()),
-        ChangeTag::Insert => (Ink::Strong, Emphasis::default()),
-    };
-    for (at, part) in text.split('\n').enumerate() {
-        if at > 0 {
-            lines.push(Row::default());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_emphatic(ink, emphasis, part);
-        }
-    }
-}
-
-fn begin(tag: ChangeTag) -> &'static str {
+/// The ink of words that both answers or one of them holds, and what stands around them.
+fn marks(tag: ChangeTag) -> (Ink, &'static str, &'static str) {
     match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "[-",
-        ChangeTag::Insert => "{+",
-    }
-}
-
-fn end(tag: ChangeTag) -> &'static str {
-    match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "-]",
-        ChangeTag::Insert => "+}",
+        ChangeTag::Equal => (Ink::Text, "", ""),
+        ChangeTag::Delete => (Ink::Dropped, "[-", "-]"),
+        ChangeTag::Insert => (Ink::Strong, "{+", "+}"),
     }
 }
 
@@ -328,19 +297,21 @@ fn words(answer: &str) -> String {
 }
 
 /// Between the columns.
-pub const BETWEEN: &str = " │ ";
+const BETWEEN: &str = " │ ";
 
 /// Two columns with a line between them, or one below the other where there is no room.
-pub fn side_by_side(
-    mut left: Vec<Row>,
-    mut right: Vec<Row>,
-    half: usize,
-    is_wide: bool,
-) -> Vec<Row> {
-    if !is_wide {
-        left.push(Row::default());
-        left.append(&mut right);
-        return left.into_iter().map(|row| row.fit(half)).collect();
+fn side_by_side(columns: [Vec<Row>; 2], width: usize) -> Vec<Row> {
+    let [left, right] = columns;
+    if let Some(half) = half_of(width) {
+        return ink::columns(left, right, half, BETWEEN, 2 * half + 3);
     }
-    columns(left, right, half, BETWEEN, 2 * half + 3)
+    let gap = std::iter::once(Row::default());
+    let rows = left.into_iter().chain(gap).chain(right);
+    rows.map(|row| row.fit(width)).collect()
+}
+
+/// How wide a column is, where two stand side by side.
+fn half_of(width: usize) -> Option<usize> {
+    let is_wide = width.saturating_sub(BETWEEN.len()) / 2 >= NARROWEST;
+    is_wide.then(|| (width - 3) / 2)
 }

@@ -6,14 +6,12 @@ use crate::domain::{GradedBy, KEEP_FROM, NodeName, PathType, RoutingPlan, ToolCa
 use crate::protocol::{EventBody, ItemScore, Mode};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad};
+use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure, pad, wrap};
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::pane_state::PathItem;
-use crate::tui::wrap::wrap;
 
 use super::node::{cue_words, sign};
-use super::score::band;
-use super::wording::{broken_off, certainty, reason_ink, short_tool};
+use super::wording::{band, broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
 pub fn title(item: PathItem, mode: Mode) -> &'static str {
@@ -31,7 +29,12 @@ pub fn lines(
     unfolded: &BTreeSet<usize>,
     width: usize,
 ) -> Vec<DetailLine> {
-    let mut page = WindowRows::new(unfolded, width);
+    let mut page = WindowRows {
+        lines: Vec::new(),
+        unfolded,
+        width,
+        parts: 0,
+    };
     match (item, model.shown_turn()) {
         (PathItem::Node(node), Some(turn)) => page.node(turn, node, model),
         (PathItem::Node(node), None) => page.text(Ink::Text, "", purpose(node)),
@@ -46,24 +49,17 @@ pub fn lines(
 
 /// What a node is for, where no run can show it.
 fn purpose(node: NodeName) -> &'static str {
-    match node {
-        NodeName::AnalyzeAndRoute => {
-            "One call decides what kind of question it is, which way it goes and which tools are \
-             worth trying. Small talk goes straight to the answer."
-        }
-        NodeName::Plan => "Picks the tool calls of the round. It never answers.",
-        NodeName::ToolExec => {
-            "Makes the planned calls at once and gathers what they find. A simple question is \
-             answered from that without grading."
-        }
-        NodeName::GradeEvidence => {
-            "Rules first, then one call that grades every passage from 0 to 1. Below 0.30 a passage \
-             is dropped; an average from 0.70 on answers, one below looks for more."
-        }
-        NodeName::Synthesize => {
-            "Writes the answer from the passages that are left, with citations."
-        }
-    }
+    const PURPOSES: [&str; NodeName::ALL.len()] = [
+        "One call decides what kind of question it is, which way it goes and which tools are \
+         worth trying. Small talk goes straight to the answer.",
+        "Picks the tool calls of the round. It never answers.",
+        "Makes the planned calls at once and gathers what they find. A simple question is \
+         answered from that without grading.",
+        "Rules first, then one call that grades every passage from 0 to 1. Below 0.30 a passage \
+         is dropped; an average from 0.70 on answers, one below looks for more.",
+        "Writes the answer from the passages that are left, with citations.",
+    ];
+    PURPOSES[node as usize]
 }
 
 impl WindowRows<'_> {
@@ -152,12 +148,9 @@ impl WindowRows<'_> {
 
     fn call(&mut self, before: &str, call: &ToolCall) {
         let args = serde_json::to_value(call).map(|value| value["args"].to_string());
-        let row = Row::new(Ink::Dim, before)
-            .add(Ink::Text, short_tool(call.tool()))
-            .add(
-                Ink::Dim,
-                format!(" {}", sanitize(&args.unwrap_or_default())),
-            );
+        let args = format!(" {}", sanitize(&args.unwrap_or_default()));
+        let row = Row::new(Ink::Dim, before).add(Ink::Text, short_tool(call.tool()));
+        let row = row.add(Ink::Dim, args);
         self.below(&row);
     }
 
@@ -210,10 +203,8 @@ impl WindowRows<'_> {
                 }
             }
             EventBody::FastPathHit { rule_name, .. } => {
-                self.labelled(
-                    "by rule",
-                    Row::new(Ink::Unmeasured, one_line(rule_name, 80)),
-                );
+                let rule = Row::new(Ink::Unmeasured, one_line(rule_name, 80));
+                self.labelled("by rule", rule);
             }
             EventBody::EvidenceGraded {
                 scores,
@@ -285,9 +276,9 @@ impl WindowRows<'_> {
         for graded in scores {
             let value = graded.score.value();
             let place = turn.run.evidence.place(&graded.id).unwrap_or_default();
-            let mut row = Row::new(Ink::Dim, INDENT)
-                .add(band(value), format!("{:<6}", measure(value)))
-                .add(Ink::Text, place);
+            let figure = format!("{:<6}", measure(value));
+            let row = Row::new(Ink::Dim, INDENT).add(band(value), figure);
+            let mut row = row.add(Ink::Text, place);
             if value < KEEP_FROM {
                 row.push(Ink::Dropped, format!("  dropped, below {KEEP_FROM:.2}"));
             }
@@ -344,17 +335,7 @@ pub struct WindowRows<'a> {
     parts: usize,
 }
 
-impl<'a> WindowRows<'a> {
-    /// An empty one, on which these parts are unfolded.
-    pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
-        Self {
-            lines: Vec::new(),
-            unfolded,
-            width,
-            parts: 0,
-        }
-    }
-
+impl WindowRows<'_> {
     /// One row, cut at the edge.
     pub fn row(&mut self, row: Row) {
         let row = row.fit(self.width);
@@ -368,12 +349,8 @@ impl<'a> WindowRows<'a> {
 
     /// A row that begins with a word of its own; what does not fit goes on behind that.
     pub fn below(&mut self, row: &Row) {
-        let rows = wrap(
-            row,
-            &Row::default(),
-            &Row::new(Ink::Dim, INDENT),
-            self.width,
-        );
+        let indent = Row::new(Ink::Dim, INDENT);
+        let rows = wrap(row, &Row::default(), &indent, self.width);
         let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
         self.lines.extend(lines);
     }
@@ -382,8 +359,8 @@ impl<'a> WindowRows<'a> {
     pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
         let indent = Row::new(Ink::Dim, indent);
         let rows = wrap(row, &indent, &indent, self.width);
-        self.lines
-            .extend(rows.into_iter().map(|row| DetailLine { row, part }));
+        let lines = rows.into_iter().map(|row| DetailLine { row, part });
+        self.lines.extend(lines);
     }
 
     /// A call of a model with what was said in it.
@@ -446,10 +423,8 @@ impl<'a> WindowRows<'a> {
         let is_open = self.unfolded.contains(&part);
         let count = grouped_plural(inside.len(), "line");
         let mut row = Row::new(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
-        row.push(
-            Ink::Citation,
-            format!("{tag} {attributes}").trim().to_owned(),
-        );
+        let opening = format!("{tag} {attributes}");
+        row.push(Ink::Citation, opening.trim());
         row.push(Ink::Dim, format!("  {count}"));
         let row = row.fit(self.width);
         self.lines.push(DetailLine {
@@ -531,16 +506,11 @@ struct SavedCalls {
 /// Made and saved, node by node, and what the whole is.
 pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let most = model.limits.max_iterations;
-    let mut rows = vec![
-        Row::new(
-            Ink::Text,
-            "The full pipeline thinks once to analyze the question, then once to",
-        ),
-        Row::new(
-            Ink::Text,
-            "plan and once to grade in each round, and once to answer.",
-        ),
+    let words = [
+        "The full pipeline thinks once to analyze the question, then once to",
+        "plan and once to grade in each round, and once to answer.",
     ];
+    let mut rows = words.map(|line| Row::new(Ink::Text, line)).to_vec();
     let Some(turn) = turn else {
         rows.push(Row::default());
         let line = format!(
@@ -577,37 +547,27 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
 
 /// What the run is called at the command line.
 fn run_id_rows(turn: &OpenRun) -> [Row; 2] {
-    let id = one_line(&turn.run.id.0, 64);
+    let id = Row::new(Ink::Dim, "run ").add(Ink::Text, one_line(&turn.run.id.0, 64));
     let words = "kb-agent replay, graph and export take it, or its end";
-    [
-        Row::new(Ink::Dim, "run ").add(Ink::Text, id),
-        Row::new(Ink::Dim, words),
-    ]
+    [id, Row::new(Ink::Dim, words)]
 }
 
 fn sum(turn: &OpenRun) -> Row {
     let made = turn.run.calls();
+    let calls = turn.run.mode.calls(made);
     let Some(finish) = &turn.run.finish else {
-        let made = turn.run.mode.calls(made);
-        return Row::new(
-            Ink::Dim,
-            format!("{made} so far; what is saved counts at the end"),
-        );
+        let line = format!("{calls} so far; what is saved counts at the end");
+        return Row::new(Ink::Dim, line);
     };
     if finish.broke_off() {
-        let made = turn.run.mode.calls(made);
-        let line = format!("{made}; nothing is saved by not arriving");
+        let line = format!("{calls}; nothing is saved by not arriving");
         return Row::new(Ink::Dim, line);
     }
     let whole = turn.run.mode.calls(made.saturating_add(finish.saved));
-    Row::new(
-        Ink::Text,
-        format!("{made} made + {} saved = ", finish.saved),
-    )
-    .add(
-        Ink::Text,
-        format!("{whole} of the full pipeline on these rounds"),
-    )
+    let saved = finish.saved;
+    let words =
+        format!("{made} made + {saved} saved = {whole} of the full pipeline on these rounds");
+    Row::new(Ink::Text, words)
 }
 
 /// What each short cut spared, as the run counts it.

@@ -7,15 +7,13 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
-use crate::tui::fold::{ContextState, EvidenceFold, EvidenceRow, Grading, RunView};
-use crate::tui::ink::{Ink, Row, cut_path, pad};
+use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
+use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
 use crate::tui::model::Model;
-use crate::tui::pane_state::{DrawnRows, ItemWidths, List, Pane};
+use crate::tui::pane_state::{DrawnRows, List, Pane};
 use crate::tui::source_view::SourceView;
-use crate::tui::wrap::wrap;
 
-use super::score::{ScoreDetail, found_by, judgement, legend};
-use super::wording::{reason_ink, short_tool};
+use super::wording::{ScoreDetail, found_by, judgement, legend, reason_ink, short_tool};
 
 /// What stands beside the title: the counts and the verdict, of one round.
 pub fn status(model: &Model) -> Row {
@@ -45,12 +43,8 @@ fn is_graded(run: &RunView) -> bool {
 
 /// Whether the context holds only what had been dropped and was brought back.
 fn is_all_low(run: &RunView) -> bool {
-    let mut rows = run.evidence.rows();
-    rows.any(|row| row.standing == ContextState::Low)
-        && !run
-            .evidence
-            .rows()
-            .any(|row| row.standing == ContextState::Kept)
+    let stands = |state| run.evidence.rows().any(|row| row.standing == state);
+    stands(ContextState::Low) && !stands(ContextState::Kept)
 }
 
 /// `round 2: 8 graded · 6 sent · 3 cited`: what the last grading judged, what the prompt holds, and
@@ -124,11 +118,8 @@ pub fn settle(model: &mut Model, size: Size) {
         };
         return;
     };
-    let widths = widths(model, run);
-    let (list, drawn) = lay_out(model, run, &Columns::fit(&widths, width), size);
-    model.evidence.list = list;
-    model.evidence.drawn = drawn;
-    model.evidence.widths = Some(widths);
+    (model.evidence.list, model.evidence.drawn) =
+        lay_out(model, run, &Columns::fit(run, width), size);
 }
 
 /// What stands where there is no evidence.
@@ -193,24 +184,6 @@ fn settled(mut list: List, heights: &[usize], room: usize) -> List {
     list
 }
 
-/// How wide the items of the run are, measured once for each change of them.
-fn widths(model: &Model, run: &RunView) -> ItemWidths {
-    let revision = run.evidence.revision();
-    let known = model.evidence.widths.as_ref();
-    let known = known.filter(|known| known.run == run.id && known.revision == revision);
-    let measure = || {
-        let items = || run.evidence.rows();
-        let judged = |room| items().map(|item| score_row(run, item, room).width()).max();
-        ItemWidths {
-            run: run.id.clone(),
-            revision,
-            place: items().map(|row| row.place().width()).max().unwrap_or(0),
-            judged: ScoreDetail::ALL.map(|room| judged(room).unwrap_or(0)),
-        }
-    };
-    known.cloned().unwrap_or_else(measure)
-}
-
 /// Rows for the list, of which all take so many; the passage of the selected item takes the others.
 fn list_height(
     model: &Model,
@@ -223,12 +196,10 @@ fn list_height(
     if model.zoomed {
         return all.min(height);
     }
-    let most = if model.evidence.expanded {
-        height * 2 / 3
-    } else if model.focus == Pane::Evidence && height >= 6 {
-        3
-    } else {
-        0
+    let most = match model.focus {
+        _ if model.evidence.expanded => height * 2 / 3,
+        Pane::Evidence if height >= 6 => 3,
+        _ => 0,
     };
     // A passage takes no more than it says, or the pane would be half blank.
     let wanted = passage(run, selected, width).len();
@@ -251,11 +222,14 @@ const WHOLE_NAME: usize = 22;
 impl Columns {
     /// The source takes what the others leave; a bar goes before the source becomes too short, and
     /// where a score comes from is never cut.
-    fn fit(widths: &ItemWidths, width: usize) -> Self {
-        let widest = widths.place;
-        // A blank before the frame.
-        let left =
-            |room: ScoreDetail| width.saturating_sub(FIXED + widths.judged[room as usize] + 1);
+    fn fit(run: &RunView, width: usize) -> Self {
+        let items = || run.evidence.rows();
+        let widest = items().map(|item| item.place().width()).max().unwrap_or(0);
+        let left = |room| {
+            let judged = items().map(|item| score_row(run, item, room).width()).max();
+            // A blank before the frame.
+            width.saturating_sub(FIXED + judged.unwrap_or(0) + 1)
+        };
         let tried = [
             (ScoreDetail::Bar, SHORT_SOURCE),
             (ScoreDetail::Words, WHOLE_NAME),
@@ -274,7 +248,7 @@ impl Columns {
 /// The score of an item, where it came from, and how many others it holds.
 pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
     let row = judgement(item, room);
-    match run.evidence.count_held_by(&item.id) {
+    match run.evidence.held_by(&item.id).len() {
         0 => row,
         held => row.add(Ink::Dim, format!(" +{held} within")),
     }
@@ -292,10 +266,11 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
     let source = pad(&cut_path(&item.place(), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
-        Row::new(ink, number)
-            .join(Row::new(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
-            .pad_to(4 + columns.source)
-            .add(Ink::Dropped, tool)
+        let source = Row::new(Ink::Dropped, source.trim_end()).struck(Ink::Dropped);
+        let row = Row::new(ink, number)
+            .join(source)
+            .pad_to(4 + columns.source);
+        row.add(Ink::Dropped, tool)
     } else {
         Row::new(ink, number)
             .add(Ink::Text, source)
@@ -320,15 +295,11 @@ fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: u
         rows.extend(all.into_iter().take(seen));
     }
     if selected && model.evidence.expanded {
-        rows.extend(run.evidence.held_by(&item.id).into_iter().map(|held| {
-            Row::new(Ink::Border, "    └ ")
-                .add(
-                    Ink::Dim,
-                    format!("{} {} ", held.place(), short_tool(held.tool)),
-                )
-                .join(judgement(held, ScoreDetail::Words))
-                .fit(width)
-        }));
+        for held in run.evidence.held_by(&item.id) {
+            let about = format!("{} {} ", held.place(), short_tool(held.tool));
+            let row = Row::new(Ink::Border, "    └ ").add(Ink::Dim, about);
+            rows.push(row.join(judgement(held, ScoreDetail::Words)).fit(width));
+        }
     }
     rows
 }
@@ -352,12 +323,8 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     let place = cut_path(&item.place(), room.max(SHORT_SOURCE));
     let first = edge.clone().add(Ink::Citation, place).join(about);
     let mut rows = vec![first.fit(width)];
-    rows.extend(wrap(
-        &Row::new(Ink::Quote, item.excerpt.clone()),
-        &edge,
-        &edge,
-        width.saturating_sub(1),
-    ));
+    let quote = Row::new(Ink::Quote, item.excerpt.clone());
+    rows.extend(wrap(&quote, &edge, &edge, width.saturating_sub(1)));
     rows
 }
 
@@ -384,19 +351,17 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
         Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
         None => {}
     }
-    if let Some((at, count)) = place_among(&run.evidence, item) {
-        right.push(Ink::Dim, format!("{at} of {count} "));
+    if let Some(at) = run.evidence.rows().position(|row| row.id == item.id) {
+        let count = run.evidence.len();
+        right.push(Ink::Dim, format!("{} of {count} ", at + 1));
     }
     let source_head = Row::new(Ink::Focus, " ▸ Source ");
     let room = width.saturating_sub(right.width() + source_head.width() + 1);
     let mut left = source_head.add(Ink::Text, cut_path(&item.place(), room));
     let number = run.evidence.number(item);
     let number = number.map(|number| Row::new(Ink::Citation, format!("  [{number}]")));
-    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score_row(
-        run,
-        item,
-        ScoreDetail::Words,
-    ));
+    let score = score_row(run, item, ScoreDetail::Words);
+    let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score);
     // What has no room whole says nothing.
     for more in number.into_iter().chain([judged]) {
         if left.width() + more.width() + right.width() < width {
@@ -408,49 +373,3 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
 
 /// The least width at which the title tells the number of lines.
 const ROOMY: usize = 80;
-
-/// The item's place in the pane, from 1, and how many stand there.
-fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
-    let at = evidence.rows().position(|row| row.id == item.id)?;
-    Some((at + 1, evidence.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::protocol::Event;
-    use crate::tui::model::TurnView;
-    use crate::tui::setup::Setup;
-
-    #[test]
-    fn ui_items_stand_as_if_they_had_just_been_measured() {
-        let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
-        let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
-        let size = Size::new(70, 16);
-        let showing = |count: usize| {
-            let mut model = Model::new(Setup::default()).unwrap();
-            model
-                .turns
-                .push(TurnView::from_events(&events[..count]).unwrap());
-            model
-        };
-        // One step after the other, and back again as a replay does it.
-        let mut known = None;
-        let (forth, mut pictures) = (1..=events.len(), HashSet::new());
-        for count in forth.clone().chain(forth.rev()) {
-            let mut model = showing(count);
-            model.evidence.widths = known;
-            settle(&mut model, size);
-            let kept = model.evidence.drawn.rows.clone();
-            model.evidence.widths = None;
-            settle(&mut model, size);
-            assert_eq!(kept, model.evidence.drawn.rows, "{count} events");
-            known = model.evidence.widths;
-            pictures.insert(kept.iter().map(Row::text).collect::<Vec<_>>());
-        }
-        assert!(pictures.len() > 3, "{pictures:?}");
-    }
-}

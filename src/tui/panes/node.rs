@@ -37,7 +37,8 @@ pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usi
             row.push(ink, format!("  {}", broken_off(view.state, ms)));
         }
         NodeState::Running | NodeState::Done => {
-            let time = duration(spent(&view, model));
+            let since = view.since.map_or(0, |at| model.now.0.saturating_sub(at.0));
+            let time = duration(view.ms + since as f64);
             row.push(text, format!("{time:>9}"));
         }
     }
@@ -62,11 +63,8 @@ pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: 
         Some((reason, why)) => {
             let room = width.saturating_sub(row.width() + 2);
             // A number that is cut says something else.
-            let reason_text = if why.chars().count() <= room {
-                why.as_str()
-            } else {
-                reason.as_str()
-            };
+            let fits = why.chars().count() <= room;
+            let reason_text = if fits { why } else { reason.as_str() };
             row.add(reason_ink(Some(*reason)), format!("  {reason_text}"))
         }
         None => row,
@@ -83,11 +81,6 @@ pub fn sign(state: NodeState, frame: usize) -> (&'static str, Ink) {
         NodeState::Stopped => ("◼", Ink::Warning),
         NodeState::Failed => ("×", Ink::Failed),
     }
-}
-
-fn spent(view: &NodeView, model: &Model) -> f64 {
-    let since = view.since.map_or(0, |at| model.now.0.saturating_sub(at.0));
-    view.ms + since as f64
 }
 
 fn columns(
@@ -110,26 +103,18 @@ fn columns(
     };
     let mut columns = vec![cell(Ink::Dim, calls, 7), cell(Ink::Running, loops, 3)];
     if view.state == NodeState::Running {
-        columns.push(Row::new(Ink::Running, format!("  {}", dots(model.frame))));
+        let dots = ["·  ", "·· ", "···"][model.frame / 2 % 3];
+        columns.push(Row::new(Ink::Running, format!("  {dots}")));
     }
-    columns.extend(run.map(|run| note(run, name)));
+    columns.extend(run.and_then(|run| match name {
+        NodeName::ToolExec => Some(tools(run)),
+        NodeName::GradeEvidence => Some(verdicts(run)),
+        _ => None,
+    }));
     if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
         columns.push(Row::new(Ink::Dim, format!("  {} tok", grouped(tokens))));
     }
     columns
-}
-
-fn dots(frame: usize) -> &'static str {
-    ["·  ", "·· ", "···"][frame / 2 % 3]
-}
-
-/// What a node did, in few words.
-fn note(run: &RunView, name: NodeName) -> Row {
-    match name {
-        NodeName::ToolExec => tools(run),
-        NodeName::GradeEvidence => verdicts(run),
-        _ => Row::default(),
-    }
 }
 
 fn tools(run: &RunView) -> Row {
@@ -142,13 +127,11 @@ fn tools(run: &RunView) -> Row {
             None => counts.push((tool, 1)),
         }
     }
-    let words: Vec<_> = counts
-        .iter()
-        .map(|(tool, count)| match count {
-            1 => (*tool).to_owned(),
-            _ => format!("{tool}×{count}"),
-        })
-        .collect();
+    let words = counts.iter().map(|(tool, count)| match count {
+        1 => (*tool).to_owned(),
+        _ => format!("{tool}×{count}"),
+    });
+    let words: Vec<_> = words.collect();
     if !words.is_empty() {
         row.push(Ink::Dim, format!("  {}", words.join(" ")));
     }
@@ -167,15 +150,17 @@ fn verdicts(run: &RunView) -> Row {
         row.push(Ink::Dim, if at > 0 { " ▸ " } else { "  " });
         let measured = grading.average.filter(|_| grading.by == GradedBy::Grader);
         match (grading.by, measured) {
-            (_, Some(average)) => row.push(super::score::band(average), grading.measured()),
+            (_, Some(average)) => row.push(super::wording::band(average), grading.measured()),
             (GradedBy::Grader, None) => row.push(Ink::Dropped, "none left"),
             (GradedBy::Rule(_), _) => {
                 row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));
             }
-            (GradedBy::NoEvidence, _) => row.push(
-                Ink::Unmeasured,
-                format!("no {}: no evidence", run.mode.call()),
-            ),
+            (GradedBy::NoEvidence, _) => {
+                row.push(
+                    Ink::Unmeasured,
+                    format!("no {}: no evidence", run.mode.call()),
+                );
+            }
             (GradedBy::Fallback, _) => row.push(Ink::Unmeasured, "reply unreadable"),
         }
     }
@@ -202,9 +187,8 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
         }
         NodeName::Plan | NodeName::GradeEvidence | NodeName::Synthesize => {}
     }
-    rows.into_iter()
-        .map(|(rank, row)| (rank, row.fit(width)))
-        .collect()
+    let rows = rows.into_iter();
+    rows.map(|(rank, row)| (rank, row.fit(width))).collect()
 }
 
 /// What decided the route, in words; what weighed how much is in the node's detail.
@@ -244,12 +228,8 @@ fn planned(run: &RunView) -> Option<Row> {
         QueryType::Chitchat => return None,
     };
     let mut row = Row::new(Ink::Dim, kind);
-    let tools: Vec<_> = plan
-        .suggested_tools
-        .iter()
-        .copied()
-        .map(short_tool)
-        .collect();
+    let tools = plan.suggested_tools.iter().copied();
+    let tools: Vec<_> = tools.map(short_tool).collect();
     if !tools.is_empty() {
         row.push(Ink::Dim, format!(" · {}", tools.join(", ")));
     }

@@ -3,8 +3,7 @@
 use crate::domain::dollars;
 use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
-use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
-use crate::tui::wrap::wrap;
+use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad, wrap, wrap_plain};
 
 /// Columns before what a line says.
 const LABEL: usize = 22;
@@ -27,21 +26,20 @@ enum StatisticsRow {
 
 /// Lays out all rows of the window.
 pub fn rows(read: Option<&Result<Box<RunHistory>, String>>, width: usize) -> Vec<Row> {
-    let lines = match read {
-        None => vec![StatisticsRow::Words(Row::new(
-            Ink::Dim,
-            "reading the audit log …",
-        ))],
-        Some(Err(why)) => vec![StatisticsRow::Words(Row::new(
-            Ink::Warning,
-            format!("⚠ {why}"),
-        ))],
+    let (ink, words) = match read {
+        None => (Ink::Dim, "reading the audit log …".to_owned()),
+        Some(Err(why)) => (Ink::Warning, format!("⚠ {why}")),
         Some(Ok(history)) if history.total.runs == 0 => {
             let words = "Nothing has been asked yet: the audit log holds no run.";
-            vec![StatisticsRow::Words(Row::new(Ink::Dim, words))]
+            (Ink::Dim, words.to_owned())
         }
-        Some(Ok(history)) => lines(history),
+        Some(Ok(history)) => return figures(history, width),
     };
+    wrap_plain(&Row::new(ink, words), width)
+}
+
+fn figures(history: &RunHistory, width: usize) -> Vec<Row> {
+    let lines = lines(history);
     let end = |line: &StatisticsRow| match line {
         StatisticsRow::Figure { label, value, bars } if !bars.is_empty() => {
             pad(label, LABEL).chars().count() + value.chars().count()
@@ -59,7 +57,7 @@ impl StatisticsRow {
         let indent = if is_narrow { 2 } else { LABEL };
         let blank = Row::new(Ink::Text, " ".repeat(indent));
         let (label, value, bars) = match self {
-            Self::Words(row) => return wrap(row, &Row::default(), &Row::default(), width),
+            Self::Words(row) => return wrap_plain(row, width),
             Self::Figure { label, value, bars } => (label, value, bars),
         };
         let mut row = match (label.as_str(), is_narrow) {
@@ -73,11 +71,8 @@ impl StatisticsRow {
         let all = bars.first().map_or(0, |bars| bars.chars().count());
         if beside >= all.min(LEAST_BARS) {
             for bars in bars {
-                let gap = if row.width() < column {
-                    column
-                } else {
-                    row.width() + 1
-                };
+                let is_short = row.width() < column;
+                let gap = if is_short { column } else { row.width() + 1 };
                 row = row.pad_to(gap).add(Ink::Info, last(bars, beside));
             }
             return wrap(&row, &Row::default(), &blank, width);
@@ -157,25 +152,16 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
     let total = &history.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
     let bars = |of_day: &dyn Fn(&RunStatistics) -> Option<u64>| {
-        sparkline(
-            &history.by_day(|day| of_day(day).map(|count| count as f64)),
-            None,
-        )
+        let counts = history.by_day(|day| of_day(day).map(|count| count as f64));
+        sparkline(&counts, None)
     };
     let runs = bars(&|day| Some(day.runs as u64));
+    let [made, spared] = ["made", "saved"].map(|what| format!("{} {what}", total.calls_word()));
     let mut lines = vec![
         figure("runs", grouped(total.runs as u64), [runs]),
         figure("", outcomes(total), []),
-        figure(
-            &format!("{} made", total.calls_word()),
-            known(total.calls),
-            [bars(&|day| day.calls)],
-        ),
-        figure(
-            &format!("{} saved", total.calls_word()),
-            known(total.saved),
-            [bars(&|day| day.saved)],
-        ),
+        figure(&made, known(total.calls), [bars(&|day| day.calls)]),
+        figure(&spared, known(total.saved), [bars(&|day| day.saved)]),
     ];
     let tokens = &total.tokens;
     if tokens.runs == 0 {
@@ -187,18 +173,12 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
     lines.push(figure("tokens", both, [bars(&RunStatistics::all_tokens)]));
     let cost = total.cost_usd;
     let money = cost.map_or_else(|| "unknown".to_owned(), dollars);
-    lines.push(figure(
-        "cost",
-        money,
-        [sparkline(&history.by_day(|day| day.cost_usd), None)],
-    ));
+    let bars_of_cost = sparkline(&history.by_day(|day| day.cost_usd), None);
+    lines.push(figure("cost", money, [bars_of_cost]));
     if let Some(saved) = total.tokens_saved {
         let saved = format!("~{} · at the mean of a call", grouped(saved));
-        lines.push(figure(
-            "tokens saved",
-            saved,
-            [bars(&|day| day.tokens_saved)],
-        ));
+        let bars = bars(&|day| day.tokens_saved);
+        lines.push(figure("tokens saved", saved, [bars]));
     }
     if let Some(saved) = total.saved_usd {
         let bars = sparkline(&history.by_day(|day| day.saved_usd), None);
@@ -246,12 +226,11 @@ fn of_hits(hits: &Hits) -> String {
 
 fn of_latency(latency: &Latency) -> String {
     match (latency.median_ms, latency.p95_ms) {
-        (Some(median), Some(p95)) => format!(
-            "median {} · p95 {} · {} measured",
-            duration(median),
-            duration(p95),
-            grouped(latency.count as u64)
-        ),
+        (Some(median), Some(p95)) => {
+            let (median, p95) = (duration(median), duration(p95));
+            let count = grouped(latency.count as u64);
+            format!("median {median} · p95 {p95} · {count} measured")
+        }
         _ => "not measured".to_owned(),
     }
 }

@@ -1,72 +1,55 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
-use crate::domain::{Complexity, Outcome, dollars};
+use crate::domain::{Complexity, NodeName, Outcome, dollars};
 use crate::protocol::Mode;
 use crate::text::duration;
-use crate::tui::fold::Exchange;
-use crate::tui::ink::{Ink, Row, cut, cut_path, grouped};
-use crate::tui::model::{Retry, TurnView};
-use crate::tui::turn_cache::GrowingAnswer;
-use crate::tui::wrap::{wrap, wrap_plain};
+use crate::tui::fold::{Exchange, RunResult, RunView};
+use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::markdown;
+use crate::tui::markdown::CodeCache;
+use crate::tui::model::{AskedBy, Model, Retry, TurnView};
+use crate::tui::turns::{GUTTER, TurnCache};
 
-use super::wording::{certainty, route_ink};
+use super::wording::{certainty, route_ink, spinner};
 
 /// The rows of a turn as text, one a line.
 pub fn text_of(turn: &TurnView, width: usize) -> String {
-    let lines = |rows: &[Row]| {
-        let lines = rows.iter().map(Row::text);
-        lines
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
-    };
-    if let Some(rows) = turn.cache.rows(turn.exchange(), width) {
-        return lines(rows);
-    }
-    let (mut rows, mut answer) = (Vec::new(), GrowingAnswer::default());
-    lay_out(&mut rows, turn.exchange(), turn.retry, width, &mut answer);
-    lines(&rows)
+    let known = turn.cache.rows(turn.exchange(), width).map(<[Row]>::to_vec);
+    let mut code = CodeCache::default();
+    let anew = || lay_out(turn.exchange(), turn.retry, width, &mut code);
+    let rows = known.unwrap_or_else(anew);
+    let lines = rows.iter().map(Row::text);
+    lines
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
 /// The rows of a turn, laid out anew where they are not those of this text at this width.
 pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
-        let mut cache = std::mem::take(&mut turn.cache);
+        let mut code = std::mem::take(&mut turn.cache.code);
         let exchange = turn.exchange();
-        lay_out(
-            &mut cache.rows,
-            exchange,
-            turn.retry,
-            width,
-            &mut cache.answer,
-        );
+        let rows = lay_out(exchange, turn.retry, width, &mut code);
         if exchange.finish.is_some() {
-            cache.answer = GrowingAnswer::default();
+            code = CodeCache::default();
         }
-        cache.width = width;
-        cache.revision = exchange.revision;
-        turn.cache = cache;
+        turn.cache = TurnCache {
+            width,
+            revision: exchange.revision,
+            rows,
+            code,
+        };
     }
     &turn.cache.rows
 }
 
-/// Makes `rows` those of the turn; of the answer that `known` is of, those that stay are kept.
-fn lay_out(
-    rows: &mut Vec<Row>,
-    run: &Exchange,
-    retry: Option<Retry>,
-    width: usize,
-    known: &mut GrowingAnswer,
-) {
-    let question = question_rows(&run.query, &run.within, run.forced, retry, width);
+/// Lays a turn out; `code` holds what was read of the answer's code before.
+fn lay_out(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
+    let mut rows = question_rows(&run.query, &run.within, run.forced, retry, width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
-    let (above, mut answer) = known.render(&run.answer, body);
-    if above > 0 {
-        rows.truncate(question.len() + above);
-    } else {
-        *rows = question;
-    }
+    let mut answer = markdown::render_growing(&run.answer, body, code);
     if let Some(finish) = &run.finish {
-        if answer.is_empty() && above == 0 {
+        if answer.is_empty() {
             let words = match finish.outcome {
                 Outcome::Cancelled | Outcome::Failed if run.is_recorded && run.was_writing => {
                     "what came of the answer is not in the log"
@@ -88,37 +71,25 @@ fn lay_out(
                 answer.push(Row::new(Ink::Warning, "◌ not found in the knowledge base"));
             }
             Outcome::Cancelled => answer.push(Row::new(Ink::Warning, "◼ cancelled")),
-            Outcome::Failed => answer.extend(wrap(
-                &Row::new(
-                    Ink::Failed,
-                    format!(
-                        "× failed: {}",
-                        finish.error.as_deref().unwrap_or("no reason given")
-                    ),
-                ),
-                &Row::default(),
-                &Row::new(Ink::Text, "  "),
-                body,
-            )),
+            Outcome::Failed => {
+                let why = finish.error.as_deref().unwrap_or("no reason given");
+                let row = Row::new(Ink::Failed, format!("× failed: {why}"));
+                let indent = Row::new(Ink::Text, "  ");
+                answer.extend(wrap(&row, &Row::default(), &indent, body));
+            }
         }
         answer.extend(wrap_plain(&footer(run), body));
         answer.extend(warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
-        let label = if above + at == 0 {
-            " kb    "
-        } else {
-            "       "
-        };
+        let label = if at == 0 { " kb    " } else { "       " };
         rows.push(Row::new(Ink::Kb, label).join(line));
     }
     if run.finish.is_some() {
         rows.push(Row::default());
     }
+    rows
 }
-
-/// Columns before the text of a turn.
-pub const GUTTER: usize = 7;
 
 /// Lines of a question that are shown.
 const MOST_LINES: usize = 200;
@@ -148,13 +119,10 @@ fn question(query: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let rest = Row::new(Ink::Text, " ".repeat(GUTTER));
     for (at, line) in query.lines().take(MOST_LINES).enumerate() {
-        let first = if at == 0 {
-            Row::new(Ink::You, " you   ")
-        } else {
-            rest.clone()
-        };
+        let you = Row::new(Ink::You, " you   ");
+        let first = if at == 0 { &you } else { &rest };
         let line = Row::new(Ink::Text, line.replace('\t', "    ")).bold();
-        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
+        rows.extend(wrap(&line, first, &rest, width.saturating_sub(1)));
     }
     rows
 }
@@ -202,12 +170,8 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |ink, line: String| {
         let row = Row::new(ink, format!("⚠ {line}"));
-        rows.extend(wrap(
-            &row,
-            &Row::default(),
-            &Row::new(Ink::Text, "  "),
-            width,
-        ));
+        let indent = Row::new(Ink::Text, "  ");
+        rows.extend(wrap(&row, &Row::default(), &indent, width));
     };
     for kind in run.warnings.at_the_answer().take(MOST_WRITTEN_OUT) {
         add(Ink::Warning, kind.line());
@@ -245,12 +209,10 @@ pub fn footer(run: &Exchange) -> Row {
     let calls = match whole {
         0 => format!("no {}", run.mode.call()),
         _ if finish.broke_off() => run.mode.calls(finish.calls),
-        _ => format!(
-            "{} of {} · saved {}",
-            finish.calls,
-            run.mode.calls(whole),
-            finish.saved
-        ),
+        _ => {
+            let whole = run.mode.calls(whole);
+            format!("{} of {whole} · saved {}", finish.calls, finish.saved)
+        }
     };
     row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
     let warnings = run.warnings.count();
@@ -260,10 +222,8 @@ pub fn footer(run: &Exchange) -> Row {
     }
     if finish.tokens > 0 {
         let about = if finish.spent.estimated { "~" } else { "" };
-        row.push(
-            Ink::Dim,
-            format!(" · {about}{} tok", grouped(finish.tokens)),
-        );
+        let tokens = grouped(finish.tokens);
+        row.push(Ink::Dim, format!(" · {about}{tokens} tok"));
         if let Some(cost) = finish.spent.cost_usd {
             row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
         } else if run.mode == Mode::Llm {
@@ -275,6 +235,134 @@ pub fn footer(run: &Exchange) -> Row {
         row.push(Ink::Unmeasured, "extractive, offline");
     }
     row
+}
+
+// What comes after the finished turns: a question on its way, what is being done, what waits.
+
+/// More of what a tool looks for says no more, characters.
+const LONGEST_SUBJECT: usize = 40;
+
+/// The rows below the last turn.
+pub fn tail(model: &Model, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let has_failed = |finish: &RunResult| finish.outcome == Outcome::Failed;
+    let last_turn = model.turns.last().map(TurnView::exchange);
+    let failed = last_turn.filter(|last| last.finish.as_ref().is_some_and(has_failed));
+    if let Some(question) = &model.pending {
+        let text = crate::text::sanitize(&question.text);
+        let first = question.retry_of.as_ref();
+        let retry = first.map(|first| Retry::placement(&model.turns, first));
+        rows.extend(question_rows(&text, &[], question.route, retry, width));
+        let waited = model.starting.map(|waited| waited.line(model.now));
+        let doing = waited.as_deref().unwrap_or("starting");
+        rows.push(working(model, doing, true, width));
+    } else if let Some((last, others)) = at_work(model).split_last() {
+        let is_last_turn = last_turn.is_some_and(|exchange| exchange.id == last.id);
+        let is_race = !others.is_empty() || !is_last_turn;
+        for run in others.iter().chain([last]) {
+            let doing = match run.complexity().filter(|_| is_race) {
+                Some(route) => format!("{}: {}", route.as_str(), doing(model, run)),
+                None => doing(model, run),
+            };
+            rows.push(working(model, &doing, run.id == last.id, width));
+        }
+    } else if let Some(last) = failed {
+        let mut row = Row::new(Ink::Dim, "       /retry asks again");
+        if last.mode == Mode::Llm {
+            row.push(Ink::Dim, " · kb-agent doctor says why");
+        }
+        rows.push(row.fit(width));
+    }
+    rows.extend(queued(model, width));
+    rows
+}
+
+/// `queued: …`, one row a question.
+fn queued(model: &Model, width: usize) -> Vec<Row> {
+    let room = width.saturating_sub(GUTTER + 9);
+    let rows = model.queue.iter().enumerate().map(|(at, question)| {
+        let label = if at == 0 { "queued: " } else { "        " };
+        let mut row = Row::new(Ink::Text, " ".repeat(GUTTER)).add(Ink::Dim, label);
+        if let Some(route) = question.route {
+            row.push(route_ink(route), format!("{} ", route.as_str()));
+        }
+        let line = crate::text::one_line(&question.text, 300);
+        row.add(Ink::Text, cut(&line, room)).fit(width)
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    if !rows.is_empty() {
+        let help = format!("{}Esc takes the last one back", " ".repeat(GUTTER));
+        rows.push(Row::new(Ink::Dim, help).fit(width));
+    }
+    rows
+}
+
+/// The runs that go on: one, or those of a race.
+fn at_work(model: &Model) -> Vec<&RunView> {
+    let last = model.turns.len().saturating_sub(1);
+    let goes_on = |(at, run): &(usize, &RunView)| {
+        let is_beside = model.replay.is_none() && !run.is_recorded;
+        run.finish.is_none() && (*at == last || is_beside)
+    };
+    let turns = model.turns.iter().enumerate();
+    let open = turns.filter_map(|(at, turn)| Some((at, &turn.opened()?.run)));
+    open.filter(goes_on).map(|(_, run)| run).collect()
+}
+
+/// What is being done, or waited for.
+fn doing(model: &Model, run: &RunView) -> String {
+    if let Some(waited) = &run.waited {
+        return waited.line(model.now);
+    }
+    let kept = run.evidence.kept_count();
+    match run.active() {
+        Some(NodeName::ToolExec) if run.round < run.tools.len() => searching(run),
+        Some(NodeName::GradeEvidence) if kept > 0 => format!("grading {kept}"),
+        node => {
+            let node = node.map_or("…", |node| node.as_str());
+            match kept as u64 {
+                0 => node.to_owned(),
+                kept => format!("{node} · {}", grouped_count(kept, "passage", "passages")),
+            }
+        }
+    }
+}
+
+/// The call of this round that is not answered yet, or the last one, and what all of them found.
+fn searching(run: &RunView) -> String {
+    let round = &run.tools[run.round..];
+    let mut open = round.iter().filter(|used| used.items.is_none());
+    let Some(shown) = open.next().or(round.last()) else {
+        return String::new();
+    };
+    let verb = shown.call.tool().descriptor().doing;
+    let subject = crate::text::one_line(shown.call.subject(), LONGEST_SUBJECT);
+    let mut doing = format!("{verb} '{subject}'");
+    match open.count() {
+        0 => {}
+        more => doing.push_str(&format!(" +{more}")),
+    }
+    if round.iter().any(|used| used.items.is_some()) {
+        let found = round.iter().filter_map(|used| used.items);
+        let found = found.fold(0, usize::saturating_add);
+        doing.push_str(&format!(" · {found} found"));
+    }
+    doing
+}
+
+/// A line of what goes on; the last of them says what Esc does.
+fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
+    let mut row = Row::new(Ink::Running, format!("       {} ", spinner(model.frame)));
+    row.push(Ink::Dim, doing);
+    let words = match (&model.replay, model.asked_by) {
+        (Some(_), _) => " · Esc leaves",
+        (None, AskedBy::Person) if model.queue.is_empty() && !model.is_acting() => " · Esc stops",
+        _ => "",
+    };
+    if is_last {
+        row.push(Ink::Dim, words);
+    }
+    row.fit(width)
 }
 
 #[cfg(test)]

@@ -4,10 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 use crate::text::one_line;
-use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_plural, pad};
-use crate::tui::model::Model;
-use crate::tui::setup::Sample;
-use crate::tui::wrap::wrap;
+use crate::tui::ink::{Ink, Row, cut_path, grouped, grouped_plural, pad, wrap};
+use crate::tui::model::{Model, Sample};
 
 /// How many of the things that were to be said first are said.
 const GREETINGS: usize = 3;
@@ -27,11 +25,10 @@ const KINDS: usize = 5;
 /// What the files are, and which of them are the newest.
 fn contents(contents: &KnowledgeContents) -> Vec<Row> {
     let kinds = contents.kinds.iter();
-    let mut listed: Vec<String> = kinds
-        .clone()
-        .take(KINDS)
-        .map(|(kind, count)| format!("{} {}", grouped(*count as u64), one_line(kind, 20)))
-        .collect();
+    let listed = kinds.clone().take(KINDS);
+    let listed =
+        listed.map(|(kind, count)| format!("{} {}", grouped(*count as u64), one_line(kind, 20)));
+    let mut listed: Vec<String> = listed.collect();
     let others: usize = kinds.skip(KINDS).map(|(_, count)| count).sum();
     if others > 0 {
         listed.push(format!("{} of other kinds", grouped(others as u64)));
@@ -67,20 +64,14 @@ fn of_bytes(bytes: u64) -> String {
     }
 }
 
-/// Whether a question asked now is answered from less than there is.
-fn documents_to_come(knowledge: &KnowledgeStatus) -> bool {
-    knowledge.pending > 0 || knowledge.indexing && knowledge.documents > 0
-}
-
 /// How far the index is.
 fn progress(knowledge: &KnowledgeStatus) -> String {
     let doing = match (knowledge.indexing, knowledge.pending) {
         (_, 0) => "Looking for changes".to_owned(),
-        (true, pending) => format!(
-            "Embedding: {} of {} to come",
-            grouped(pending as u64),
-            grouped_plural(knowledge.chunks, "chunk")
-        ),
+        (true, pending) => {
+            let chunks = grouped_plural(knowledge.chunks, "chunk");
+            format!("Embedding: {} of {chunks} to come", grouped(pending as u64))
+        }
         (false, 1) => "1 chunk is not embedded yet".to_owned(),
         (false, pending) => format!("{} chunks are not embedded yet", grouped(pending as u64)),
     };
@@ -101,22 +92,19 @@ enum WelcomeDetail {
 /// The empty chat: what this is, what the knowledge base holds, what to try. Where that does not
 /// fit, the explanations go and the questions stay.
 pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
-    [WelcomeDetail::Plenty, WelcomeDetail::Some]
-        .into_iter()
-        .map(|room| rows(model, width, room))
-        .find(|rows| rows.len() <= height)
-        .unwrap_or_else(|| rows(model, width, WelcomeDetail::Little))
+    let laid_out =
+        [WelcomeDetail::Plenty, WelcomeDetail::Some].map(|room| rows(model, width, room));
+    let fitting = laid_out.into_iter().find(|rows| rows.len() <= height);
+    fitting.unwrap_or_else(|| rows(model, width, WelcomeDetail::Little))
 }
 
 fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     let body = width.saturating_sub(3).max(1);
     let knowledge = &model.knowledge;
-    let name = one_line(&knowledge.name, 60);
-    let name = if name.is_empty() {
-        "the knowledge base".to_owned()
-    } else {
-        name
-    };
+    let mut name = one_line(&knowledge.name, 60);
+    if name.is_empty() {
+        "the knowledge base".clone_into(&mut name);
+    }
     let mut rows = Vec::new();
     if room == WelcomeDetail::Plenty {
         rows.push(Row::default());
@@ -145,17 +133,17 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     say(match (knowledge.documents, knowledge.indexing) {
         (0, true) => Row::new(Ink::Running, "Reading the documents…"),
         (0, false) => Row::new(Ink::Dim, "It holds no documents yet."),
-        (documents, _) => Row::new(Ink::Dim, "It holds ")
-            .add(
-                Ink::Text,
-                format!(
-                    "{}{} in {}",
-                    grouped_plural(documents, "document"),
-                    of_bytes(model.contents.bytes),
-                    grouped_plural(knowledge.chunks, "chunk")
-                ),
-            )
-            .add(Ink::Dim, "."),
+        (documents, _) => {
+            let documents = grouped_plural(documents, "document");
+            let (bytes, chunks) = (
+                of_bytes(model.contents.bytes),
+                grouped_plural(knowledge.chunks, "chunk"),
+            );
+            let held = format!("{documents}{bytes} in {chunks}");
+            Row::new(Ink::Dim, "It holds ")
+                .add(Ink::Text, held)
+                .add(Ink::Dim, ".")
+        }
     });
     if room != WelcomeDetail::Little {
         contents(&model.contents).into_iter().for_each(&mut say);
@@ -163,7 +151,7 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     if room == WelcomeDetail::Plenty && !model.contents.names.is_empty() {
         say(Row::new(Ink::Dim, KEPT_WITHIN));
     }
-    if documents_to_come(knowledge) {
+    if knowledge.pending > 0 || knowledge.indexing && knowledge.documents > 0 {
         say(Row::new(Ink::Running, progress(knowledge)));
     }
     if model.mode == Mode::Offline && room == WelcomeDetail::Plenty {

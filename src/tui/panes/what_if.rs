@@ -6,11 +6,10 @@ use crate::domain::{
 };
 use crate::protocol::RecordedGradings;
 use crate::tui::fold::{Grading, why};
-use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad};
+use crate::tui::ink::{Ink, Row, columns, grouped_plural, pad, wrap_plain};
 use crate::tui::model::Model;
-use crate::tui::sliders::{SLIDERS, Sliders};
-use crate::tui::turn::TurnView;
-use crate::tui::wrap::wrap;
+use crate::tui::turns::TurnView;
+use crate::tui::window::{SLIDERS, Sliders, slider_values};
 
 use super::wording::reason_ink;
 
@@ -32,32 +31,20 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let result = recorded.what_if(&wanted);
-    let slider = |at| slider_row(at, sliders, &recorded.limits, &wanted, width).fit(width);
+    let (was, now) = (slider_values(&recorded.limits), slider_values(&wanted));
+    let slider = |at| slider_row(at, sliders, was[at], now[at], width).fit(width);
     let mut rows: Vec<Row> = (0..SLIDERS.len()).map(slider).collect();
     rows.push(Row::default());
     rows.extend(rounds(&result, &recorded.limits, &wanted, width));
-    rows.extend(paragraph(&consequence(&result, &recorded), width));
+    rows.extend(wrap_plain(&consequence(&result, &recorded), width));
     rows.push(Row::default());
-    rows.extend(paragraph(&sweep(model, sliders), width));
+    rows.extend(wrap_plain(&sweep(model, sliders), width));
     rows
 }
 
-fn paragraph(row: &Row, width: usize) -> Vec<Row> {
-    wrap(row, &Row::default(), &Row::default(), width)
-}
-
-fn slider_row(
-    at: usize,
-    sliders: &Sliders,
-    recorded: &RoutingLimits,
-    wanted: &RoutingLimits,
-    width: usize,
-) -> Row {
-    let track = if width < SIDE_BY_SIDE {
-        SHORT_TRACK
-    } else {
-        TRACK
-    };
+fn slider_row(at: usize, sliders: &Sliders, recorded: f64, wanted: f64, width: usize) -> Row {
+    let is_short = width < SIDE_BY_SIDE;
+    let track = if is_short { SHORT_TRACK } else { TRACK };
     // The value stays readable.
     let track = track.min(width.saturating_sub(TITLE + VALUE)).max(3);
     let slider = &SLIDERS[at];
@@ -67,7 +54,7 @@ fn slider_row(
     } else {
         ("  ", Ink::Text)
     };
-    let cell_of = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
+    let cell_of = |value| (slider.share(value) * (track - 1) as f64).round() as usize;
     let (now, was) = (cell_of(wanted), cell_of(recorded));
     let mut row = Row::new(ink, sign).add(ink, pad(slider.title, TITLE));
     for cell in 0..track {
@@ -104,7 +91,7 @@ fn rounds(
         rows.extend(columns(vec![was], vec![would], half, "  ", width));
     }
     for round in &result.rounds {
-        let differs = is_different(round);
+        let differs = !matches!(&round.would, Forecast::Decided(would) if *would == round.taken);
         let left = decision(round, &round.taken, recorded, differs);
         let right = match &round.would {
             Forecast::Decided(would) => decision(round, would, wanted, differs),
@@ -125,13 +112,6 @@ fn rounds(
         }
     }
     rows.into_iter().map(|row| row.fit(width)).collect()
-}
-
-fn is_different(round: &Round) -> bool {
-    match &round.would {
-        Forecast::Decided(would) => *would != round.taken,
-        Forecast::Unknown(_) => true,
-    }
 }
 
 fn head(round: &Round, decision: &Decision) -> Row {
@@ -209,42 +189,40 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
         Change::Decider => {
             let is_saved = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
                 && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
-            let words = if is_saved {
-                "The same way, decided otherwise; the grading is saved."
-            } else {
-                "The same way, decided otherwise."
-            };
-            (Ink::Strong, words)
+            let saved = Some("; the grading is saved")
+                .filter(|_| is_saved)
+                .unwrap_or_default();
+            let words = format!("The same way, decided otherwise{saved}.");
+            return Row::new(Ink::Strong, words);
         }
-        Change::Reason => {
-            let words = "The same way with the same evidence, for another reason.";
-            (Ink::Text, words)
-        }
-        Change::Evidence if ends => {
-            let words = "The same way, but the answer would rest on {kept}; it was not made.";
-            (Ink::Weak, words)
-        }
-        Change::Evidence => {
-            let words = "The same way, but with {kept} kept; what the next round would add was not \
-                         recorded.";
-            (Ink::Weak, words)
-        }
-        Change::Route if ends => {
-            let words = "Another way: an answer from {kept} at once; it was not made.";
-            (Ink::Weak, words)
-        }
-        Change::Route => {
-            let words = "Another way: it would search again; what it would find was not recorded.";
-            (Ink::Weak, words)
-        }
-        Change::Unknown(Unknown::NotRecorded) => {
-            let words = "This log does not hold enough to tell the way.";
-            (Ink::Warning, words)
-        }
-        Change::Unknown(_) => {
-            let words = "What the grader would have said is not known, and so is not the way.";
-            (Ink::Warning, words)
-        }
+        Change::Reason => (
+            Ink::Text,
+            "The same way with the same evidence, for another reason.",
+        ),
+        Change::Evidence if ends => (
+            Ink::Weak,
+            "The same way, but the answer would rest on {kept}; it was not made.",
+        ),
+        Change::Evidence => (
+            Ink::Weak,
+            "The same way, but with {kept} kept; what the next round would add was not recorded.",
+        ),
+        Change::Route if ends => (
+            Ink::Weak,
+            "Another way: an answer from {kept} at once; it was not made.",
+        ),
+        Change::Route => (
+            Ink::Weak,
+            "Another way: it would search again; what it would find was not recorded.",
+        ),
+        Change::Unknown(Unknown::NotRecorded) => (
+            Ink::Warning,
+            "This log does not hold enough to tell the way.",
+        ),
+        Change::Unknown(_) => (
+            Ink::Warning,
+            "What the grader would have said is not known, and so is not the way.",
+        ),
     };
     Row::new(ink, words.replace("{kept}", &kept))
 }
@@ -264,10 +242,8 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
     let mut row = Row::new(Ink::Text, format!("{routes} of {runs} here"));
     row.push(Ink::Text, " would have gone another way");
     if evidence > 0 {
-        row.push(
-            Ink::Text,
-            format!(", {evidence} would have kept other evidence"),
-        );
+        let words = format!(", {evidence} would have kept other evidence");
+        row.push(Ink::Text, words);
     }
     if unknown > 0 {
         row.push(Ink::Dim, format!("; {unknown} cannot be known"));
