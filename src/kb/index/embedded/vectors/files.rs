@@ -96,7 +96,8 @@ impl Files {
             .filter_map(|entry| {
                 let name = entry.file_name();
                 let (model, number) = parse_file_name(name.to_str()?)?;
-                let is_it = model == self.model && name.to_str()?.ends_with(".keys");
+                let is_keys = Path::new(&name).extension()? == "keys";
+                let is_it = model == self.model && is_keys;
                 is_it.then_some(number)
             })
             .max()
