@@ -14,6 +14,6 @@ use regex::Regex;
     clippy::expect_used,
     reason = "the patterns are constants, and tests use each"
 )]
-pub fn regex(pattern: &str) -> Regex {
+pub(crate) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of the program")
 }

@@ -2,11 +2,11 @@
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
 //! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails, in layers of its own: `request` is what is sent, `client` sends it, `body` waits for
-//! bytes, `stream` reads one reply, `think` tells thoughts from the answer, `failure` knows what went
-//! wrong, `dialect` how a model is spoken to. Prompting and reading are pure, so what models get wrong
+//! middle step waits or fails, in layers of its own: `request` is what is sent and how a model is spoken to, `client`
+//! sends it, `stream` waits for a reply and reads it, `think` tells thoughts from the answer, `failure` knows what went
+//! wrong. Prompting and reading are pure, so what models get wrong
 //! is tested by tables. What servers do differently, what stands in replies, what prompts say and what
-//! tokens cost is data in `assets/`, and users can put their own before it. `checkup` tries it all out.
+//! tokens cost is data in `assets/`, and users can put their own before it.
 //!
 //! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
 //! cancelled.

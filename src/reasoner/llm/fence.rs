@@ -2,7 +2,7 @@
 //!
 //! Every tag of ours carries a mark that is made up for the request: nothing that was written before
 //! can open or close it. What looks like one of our tags all the same, or like a mark of a chat
-//! template, is broken up (see [`super::defuse`]), in the prompt only.
+//! template, is broken up (see [`defuse`]), in the prompt only.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -176,7 +176,7 @@ const TAGS: &str = "conversation|turn|user|assistant|question|parts|part|evidenc
 
 /// One of our tags however it is spaced, with or without a mark.
 static ANY_TAG: LazyLock<Regex> = LazyLock::new(|| tag_pattern(r"^<\s*/*\s*(?:TAGS)(?-u:\b)"));
-/// A tag as [`super::PromptFence`] writes it, and the beginning of one once its name is known.
+/// A tag as [`PromptFence`] writes it, and the beginning of one once its name is known.
 static OWN_TAG: LazyLock<Regex> =
     LazyLock::new(|| tag_pattern(r"^</?(?:TAGS)-[0-9a-fA-F]{8}[^>]{0,2000}>"));
 static OWN_TAG_BEGUN: LazyLock<Regex> =
@@ -238,7 +238,7 @@ fn tag_pattern(pattern: &str) -> Regex {
 /// No tag of a prompt is longer, with its attributes.
 const LONGEST_TAG: usize = 2_048;
 
-/// The length of a tag as [`super::PromptFence`] writes it, which the text begins with: a model may copy one.
+/// The length of a tag as [`PromptFence`] writes it, which the text begins with: a model may copy one.
 pub fn own_tag(text: &str) -> Option<usize> {
     OWN_TAG.find(text).map(|tag| tag.end())
 }

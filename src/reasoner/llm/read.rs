@@ -37,7 +37,11 @@ pub fn analysis(reply: &str) -> Analysis {
     let complexity = word(&fields, "complexity", warnings).unwrap_or_default();
     let is_talk = complexity == Complexity::Chitchat;
     // A type that was left out contradicts nothing.
-    let unsaid = is_talk.then_some(QueryType::Chitchat).unwrap_or_default();
+    let unsaid = if is_talk {
+        QueryType::Chitchat
+    } else {
+        QueryType::default()
+    };
     analysis.plan = RoutingPlan {
         complexity,
         query_type: word(&fields, "query_type", warnings).unwrap_or(unsaid),

@@ -165,21 +165,6 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    fn for_server(server: &Server) -> Self {
-        Self {
-            structured: server.structured,
-            limit: server.limit,
-            asks_usage: server.usage == UsageInStream::Asked,
-            system: true,
-            stream: true,
-            temperature: true,
-            bounds: server.bounds,
-            thinking: Thinking::Unknown,
-            longest_reply: None,
-            context: None,
-        }
-    }
-
     /// Gives up what the server's words object to, and says what that was; `None` when there is nothing
     /// left to give up. Words that name nothing are taken to mean the form of the reply, because that
     /// is what most often is not known.
@@ -248,8 +233,20 @@ pub struct Dialects {
 impl Dialects {
     /// What the table says, for every model.
     pub fn for_server(server: &Server) -> Self {
+        let first = Dialect {
+            structured: server.structured,
+            limit: server.limit,
+            asks_usage: server.usage == UsageInStream::Asked,
+            system: true,
+            stream: true,
+            temperature: true,
+            bounds: server.bounds,
+            thinking: Thinking::Unknown,
+            longest_reply: None,
+            context: None,
+        };
         Self {
-            first: Dialect::for_server(server),
+            first,
             known: Mutex::default(),
         }
     }

@@ -1,7 +1,7 @@
-//! What servers do differently, as rows of a table that users can add to.
+//! What servers do differently and what their tokens cost, as rows of tables that users can add to.
 //!
 //! The table says how a server is first spoken to. It may be wrong about a version or a gateway:
-//! what a server then refuses is given up by [`super::dialect`], so that a wrong row costs one
+//! what a server then refuses is given up by [`super::request`], so that a wrong row costs one
 //! request and never an answer.
 
 use std::collections::HashMap;

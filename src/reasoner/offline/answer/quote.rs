@@ -279,7 +279,7 @@ mod tests {
         let lines = 0..text.lines().count();
         let shown = window(&passage, &passage.bytes_of(&lines), Some(&bold));
         let quoted = quote(&passage, &lines, Some(&bold), 1, frames);
-        (quoted.text, height(&passage, &shown))
+        (quoted.0, height(&passage, &shown))
     }
 
     #[test]
