@@ -61,7 +61,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::PreviousRun => show_run(model, -1),
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
-        Action::Sessions => return sessions::open(model),
+        Action::Sessions => return Some(sessions::open(model)),
         Action::Recall => ask::open_recall(model),
         Action::Export => return sessions::export_shown(model),
         Action::Compare => ask::compare_runs(model),
@@ -71,7 +71,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
             focus(model, Pane::Chat);
             model.find = Some(Find::default());
         }
-        Action::Stats => return sessions::open_statistics(model),
+        Action::Stats => return Some(sessions::open_statistics(model)),
         Action::ShowIndex => model.open(Overlay::Page(Page::Index)),
         Action::ShowSources => model.open(Overlay::Page(Page::Sources)),
         Action::ShowEngine => model.open(Overlay::Page(Page::Engine)),
@@ -85,7 +85,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::Replay => return Some(Effect::Replay { slow: false }),
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
-        Action::Mouse => return focus::report(model, !model.mouse),
+        Action::Mouse => return Some(focus::report(model, !model.mouse)),
         Action::Race => return ask::race(model, None),
         Action::Route | Action::Theme | Action::Add => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
@@ -263,8 +263,8 @@ fn run_command(model: &mut Model, command: &SlashCommand, argument: &str) -> Opt
         }
         (Action::Add, path) => return add_source(model, path),
         (Action::ChooseModel, wish) => return models::typed(model, wish),
-        (Action::ShowIndex, "stop") => return steer_index(model, IndexCommand::Stop),
-        (Action::ShowIndex, "go") => return steer_index(model, IndexCommand::Resume),
+        (Action::ShowIndex, "stop") => return Some(steer_index(model, IndexCommand::Stop)),
+        (Action::ShowIndex, "go") => return Some(steer_index(model, IndexCommand::Resume)),
         (Action::Retry, name) if !name.is_empty() => {
             let route = slash::route_called(name).and_then(|(_, route)| route);
             return ask::ask_again(model, route);
@@ -326,7 +326,7 @@ pub fn source_added(model: &mut Model, outcome: Result<String, String>) {
 }
 
 /// Stops indexing, or goes on with it.
-pub fn steer_index(model: &mut Model, command: IndexCommand) -> Option<Effect> {
+fn steer_index(model: &mut Model, command: IndexCommand) -> Effect {
     let is_stopped = model.knowledge.stopped;
     let words = match command {
         IndexCommand::Stop if is_stopped => "Indexing is stopped already; /index go goes on.",
@@ -338,7 +338,7 @@ pub fn steer_index(model: &mut Model, command: IndexCommand) -> Option<Effect> {
         IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
     };
     model.inform(words);
-    Some(Effect::Send(Command::Index(command)))
+    Effect::Send(Command::Index(command))
 }
 
 // All that can be done, found by a few of its letters.

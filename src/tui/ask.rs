@@ -55,7 +55,7 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Option<Effect>) 
         return (true, None);
     }
     model.shown = None;
-    (true, begin(model, question))
+    (true, Some(begin(model, question)))
 }
 
 /// Sends the question that waits longest, now that nothing goes on.
@@ -64,10 +64,10 @@ pub fn next_queued(model: &mut Model) -> Option<Effect> {
         return None;
     }
     let question = model.queue.pop_front()?;
-    begin(model, question)
+    Some(begin(model, question))
 }
 
-fn begin(model: &mut Model, question: TurnQuestion) -> Option<Effect> {
+fn begin(model: &mut Model, question: TurnQuestion) -> Effect {
     if model.chat.is_following() {
         model.chat.follow();
     }
@@ -77,7 +77,7 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Option<Effect> {
         retry_of: question.retry_of.clone(),
     };
     model.pending = Some(question);
-    Some(Effect::Send(command))
+    Effect::Send(command)
 }
 
 /// Takes the question that was queued last back into the prompt; false where none is.

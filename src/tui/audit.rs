@@ -85,6 +85,8 @@ pub fn next_warning(model: &mut Model, forward: bool) {
 /// The place of the next one that is marked, or of the previous one, around the ends.
 fn next_of(marked: &[bool], at: usize, forward: bool) -> Option<usize> {
     let count = marked.len();
+    // The selection may stand behind the last line until it is drawn.
+    let at = at.min(count.saturating_sub(usize::from(forward)));
     let step = |by: usize| (if forward { at + by } else { at + count - by }) % count;
     (1..=count).map(step).find(|at| marked[*at])
 }

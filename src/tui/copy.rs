@@ -141,10 +141,11 @@ pub fn extend(model: &mut Model, pressed: Position, to: Position) {
     let within = |value: u16, first: u16, size: u16| {
         value.clamp(first, (first + size).saturating_sub(1).max(first))
     };
-    let head = Position::new(
+    let (x, y) = (
         within(to.x, area.x, area.width),
         within(to.y, area.y, area.height),
     );
+    let head = Position::new(x, y);
     model.pointer.selection = (head != pressed).then_some(Selection {
         area,
         anchor: pressed,

@@ -63,7 +63,7 @@ pub fn quit(model: &mut Model) -> Option<Effect> {
 }
 
 /// Has the terminal report the mouse, or leaves it to select text by itself.
-pub fn report(model: &mut Model, wanted: bool) -> Option<Effect> {
+pub fn report(model: &mut Model, wanted: bool) -> Effect {
     model.mouse = wanted;
     let key = model.keymap.name_of(Action::Mouse).unwrap_or_default();
     let words = if wanted {
@@ -72,7 +72,7 @@ pub fn report(model: &mut Model, wanted: bool) -> Option<Effect> {
         format!("The mouse is the terminal's: select text with it. {key} takes it back.")
     };
     model.inform(&words);
-    Some(Effect::ReportMouse(wanted))
+    Effect::ReportMouse(wanted)
 }
 
 // What is selected in the path pane, and what of the other panes belongs to it.

@@ -291,11 +291,15 @@ pub fn columns(
     let count = left.len().max(right.len());
     left.resize(count, Row::default());
     right.resize(count, Row::default());
+    let ink = match between.trim() {
+        "" => Ink::Text,
+        _ => Ink::Border,
+    };
     let both = left.into_iter().zip(right);
     both.map(|(left, right)| {
         let left = left.fit(half).pad_to(half);
 
-        left.add(Ink::Border, between).join(right).fit(width)
+        left.add(ink, between).join(right).fit(width)
     })
     .collect()
 }

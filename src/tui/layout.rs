@@ -238,10 +238,8 @@ impl Arrangement {
         let is_chat = model.focus == Pane::Chat;
         let side = if is_chat { model.side } else { model.focus };
         self.tabs(&Pane::ALL[1..], side, Rect::new(2, border, right - 3, 1));
-        self.panes.push((
-            side,
-            Rect::new(1, border + 1, right - 1, prompt - border - 1),
-        ));
+        let area = Rect::new(1, border + 1, right - 1, prompt - border - 1);
+        self.panes.push((side, area));
     }
 
     fn narrow(&mut self, model: &Model) {

@@ -560,10 +560,8 @@ impl CodeLines {
                 self.scopes = ScopeStack::new();
             }
         }
-        row.push(
-            self.ink().unwrap_or(plain),
-            line.get(at..).unwrap_or_default(),
-        );
+        let rest = line.get(at..).unwrap_or_default();
+        row.push(self.ink().unwrap_or(plain), rest);
         row
     }
 

@@ -149,9 +149,7 @@ pub fn drag(model: &mut Model, to: Position) {
 
 /// The button is up again: what was selected is copied, where borders stand is remembered.
 pub fn release(model: &mut Model) -> Option<Effect> {
-    if model.pointer.pressed.take().is_none() {
-        return None;
-    }
+    model.pointer.pressed.take()?;
     if model.pointer.divider.take().is_some() {
         return Some(Effect::KeepSplit(model.split));
     }

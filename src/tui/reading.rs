@@ -18,7 +18,7 @@ pub fn open_selected(model: &mut Model) -> Option<Effect> {
     let last = run.evidence.len().saturating_sub(1);
     let item = run.evidence.rows().nth(selected.min(last))?;
     let view = SourceView::new(run, item);
-    open(model, view)
+    Some(open(model, view))
 }
 
 /// Opens the document of the citation that is selected in the chat.
@@ -33,19 +33,19 @@ pub fn open_citation(model: &mut Model) -> Option<Effect> {
         return None;
     };
     let view = SourceView::new(run, item);
-    open(model, view)
+    Some(open(model, view))
 }
 
-fn open(model: &mut Model, view: SourceView) -> Option<Effect> {
-    let effects = read(&view, view.first_line());
+fn open(model: &mut Model, view: SourceView) -> Effect {
+    let effect = read(&view, view.first_line());
     model.reading = Some(view);
-    effects
+    effect
 }
 
 /// Asks for the lines around this one.
-fn read(view: &SourceView, line: usize) -> Option<Effect> {
+fn read(view: &SourceView, line: usize) -> Effect {
     let source = view.file.clone();
-    Some(Effect::Send(Command::ReadDocument { source, line }))
+    Effect::Send(Command::ReadDocument { source, line })
 }
 
 /// An action while a document is read.
@@ -62,7 +62,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
         Action::PreviousEvidence => return next(model, -1),
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
-        Action::Mouse => return report(model, !model.mouse),
+        Action::Mouse => return Some(report(model, !model.mouse)),
         Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,
         Action::Quit => {
@@ -78,7 +78,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
 pub fn more(model: &mut Model) -> Option<Effect> {
     let view = model.reading.as_mut()?;
     let line = view.line_to_request();
-    line.and_then(|line| read(view, line))
+    line.map(|line| read(view, line))
 }
 
 /// Takes a document, if it is the one that is awaited.
@@ -111,7 +111,7 @@ pub fn edited(model: &mut Model, result: Result<(), String>) -> Option<Effect> {
     }
     let view = model.reading.as_mut()?;
     let line = view.request_again();
-    read(view, line)
+    Some(read(view, line))
 }
 
 /// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.
@@ -131,7 +131,7 @@ fn next(model: &mut Model, by: isize) -> Option<Effect> {
     if model.shown_run().is_some_and(|shown| shown.id == view.run) {
         model.evidence.list.selected = there;
     }
-    open(model, view)
+    Some(open(model, view))
 }
 
 /// What the view's passage is called: file and place, clean.

@@ -16,7 +16,7 @@ use super::pane_state::{ChatScroll, List};
 use super::window::{SessionList, SessionTask, Window, type_into};
 
 /// Opens the list.
-pub fn open(model: &mut Model) -> Option<Effect> {
+pub fn open(model: &mut Model) -> Effect {
     model.open(Overlay::Sessions(SessionList::default()));
     send(SessionCommand::List)
 }
@@ -27,7 +27,7 @@ pub fn export_shown(model: &mut Model) -> Option<Effect> {
         model.inform("Nothing to export yet.");
         return None;
     };
-    send(SessionCommand::Export(run.session.clone()))
+    Some(send(SessionCommand::Export(run.session.clone())))
 }
 
 /// What the engine sends of recorded conversations.
@@ -95,8 +95,7 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
                 let name = name.trim().to_owned();
                 list.doing = SessionTask::Choosing;
                 let session = session?;
-                let effect = send(SessionCommand::Rename { session, name });
-                return Some(effect.into_iter().collect());
+                return Some(vec![send(SessionCommand::Rename { session, name })]);
             }
             KeyCode::Esc => list.doing = SessionTask::Choosing,
             _ if type_into(name, event) => {}
@@ -105,8 +104,7 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
-                let effect = send(SessionCommand::Hide(session?));
-                return Some(effect.into_iter().collect());
+                return Some(vec![send(SessionCommand::Hide(session?))]);
             }
         }
         SessionTask::Resuming => match event.code {
@@ -124,7 +122,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
     let list = model.overlay.as_mut().and_then(list_of)?;
     match action {
         Action::Rename => list.doing = SessionTask::Renaming(session.name.unwrap_or_default()),
-        Action::Export => return send(SessionCommand::Export(session.id)),
+        Action::Export => return Some(send(SessionCommand::Export(session.id))),
         Action::Delete if session.is_current => {
             model.inform("The open conversation cannot be deleted; /clear starts a new one first.");
         }
@@ -133,7 +131,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
         _ if is_busy => model.inform("Still answering. Esc stops the run."),
         _ => {
             list.doing = SessionTask::Resuming;
-            return send(SessionCommand::Resume(session.id));
+            return Some(send(SessionCommand::Resume(session.id)));
         }
     }
     None
@@ -161,8 +159,8 @@ fn selected(model: &Model) -> Option<&SessionSummary> {
     }
 }
 
-fn send(command: SessionCommand) -> Option<Effect> {
-    Some(Effect::Send(Command::Session(command)))
+fn send(command: SessionCommand) -> Effect {
+    Effect::Send(Command::Session(command))
 }
 
 /// Shows this conversation instead of the one that is shown. The panes are folds over events, and the log
@@ -241,9 +239,9 @@ pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
 // The window over the statistics of all recorded runs: opened, filled, closed.
 
 /// Opens the window, and asks for what it shows.
-pub fn open_statistics(model: &mut Model) -> Option<Effect> {
+pub fn open_statistics(model: &mut Model) -> Effect {
     model.open(Overlay::Statistics(None));
-    Some(Effect::Send(Command::ReadStatistics))
+    Effect::Send(Command::ReadStatistics)
 }
 
 /// Takes what was read, where it is still waited for.

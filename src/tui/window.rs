@@ -530,10 +530,8 @@ impl Sliders {
         }
         let [keep, sufficient, vector, items, gradings] = values;
         let mut limits = *recorded;
-        (
-            limits.thresholds.keep_from,
-            limits.thresholds.sufficient_from,
-        ) = (keep, sufficient);
+        limits.thresholds.keep_from = keep;
+        limits.thresholds.sufficient_from = sufficient;
         limits.vector_score_threshold = vector;
         limits.auto_approve_max_items = items as usize;
         limits.max_iterations = gradings as u32;

@@ -60,7 +60,7 @@ fn act(model: &mut Model, action: Action) -> Option<Effect> {
     let window = model.overlay.as_mut()?;
     match (action, &mut window.shown) {
         (Action::Copy, _) => return copy::copy(model),
-        (Action::Mouse, _) => return report(model, !model.mouse),
+        (Action::Mouse, _) => return Some(report(model, !model.mouse)),
         (Action::NextEvent, _) => audit::step_event(model, 1),
         (Action::PreviousEvent, _) => audit::step_event(model, -1),
         (Action::NextWarning, Overlay::Event { .. }) => audit::next_warning_event(model, true),

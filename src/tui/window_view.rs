@@ -180,7 +180,7 @@ fn typed_row(window: &Window, width: usize) -> Row {
 fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink, String)>) {
     let is_empty = window.matches.is_empty();
     let nothing =
-        (is_empty && window.texts.len() > 0).then(|| (Ink::Dim, "nothing like that".into()));
+        (is_empty && !window.texts.is_empty()).then(|| (Ink::Dim, "nothing like that".into()));
     match &window.shown {
         Overlay::Sessions(list) => {
             let note = list
@@ -441,10 +441,8 @@ fn left_out(model: &Model) -> Vec<Row> {
     }
     let more = left_out.count.saturating_sub(left_out.files.len());
     if more > 0 {
-        let words = format!(
-            "and {} more; 'kb-agent index' lists all",
-            grouped(more as u64)
-        );
+        let more = grouped(more as u64);
+        let words = format!("and {more} more; 'kb-agent index' lists all");
         rows.push(Row::new(Ink::Dim, words));
     }
     rows
@@ -504,18 +502,11 @@ fn page_of_engine(model: &Model) -> Vec<Row> {
     let route = model.route.map_or("auto", |route| route.as_str());
     rows.push(page_line("route", format!("{route} (/route)")));
     rows.extend(page_heading("Settings that route"));
-    rows.push(page_line(
-        "gradings at most",
-        limits.max_iterations.to_string(),
-    ));
-    rows.push(page_line(
-        "vector threshold",
-        format!("{:.2}", limits.vector_score_threshold),
-    ));
-    rows.push(page_line(
-        "auto-approve up to",
-        grouped_plural(limits.auto_approve_max_items, "item"),
-    ));
+    let (gradings, threshold) = (limits.max_iterations, limits.vector_score_threshold);
+    rows.push(page_line("gradings at most", gradings.to_string()));
+    rows.push(page_line("vector threshold", format!("{threshold:.2}")));
+    let items = grouped_plural(limits.auto_approve_max_items, "item");
+    rows.push(page_line("auto-approve up to", items));
     rows.push(Row::default());
     let words = "Engine, model and settings are set by KB_AGENT_… variables; 'kb-agent doctor' \
                  checks them.";

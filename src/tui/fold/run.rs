@@ -207,13 +207,9 @@ impl RunView {
 
     /// Reasoning calls made so far.
     pub fn calls(&self) -> u32 {
-        match &self.finish {
-            Some(finish) => finish.calls,
-            None => {
-                let calls = self.nodes.iter().map(|node| node.calls);
-                calls.fold(0, u32::saturating_add)
-            }
-        }
+        let each = self.nodes.iter().map(|node| node.calls);
+        let so_far = || each.fold(0, u32::saturating_add);
+        self.finish.as_ref().map_or_else(so_far, |end| end.calls)
     }
 
     /// Tokens both ways so far.

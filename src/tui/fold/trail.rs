@@ -213,13 +213,13 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             ms,
             error,
             ..
-        } => match error {
-            Some(error) => format!("{} · failed: {error}", call.tool()),
-            None => {
-                let items = grouped_plural(*items, "item");
-                format!("{} · {items} · {}", call.tool(), duration(*ms))
-            }
-        },
+        } => {
+            let (tool, items) = (call.tool(), grouped_plural(*items, "item"));
+            let failed = error
+                .as_ref()
+                .map(|error| format!("{tool} · failed: {error}"));
+            failed.unwrap_or_else(|| format!("{tool} · {items} · {}", duration(*ms)))
+        }
         EventBody::EvidenceAdded { items } => {
             let place = |item: &EvidenceItem| format!("{}:{}", item.source, item.location());
             let sources: Vec<_> = items.iter().map(place).collect();

@@ -186,10 +186,8 @@ fn evidence(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
     let both = left.evidence.rows().filter(|item| holds(right, item));
     let line = format!("Evidence: {} found by both", both.count());
     let mut rows = vec![Row::new(Ink::Heading, line)];
-    let columns = [
-        only(left, right, "only left"),
-        only(right, left, "only right"),
-    ];
+    let left_only = only(left, right, "only left");
+    let columns = [left_only, only(right, left, "only right")];
     rows.extend(side_by_side(columns, width));
     rows
 }

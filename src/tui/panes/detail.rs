@@ -513,10 +513,8 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let mut rows = words.map(|line| Row::new(Ink::Text, line)).to_vec();
     let Some(turn) = turn else {
         rows.push(Row::default());
-        let line = format!(
-            "With at most {most} rounds that is {}.",
-            model.mode.calls(2 + 2 * most)
-        );
+        let calls = model.mode.calls(2 + 2 * most);
+        let line = format!("With at most {most} rounds that is {calls}.");
         rows.push(Row::new(Ink::Dim, line));
         return rows;
     };
@@ -580,7 +578,7 @@ fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
             why: why.to_owned(),
         });
     };
-    for row in turn.trail.iter() {
+    for row in &turn.trail {
         match row.body() {
             EventBody::FastPathHit {
                 path_type,

@@ -156,10 +156,8 @@ fn verdicts(run: &RunView) -> Row {
                 row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));
             }
             (GradedBy::NoEvidence, _) => {
-                row.push(
-                    Ink::Unmeasured,
-                    format!("no {}: no evidence", run.mode.call()),
-                );
+                let words = format!("no {}: no evidence", run.mode.call());
+                row.push(Ink::Unmeasured, words);
             }
             (GradedBy::Fallback, _) => row.push(Ink::Unmeasured, "reply unreadable"),
         }

@@ -120,14 +120,10 @@ fn folded(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> 
         PathItem::Node(node) => node,
         PathItem::Meter => NodeName::Synthesize,
     };
-    let mut lines = vec![PathLine::head(
-        PathItem::Node(node),
-        strip_row(run, current, model).fit(width),
-    )];
-    let reasons = run.map_or_else(Vec::new, |run| {
-        why_rows(run, NodeName::AnalyzeAndRoute, width)
-    });
-    if let Some((rank, row)) = reasons.into_iter().next() {
+    let strip = strip_row(run, current, model).fit(width);
+    let mut lines = vec![PathLine::head(PathItem::Node(node), strip)];
+    let reasons = run.map(|run| why_rows(run, NodeName::AnalyzeAndRoute, width));
+    if let Some((rank, row)) = reasons.into_iter().flatten().next() {
         lines.push(PathLine::below(node, rank, row));
     }
     let row = compact_row(run, node, model, width);
@@ -161,13 +157,11 @@ fn strip_row(run: Option<&RunView>, current: PathItem, model: &Model) -> Row {
 
 /// A line a node, with what it decided.
 fn compact(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
-    let mut lines: Vec<PathLine> = NodeName::ALL
-        .into_iter()
-        .map(|name| {
-            let row = compact_row(run, name, model, width);
-            PathLine::head(PathItem::Node(name), row.fit(width))
-        })
-        .collect();
+    let line = |name| {
+        let row = compact_row(run, name, model, width);
+        PathLine::head(PathItem::Node(name), row.fit(width))
+    };
+    let mut lines: Vec<PathLine> = NodeName::ALL.map(line).into();
     if height > lines.len() || run.is_none_or(|run| run.finish.is_some()) {
         lines.push(PathLine::head(PathItem::Meter, meter(run, model, width)));
     }
@@ -178,10 +172,8 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
     let mut lines = Vec::new();
     for (at, &name) in NodeName::ALL.iter().enumerate() {
         let next = NodeName::ALL.get(at + 1).copied();
-        lines.push(PathLine::head(
-            PathItem::Node(name),
-            node_row(run, name, model, width),
-        ));
+        let row = node_row(run, name, model, width);
+        lines.push(PathLine::head(PathItem::Node(name), row));
         let spine = spine(run, name, next);
         if let Some(run) = run {
             let reasons = why_rows(run, name, width.saturating_sub(2));
@@ -190,10 +182,8 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
                 PathLine::below(name, rank, row)
             }));
         }
-        let leaving = EDGES
-            .iter()
-            .filter(|edge| edge.from == name && edge.to.is_some());
-        let mut edges: Vec<&'static Edge> = leaving.collect();
+        let leaves = |edge: &&Edge| edge.from == name && edge.to.is_some();
+        let mut edges: Vec<&'static Edge> = EDGES.iter().filter(leaves).collect();
         // Short cuts, then loops from the inside out, then the way to the node below.
         edges.sort_by_key(|edge| {
             let to = edge.to.map_or(0, |to| to as usize);

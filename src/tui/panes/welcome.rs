@@ -135,10 +135,8 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
         (0, false) => Row::new(Ink::Dim, "It holds no documents yet."),
         (documents, _) => {
             let documents = grouped_plural(documents, "document");
-            let (bytes, chunks) = (
-                of_bytes(model.contents.bytes),
-                grouped_plural(knowledge.chunks, "chunk"),
-            );
+            let bytes = of_bytes(model.contents.bytes);
+            let chunks = grouped_plural(knowledge.chunks, "chunk");
             let held = format!("{documents}{bytes} in {chunks}");
             Row::new(Ink::Dim, "It holds ")
                 .add(Ink::Text, held)

@@ -116,10 +116,8 @@ fn rounds(
 
 fn head(round: &Round, decision: &Decision) -> Row {
     let items = grouped_plural(round.items, "item");
-    let mut row = Row::new(
-        Ink::Text,
-        format!("round {}", round.round.saturating_add(1)),
-    );
+    let number = round.round.saturating_add(1);
+    let mut row = Row::new(Ink::Text, format!("round {number}"));
     row.push(Ink::Dim, format!(" · {items}"));
     if round.items > 0 {
         row.push(Ink::Dim, format!(" · {} kept", decision.kept_count()));

@@ -163,11 +163,9 @@ pub fn legend() -> Vec<Row> {
         let row = Row::new(Ink::Text, " ").join(bar(value, ink));
         row.add(ink, format!(" {value:.2} ")).add(Ink::Dim, words)
     };
+    let strong = format!("strong: an average from {SUFFICIENT_FROM:.2} answers");
     vec![
-        graded(
-            0.9,
-            format!("strong: an average from {SUFFICIENT_FROM:.2} answers"),
-        ),
+        graded(0.9, strong),
         graded(0.5, "weak: more is looked for".to_owned()),
         graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
         Row::new(Ink::Text, " ")
