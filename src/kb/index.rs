@@ -28,7 +28,7 @@ pub(crate) use embedded::{EmbeddedStore, Right, is_held};
 pub(crate) use limits::Limits;
 pub use limits::Within;
 pub use matches::Passage;
-pub(crate) use matches::{ChunkId, FetchOptions, LexicalMatches, Match};
+pub(crate) use matches::{ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match};
 pub(crate) use names::{DocumentName, matches as matching_names};
 #[cfg(test)]
 pub(crate) use port::Counts;

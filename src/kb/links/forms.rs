@@ -1,4 +1,5 @@
-//! A reference of a document to another.
+//! References of a document to others, and how they are written in Markdown, wikis, HTML, Org, reStructuredText
+//! and AsciiDoc.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -70,8 +71,6 @@ impl LinkTargets {
         }
     }
 }
-
-// How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
 
 /// The most bytes of a link's target; an unclosed link is not searched beyond this.
 const MAX_TARGET_BYTES: usize = 512;
