@@ -103,7 +103,7 @@ pub(super) struct Forms<'t> {
     /// What `[text][label]` means, by the label in lower case.
     definitions: HashMap<String, LinkTarget>,
     /// Labels that no line refers to: where they are defined is all there is.
-    unused: Vec<String>,
+    unused: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl<'t> Forms<'t> {
             folder,
             markup,
             definitions: HashMap::new(),
-            unused: Vec::new(),
+            unused: HashSet::new(),
         };
         if text.contains("]:") {
             for found in DEFINITION.captures_iter(text) {
