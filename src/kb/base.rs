@@ -1,3 +1,5 @@
+//! The knowledge base: its files, its index, its embedding, and the verbs over them.
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,7 +110,7 @@ impl KnowledgeBase {
     #[must_use]
     pub fn reading_by(mut self, program: Option<&Path>) -> Self {
         if let Some(program) = program {
-            self.texts.read_by(program.to_owned());
+            self.texts.extractor.read_by(program.to_owned());
         }
         self
     }
@@ -117,7 +119,7 @@ impl KnowledgeBase {
     #[must_use]
     pub fn recognising(mut self, recognition: Option<TextRecognition>) -> Self {
         if let Some(recognition) = recognition {
-            self.texts.recognise(recognition);
+            self.texts.extractor.recognise(recognition);
         }
         self
     }
@@ -473,8 +475,6 @@ impl KnowledgeBase {
     }
 }
 
-// What the index holds.
-
 /// What the index holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KbStatus {
@@ -616,8 +616,6 @@ fn languages_in_use(store: &dyn Store, limits: Limits<'_>) -> Result<Option<Lang
         .and_then(|id| BuiltInModel::from_id(&id))
         .map(BuiltInModel::languages))
 }
-
-// Vectors from one base to another: what both say need not be embedded twice.
 
 /// Chunks between two looks at whether to go on.
 const AT_ONCE: usize = 1024;

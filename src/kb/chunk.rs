@@ -3,8 +3,9 @@
 //! A chunk is whole lines, so that its text is exactly what its line numbers say; only a single
 //! line longer than [`MAX_BYTES`] is cut within. `blocks` finds what should stay together
 //! (paragraphs, fences, tables, top-level items) under which heading; this file packs blocks of one
-//! section until the target is reached, and `cut` parts what is too large by itself. Sizes are counted in bytes: a byte of English and a byte
-//! of Chinese cost the embedding model about the same share of its window, a character does not.
+//! section until the target is reached, and parts what is too large by itself. Sizes are counted in bytes: a
+//! byte of English and a byte of Chinese cost the embedding model about the same share of its window, a
+//! character does not.
 
 mod blocks;
 mod outline;

@@ -1,4 +1,4 @@
-//! The documents of the index, by name and by source: their references, openings and headings.
+//! The documents of the base: what the index holds of them, and which of them a name means.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

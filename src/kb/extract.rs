@@ -96,13 +96,10 @@ pub(super) struct Extractor {
 }
 
 impl Extractor {
-    /// `program` is this program; without it, documents are taken apart in this process, and a
-    /// hostile one can take it along.
-    pub fn new(program: Option<PathBuf>) -> Self {
-        Self {
-            readers: program.map(Readers::new),
-            recognition: None,
-        }
+    /// Has documents taken apart by processes of `program`, which is this program. Without it, they are taken
+    /// apart in this process, and a hostile one can take it along.
+    pub fn read_by(&mut self, program: PathBuf) {
+        self.readers = Some(Readers::new(program));
     }
 
     /// Turns on recognition of the text of scans and pictures.

@@ -2,8 +2,8 @@
 //!
 //! Words and patterns are distinguished in `pattern`. Lines that match anything are found first, in
 //! `search`; a passage is such a line with some lines around it, merged with its neighbours where
-//! they overlap. `tally` ranks passages by which of the query's words they hold, rare words counting more; the score is that
-//! share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
+//! they overlap. `tally` ranks passages by which of the query's words they hold, rare words counting more; the
+//! score is that share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
 //! read again, in `show`.
 
 mod pattern;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
-use super::index::{EmbeddedStore, Limits, Reader, Right, Store, for_each_document, is_held};
+use super::index::{EmbeddedStore, Limits, Reader, Right, Store, is_held};
 use super::source::{Roots, SourceFile, Sources, TextCache, WalkResult, cache, walk};
 use super::update::plan;
 

@@ -1,4 +1,5 @@
-//! Which files that were left out have been reported.
+//! What the index leaves out, kept beside it: which files that were left out have been reported, and what
+//! the texts of documents lack.
 //!
 //! What cannot be indexed is worth a line once, not before every answer. So the base remembers
 //! what was reported, beside its index and for all processes, as one short hash a line. Losing that
@@ -43,8 +44,6 @@ fn mark(skipped: &Skipped) -> String {
     blake3::hash(key.as_bytes()).to_hex()[..16].to_owned()
 }
 
-// What the documents of an index hold and their texts do not.
-//
 // A document is read once and listed at every update after that, so what was missing from its
 // text is kept beside the index, by its path. A file that cannot be read or written costs the
 // listing and nothing else.

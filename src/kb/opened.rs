@@ -1,4 +1,4 @@
-//! A file of the base, open.
+//! A file of the base: open, and how it looks from outside.
 //!
 //! What a path leads to may be another thing at each look at it. So a file is opened once, below
 //! its root and through no link; its size, its format and its text all come from what was opened.
@@ -72,8 +72,6 @@ impl Opened {
         Ok(&self.file)
     }
 }
-
-// What a file looks like from outside.
 
 /// What a file looks like from outside: when all of it is as before, so is the text, unless the
 /// file was changed within a tick of its clock.

@@ -1,4 +1,5 @@
-//! Opening a base: with the index in the data folder, or with one that is shared with others.
+//! Opening a base: with the index in the data folder, or with one that is shared with others. Also the store
+//! that is shared, as a whole.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,8 +116,6 @@ fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
     }
     Ok(())
 }
-
-// A store that is shared with others, as a whole.
 
 /// The SQL that sets a store up: what this version keeps there, and roles that read it, or read and write
 /// it.

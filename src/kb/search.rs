@@ -4,12 +4,13 @@ mod calibration;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc;
-use std::thread;
+use std::{iter, thread};
 
 use super::error::KbError;
 use super::grep::{GrepPassage, MAX_LINE_BYTES, not_empty};
 use super::index::{
-    ChunkId, FetchOptions, LexicalMatches, Match, Passage, Reader, Within, rewritten, tokens,
+    ChunkId, FetchOptions, FetchedChunk, LexicalMatches, Match, Passage, Reader, Within, rewritten,
+    tokens,
 };
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
@@ -77,7 +78,7 @@ pub(super) fn vector(
     // More than asked for, because pieces of one line become one hit.
     let found = reader.semantic(&embed(embedder, query, within)?, pool(k), within)?;
     let cosines = Cosines::new(embedder.model_id(), query, &found);
-    let candidates = merge_matches(Vec::new(), found);
+    let (candidates, _) = merge_matches(Vec::new(), Vec::new(), found);
     let found = rank(candidates, RankBasis::Meaning, cosines, 0.0);
     hits(reader, found, HashMap::new(), (k, within))
 }
@@ -94,8 +95,7 @@ pub(super) fn lexical(
     let mut lexical = reader.lexical(not_empty(query)?, name.as_deref(), pool(k), within)?;
     let named = take_named_matches(&mut lexical);
     let full = lexical.full_score();
-    let measured = lexical.matches.into_iter().map(|found| (found, None));
-    let candidates = merge_matches(measured.collect(), Vec::new());
+    let (candidates, _) = merge_matches(lexical.matches, Vec::new(), Vec::new());
     let mut found = rank(candidates, RankBasis::Words, Cosines::default(), full);
     put_named_first(&mut found, &named);
     hits(reader, found, HashMap::new(), (k, within))
@@ -125,7 +125,7 @@ pub(super) fn hybrid(
     };
     let name = tokens::name_key(dense_query);
     let lexical = || reader.lexical(lexical_query, name.as_deref(), pool, asked.within);
-    let (done, embedded) = mpsc::channel::<()>();
+    let (done, is_done) = mpsc::channel::<()>();
     let (lexical, semantic) = thread::scope(|scope| {
         let semantic = scope.spawn(move || {
             let vector = embed(embedder, dense_query, asked.within);
@@ -135,7 +135,7 @@ pub(super) fn hybrid(
         if embedder.is_cpu_bound() {
             // The cores of an embedding wait for each other many times; one that is busy with the
             // words stops them all.
-            let _ = embedded.recv();
+            let _ = is_done.recv();
         }
         let lexical = lexical();
         // A search goes on without an embedding that panics.
@@ -181,8 +181,13 @@ pub(super) fn hybrid(
         passages: rewritten.is_some(),
         cosine_with: vector.as_deref(),
     };
-    let (measured, passages) = fetch_cosines(reader, lexical, wanted, asked.within)?;
-    let mut found = rank(merge_matches(measured, semantic), by, cosines, full);
+    let chunks: Vec<ChunkId> = lexical.matches.iter().map(|found| found.chunk).collect();
+    let fetched = match vector {
+        Some(_) if !chunks.is_empty() => reader.fetch(&chunks, wanted, asked.within.limits())?,
+        _ => Vec::new(),
+    };
+    let (candidates, passages) = merge_matches(lexical.matches, fetched, semantic);
+    let mut found = rank(candidates, by, cosines, full);
     put_named_first(&mut found, &named);
     let hits = hits(reader, found, passages, (asked.k, asked.within))?;
     Ok((hits, failed))
@@ -249,42 +254,24 @@ struct SearchCandidate {
     vector_rank: Option<usize>,
 }
 
-/// Fetches the cosines of the lexical matches, which the vector scan did not list; and the passages,
-/// where these are wanted.
-#[expect(
-    clippy::type_complexity,
-    reason = "a list and a map, taken apart at once"
-)]
-fn fetch_cosines(
-    reader: &dyn Reader,
-    lexical: LexicalMatches,
-    wanted: FetchOptions<'_>,
-    within: Within<'_>,
-) -> Result<(Vec<(Match, Option<f64>)>, HashMap<ChunkId, Passage>), KbError> {
-    let chunks: Vec<ChunkId> = lexical.matches.iter().map(|m| m.chunk).collect();
-    let fetched = match wanted.cosine_with {
-        Some(_) if !chunks.is_empty() => reader.fetch(&chunks, wanted, within.limits())?,
-        _ => vec![None; chunks.len()],
-    };
-    let mut passages = HashMap::new();
-    let mut measured = Vec::with_capacity(chunks.len());
-    for (found, fetched) in lexical.matches.into_iter().zip(fetched) {
-        let fetched = fetched.unwrap_or_default();
-        passages.extend(fetched.passage.map(|passage| (found.chunk, passage)));
-        measured.push((found, fetched.cosine));
-    }
-    Ok((measured, passages))
-}
-
-/// Merges both lists, so that each passage occurs once.
-fn merge_matches(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<SearchCandidate> {
+/// Merges both lists, so that each passage occurs once; with the passages that are known by now. `fetched` is
+/// what is known of the lexical matches, which the vector scan did not list.
+fn merge_matches(
+    lexical: Vec<Match>,
+    fetched: Vec<Option<FetchedChunk>>,
+    semantic: Vec<Match>,
+) -> (Vec<SearchCandidate>, HashMap<ChunkId, Passage>) {
     let mut candidates: Vec<SearchCandidate> = Vec::new();
     let mut places: HashMap<ChunkId, usize> = HashMap::new();
-    for (at, (found, cosine)) in lexical.into_iter().enumerate() {
-        places.insert(found.chunk, candidates.len());
+    let mut passages = HashMap::new();
+    let fetched = fetched.into_iter().chain(iter::repeat(None));
+    for (at, (found, fetched)) in lexical.into_iter().zip(fetched).enumerate() {
+        let fetched = fetched.unwrap_or_default();
+        passages.extend(fetched.passage.map(|passage| (found.chunk, passage)));
+        places.insert(found.chunk, at);
         candidates.push(SearchCandidate {
             bm25: Some(found.score),
-            cosine,
+            cosine: fetched.cosine,
             lexical_rank: Some(at + 1),
             vector_rank: None,
             found,
@@ -303,7 +290,7 @@ fn merge_matches(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Ve
             });
         }
     }
-    candidates
+    (candidates, passages)
 }
 
 /// Scores the candidates and sorts them, best first.
@@ -479,7 +466,7 @@ impl LineMatch {
     /// Its pieces, the best first.
     pub fn chunks(&self) -> impl Iterator<Item = ChunkId> {
         let others = self.others.iter().copied();
-        std::iter::once(self.best.found.chunk).chain(others)
+        iter::once(self.best.found.chunk).chain(others)
     }
 
     /// The text of its best pieces, as much as grep shows, each text once. `None` where no piece is in

@@ -1,6 +1,5 @@
-//! The files of the base: what belongs to it (`roots`, and `included` what is read in any case), which there are
-//! (`walk`), how they look from outside (`stamp`), which of them a cloud keeps elsewhere (`cloud`), what of them is embedded (`embeddable`), what a name means (`resolve`), and their text once it was
-//! read (`cache`). Knows formats only by what `extract` says of them, and nothing of an index.
+//! The files of the base: what belongs to it (`roots`), which there are and what a name means (`walk`), what of
+//! them is embedded (`embeddable`), and their text once it was read (`cache`). Knows formats only by what `extract` says of them, and nothing of an index.
 
 pub(crate) mod cache;
 mod embeddable;

@@ -44,7 +44,7 @@ impl DocumentReader {
         let roots = Roots::open(sources)?;
         let mut texts = TextCache::open(&EmbeddedStore::home_of(&roots, index_home)?);
         if let Some(program) = program {
-            texts.read_by(program.to_owned());
+            texts.extractor.read_by(program.to_owned());
         }
         Ok(Self { roots, texts })
     }
@@ -151,7 +151,10 @@ impl FileText {
         let folder = path.parent().unwrap_or(&path);
         let file = Opened::beneath(folder, &path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut extractor = Extractor::new(program.map(Path::to_owned));
+        let mut extractor = Extractor::default();
+        if let Some(program) = program {
+            extractor.read_by(program.to_owned());
+        }
         if let Some(recognition) = recognition {
             extractor.recognise(recognition);
         }

@@ -1,4 +1,4 @@
-//! Zip archives that do not believe themselves.
+//! Zip archives and the XML in them, neither of which is believed.
 //!
 //! A few kilobytes can claim to be, and unpack to, any number of gigabytes. What an archive says
 //! about itself is not asked: bytes are counted as they come out, over all entries together.

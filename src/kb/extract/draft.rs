@@ -1,4 +1,4 @@
-//! The text of a converted document while it is being written.
+//! The text of a converted document while it is being written, and its tables, links and paragraphs as Markdown.
 
 use super::{Extraction, Mark, SkipReason, TextLayout};
 use crate::domain::{Place, PlaceUnit};
@@ -159,8 +159,6 @@ fn sections(text: &str) -> Vec<Mark> {
         });
     marks.collect()
 }
-
-// Tables, links and paragraphs as Markdown.
 
 /// The tables that are open while a text is read, each within a cell of the one before it.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What a document says, and how that is structured.
+//! What a document says and how that is structured, or why it says nothing.
 
 use std::io;
 use std::io::ErrorKind;

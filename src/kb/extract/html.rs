@@ -97,16 +97,20 @@ pub(crate) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
 
 /// Links within the page lead nowhere outside of it, and neither do files that stand in the link.
 fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
-    let target = element
-        .attrs
-        .iter()
-        .find(|attribute| &*attribute.name.local == "href");
-    match target {
-        Some(target) if !target.value.starts_with('#') && !is_data(&target.value) => {
-            handlers.fallback(element)
-        }
-        _ => Some(handlers.walk_children(element.node)),
+    let target = attribute(element.node, "href");
+    if target.is_some_and(|target| !target.starts_with('#') && !is_data(&target)) {
+        return handlers.fallback(element);
     }
+    Some(handlers.walk_children(element.node))
+}
+
+fn attribute(node: &Node, name: &str) -> Option<String> {
+    let NodeData::Element { attrs, .. } = &node.data else {
+        return None;
+    };
+    let attributes = attrs.borrow();
+    let own = attributes.iter().find(|own| &*own.name.local == name)?;
+    Some(own.value.to_string())
 }
 
 /// What a button says that is no mere label.
@@ -125,14 +129,10 @@ fn is_data(address: &str) -> bool {
 
 /// A picture within the page is what is said of it.
 fn without_data(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
-    let value = |name: &str| {
-        let mut attributes = element.attrs.iter();
-        attributes.find(|attribute| &*attribute.name.local == name)
-    };
-    if value("src").is_some_and(|source| !is_data(&source.value)) {
+    if attribute(element.node, "src").is_some_and(|source| !is_data(&source)) {
         return handlers.fallback(element);
     }
-    let alt = value("alt").map_or(String::new(), |alt| alt.value.to_string());
+    let alt = attribute(element.node, "alt").unwrap_or_default();
     Some(HandlerResult::from(alt))
 }
 
@@ -334,14 +334,9 @@ fn is(node: &Node, names: &[&str]) -> bool {
     matches!(&node.data, NodeData::Element { name, .. } if names.contains(&&*name.local))
 }
 
-fn span(node: &Node, attribute: &str) -> usize {
-    let NodeData::Element { attrs, .. } = &node.data else {
-        return 1;
-    };
-    let attrs = attrs.borrow();
-    let value = attrs.iter().find(|own| &*own.name.local == attribute);
-    value
-        .and_then(|own| own.value.trim().parse().ok())
+fn span(node: &Node, name: &str) -> usize {
+    attribute(node, name)
+        .and_then(|value| value.trim().parse().ok())
         .unwrap_or(1)
         .clamp(1, MAX_SPAN)
 }

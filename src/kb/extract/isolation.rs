@@ -1,6 +1,6 @@
-//! Documents are taken apart where that can harm nothing: in a process of its own. `readers` start and end it,
-//! `child` is it, `wire` is what they say to each other. Knows how a document is handed over, and nothing of
-//! what is in it.
+//! Documents are taken apart where that can harm nothing: in a process of its own. First the processes and
+//! their ends, then what is said to them, then what they do. Knows how a document is handed over, and nothing
+//! of what is in it.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};

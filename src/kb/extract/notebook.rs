@@ -1,4 +1,6 @@
-//! Jupyter notebooks: prose as it is, code in fences, what the code printed after it.
+//! JSON: Jupyter notebooks, and what programs wrote for programs.
+//!
+//! Of a notebook, prose as it is, code in fences, what the code printed after it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which document an archive or a compound file is.
+//! Which document an archive or a compound file is; electronic books and rich text.
 
 use std::collections::HashMap;
 use std::io::Cursor;

@@ -1,5 +1,5 @@
-//! Org without what its editor keeps for itself: drawers of properties, ids as the targets of
-//! links.
+//! Text that keeps its lines, without what programs keep for themselves in it: Org without drawers and ids,
+//! subtitles without numbers and tags.
 
 use std::borrow::Cow;
 

@@ -45,7 +45,7 @@ pub(super) fn search_all(
             .documents
             .is_none_or(|wanted| source().is_some_and(|name| wanted.contains(&name)))
     };
-    let _session = texts.session();
+    let _session = texts.extractor.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
         let Ok(builder) = walk::builder(path, &roots.included(path), |_| true, |_, _| {}) else {

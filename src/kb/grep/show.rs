@@ -12,7 +12,7 @@ use encoding_rs_io::DecodeReaderBytes;
 
 use super::pattern::Pattern;
 use super::tally::{Candidate, GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
-use crate::domain::{LineRange, Place, Score};
+use crate::domain::{LineRange, Score};
 use crate::kb::error::KbError;
 use crate::kb::extract;
 use crate::kb::extract::MAX_FILE_BYTES;
@@ -42,63 +42,52 @@ pub(super) fn show(
         for (at, (candidate, _)) in batch.iter().enumerate() {
             by_file.entry(&candidate.path).or_default().push(at);
         }
-        let mut texts: Vec<Option<PassageText>> = batch.iter().map(|_| None).collect();
+        let mut passages: Vec<Option<GrepPassage>> = batch.iter().map(|_| None).collect();
         for (path, wanted) in by_file {
             if stop.load(Ordering::Relaxed) {
                 return Err(KbError::Stopped);
             }
             let candidates: Vec<&Candidate> = wanted.iter().map(|&at| &batch[at].0).collect();
-            for (at, text) in
-                wanted
-                    .into_iter()
-                    .zip(read(roots, (cache, stop), path, &candidates, pattern))
-            {
-                texts[at] = text;
+            let read = read_passages(roots, cache, path, &candidates, pattern, stop);
+            for (at, passage) in wanted.into_iter().zip(read) {
+                passages[at] = passage;
             }
         }
-        for ((candidate, score), text) in batch.iter().zip(texts) {
-            if let (Some(text), Some(source)) = (text, roots.source_of(&candidate.path)) {
-                shown.push(GrepPassage {
-                    source,
-                    lines: text.lines,
-                    matching: text.matching,
-                    place: text.place,
-                    text: text.text,
-                    score: Score::clamped(*score),
-                });
-            }
+        for ((_, score), passage) in batch.iter().zip(passages) {
+            shown.extend(passage.map(|passage| GrepPassage {
+                score: Score::clamped(*score),
+                ..passage
+            }));
         }
     }
     Ok(shown)
 }
 
-struct PassageText {
-    lines: LineRange,
-    matching: LineRange,
-    place: Option<Place>,
-    text: String,
-}
-
-/// Reads the text of some passages of one file; `None` where the lines are gone.
-fn read(
+/// Reads some passages of one file, without their scores; `None` where the lines are gone, and none at all
+/// where the file is.
+fn read_passages(
     roots: &Roots,
-    (cache, stop): (&TextCache, &AtomicBool),
+    cache: &TextCache,
     path: &Path,
     candidates: &[&Candidate],
     pattern: &Pattern,
-) -> Vec<Option<PassageText>> {
-    let nothing = || candidates.iter().map(|_| None).collect();
-    let Ok(file) = roots.open_file(path) else {
-        return nothing();
+    stop: &AtomicBool,
+) -> Vec<Option<GrepPassage>> {
+    let (Ok(file), Some(source)) = (roots.open_file(path), roots.source_of(path)) else {
+        return Vec::new();
     };
     if file.size() > MAX_FILE_BYTES && extract::is_lines(&file) {
         return candidates
             .iter()
-            .map(|candidate| read_around(&file, candidate, pattern).ok().flatten())
+            .map(|candidate| {
+                read_around(&file, &source, candidate, pattern)
+                    .ok()
+                    .flatten()
+            })
             .collect();
     }
     let Ok(document) = cache.document_unless(&file, "", stop) else {
-        return nothing();
+        return Vec::new();
     };
     let lines: Vec<&str> = document.text.lines().collect();
     candidates
@@ -111,19 +100,20 @@ fn read(
             // A comment that matched is no part of the text.
             let first = matching.next()?;
             let last = matching.next_back().unwrap_or(first);
-            let mut shown = cut_passage(within, candidate, pattern)?;
             // Looked up is what was found, not what stands around it.
             let best = (first..=last).rev().max_by_key(|&at| words(within[at]));
             let line = candidate.lines.start + best.unwrap_or(first);
-            shown.place = document.place(LineRange {
-                start: line,
-                end: line,
-            });
-            shown.matching = LineRange {
-                start: candidate.lines.start + first,
-                end: candidate.lines.start + last,
-            };
-            Some(shown)
+            Some(GrepPassage {
+                place: document.place(LineRange {
+                    start: line,
+                    end: line,
+                }),
+                matching: LineRange {
+                    start: candidate.lines.start + first,
+                    end: candidate.lines.start + last,
+                },
+                ..cut_passage(within, &source, candidate, pattern)?
+            })
         })
         .collect()
 }
@@ -131,9 +121,10 @@ fn read(
 /// A passage of a file that is too large to be read as a whole.
 fn read_around(
     file: &Opened,
+    source: &str,
     candidate: &Candidate,
     pattern: &Pattern,
-) -> io::Result<Option<PassageText>> {
+) -> io::Result<Option<GrepPassage>> {
     let from = candidate.offset.saturating_sub(AROUND_BYTES);
     let bytes = read_from(file, from)?;
     let at = (candidate.offset - from) as usize;
@@ -162,7 +153,7 @@ fn read_around(
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut candidate = candidate.clone();
     candidate.lines.start = candidate.best_line - above.len();
-    Ok(cut_passage(&lines, &candidate, pattern))
+    Ok(cut_passage(&lines, source, &candidate, pattern))
 }
 
 /// Reads the file from a byte on. UTF-16 is converted first, so positions are those of the UTF-8 text, as in the search.
@@ -182,7 +173,12 @@ fn read_from(opened: &Opened, from: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Cuts a passage around the best line, within [`MAX_PASSAGE_BYTES`].
-fn cut_passage(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<PassageText> {
+fn cut_passage(
+    lines: &[&str],
+    source: &str,
+    candidate: &Candidate,
+    pattern: &Pattern,
+) -> Option<GrepPassage> {
     let lines: Vec<&str> = lines
         .iter()
         .map(|line| around_match(line, pattern))
@@ -209,7 +205,8 @@ fn cut_passage(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Opti
             break;
         }
     }
-    Some(PassageText {
+    Some(GrepPassage {
+        source: source.to_owned(),
         lines: LineRange {
             start: first + start,
             end: first + end - 1,
@@ -220,6 +217,7 @@ fn cut_passage(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Opti
         },
         place: None,
         text: lines[start..end].join("\n"),
+        score: Score::ZERO,
     })
 }
 

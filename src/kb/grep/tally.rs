@@ -1,4 +1,4 @@
-//! What a search remembers while it goes through the files: little, and the same whichever thread
+//! The passages that a search finds, and what it remembers while it goes through the files: little, and the same whichever thread
 //! comes by which file first.
 //!
 //! What a word is worth is known only at the end, when it is known in how many files it stands.
@@ -243,8 +243,6 @@ fn weight_of(mask: u64, weights: &[f64]) -> f64 {
         .map(|(_, weight)| weight)
         .sum()
 }
-
-// What a search of the files finds, and how it was read.
 
 /// How many lines are shown before and after a match.
 pub(super) const CONTEXT_LINES: usize = 10;

@@ -1,4 +1,5 @@
-//! A reference of a document to another.
+//! References of a document to others, and how they are written in Markdown, wikis, HTML, Org, reStructuredText
+//! and AsciiDoc.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -71,8 +72,6 @@ impl LinkTargets {
     }
 }
 
-// How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
-
 /// The most bytes of a link's target; an unclosed link is not searched beyond this.
 const MAX_TARGET_BYTES: usize = 512;
 
@@ -104,7 +103,7 @@ pub(super) struct Forms<'t> {
     /// What `[text][label]` means, by the label in lower case.
     definitions: HashMap<String, LinkTarget>,
     /// Labels that no line refers to: where they are defined is all there is.
-    unused: Vec<String>,
+    unused: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +128,7 @@ impl<'t> Forms<'t> {
             folder,
             markup,
             definitions: HashMap::new(),
-            unused: Vec::new(),
+            unused: HashSet::new(),
         };
         if text.contains("]:") {
             for found in DEFINITION.captures_iter(text) {

@@ -18,8 +18,7 @@ use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };
 use crate::kb::extract::{
-    Extraction, Extractor, MAX_ENCODED_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason,
-    TextRecognition, is_lines,
+    Extraction, Extractor, MAX_ENCODED_BYTES, MAX_TEXT_BYTES, SkipReason, is_lines,
 };
 use crate::kb::opened::{Opened, Stamp};
 
@@ -46,7 +45,8 @@ pub(crate) fn is_a_folder(name: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct TextCache {
     dir: PathBuf,
-    extractor: Extractor,
+    /// What reads the documents that are not kept.
+    pub extractor: Extractor,
 }
 
 impl TextCache {
@@ -56,21 +56,6 @@ impl TextCache {
             dir: home.join(folder()),
             extractor: Extractor::default(),
         }
-    }
-
-    /// Has documents read by child processes of this program from now on.
-    pub fn read_by(&mut self, program: PathBuf) {
-        self.extractor = Extractor::new(Some(program));
-    }
-
-    /// Turns on recognition of the text of scans and pictures.
-    pub fn recognise(&mut self, recognition: TextRecognition) {
-        self.extractor.recognise(recognition);
-    }
-
-    /// Begins a session; reader processes stay alive between documents until it is dropped.
-    pub fn session(&self) -> ReadingSession<'_> {
-        self.extractor.session()
     }
 
     /// What the file says, or why it says nothing: [`SkipReason::Stopped`] once `stop` is raised

@@ -37,37 +37,17 @@ pub(crate) fn is_words_only(source: &str, text: &str) -> bool {
 /// More of a table than this is a list of records: about 300 passages.
 const LARGE_DATA: usize = 256 * 1024;
 
-/// Endings of lock files, drawings, source maps and recorded test output.
-const MACHINE_WRITTEN: &[&str] = &[
-    "lock",
-    "lockfile",
-    "lockb",
-    "sum",
-    "svg",
-    "drawio",
-    "excalidraw",
-    "dxf",
-    "map",
-    "snap",
-];
-
-/// Lock files whose ending says nothing.
-const LOCK_FILES: &[&str] = &[
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "packages.lock.json",
-    "pnpm-lock.yaml",
-    "Package.resolved",
-];
+/// Lock files, drawings, source maps and recorded test output: endings, and names whose ending says nothing.
+const MACHINE_WRITTEN: &str = include_str!("../../../assets/machine-written-files.txt");
 
 fn is_machine_written_by_name(source: &str) -> bool {
     let name = source.rsplit('/').next().unwrap_or(source);
     let is_minified = Path::new(name)
         .file_stem()
         .is_some_and(|stem| extension(&stem.to_string_lossy()) == "min");
-    is_minified
-        || LOCK_FILES.contains(&name)
-        || MACHINE_WRITTEN.contains(&extension(source).as_str())
+    let ending = extension(source);
+    let mut listed = MACHINE_WRITTEN.lines();
+    is_minified || listed.any(|line| line == name || line.strip_prefix("*.") == Some(&ending))
 }
 
 /// Whether most of it stands in lines that no person writes.

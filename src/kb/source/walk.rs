@@ -6,7 +6,7 @@
 //! are not followed: what they lead to inside a root is listed at its own place, and what lies
 //! outside is not part of the base. That also makes loops impossible.
 //!
-//! `belonging` decides about each entry: by the `rules` of its folder and by the names of `secret`
+//! [`Belonging`] decides about each entry: by the [`IgnoreRules`] of its folder and by the [`SecretNames`] of
 //! files. Folders are read side by side; the order of the result is that of the names all the same.
 
 use std::collections::{HashMap, HashSet};

@@ -297,7 +297,7 @@ impl Pass<'_> {
         self.batch.expect(changed.len());
         let mut done = files - changed.len();
         job.report(Phase::Reading, done, files);
-        let _session = job.texts.session();
+        let _session = job.texts.extractor.session();
         read_in_parallel(job, changed, |changed_file, outcome| {
             self.take(changed_file, outcome, job.limits())?;
             done += 1;
