@@ -18,8 +18,9 @@ pub(crate) use names::{DocumentName, matches as matching_names};
 #[cfg(test)]
 pub(crate) use port::Counts;
 pub(crate) use port::{
-    Batch, ChunkId, ChunkKey, FetchOptions, KeyHash, LexicalMatches, Limits, LocalStamp, Match,
-    NameMatches, NameQuery, NewDocument, Reader, Store, VectorBatch, for_each_document,
+    Batch, ChunkId, ChunkKey, FetchOptions, FetchedChunk, KeyHash, LexicalMatches, Limits,
+    LocalStamp, Match, NameMatches, NameQuery, NewDocument, Reader, Store, VectorBatch,
+    for_each_document,
 };
 pub use port::{Document, Lease, Passage, Within};
 #[cfg(test)]

@@ -29,14 +29,8 @@ impl KnowledgeBase {
         if let (Some(choice), Some(made)) = (embedder.choice(), LanguageChoice::read(&home)) {
             choice.choose(made.languages);
         }
-<<<<<<< HEAD:src/kb/base/opening.rs
         let store = Box::new(EmbeddedStore::open(&home, embedder.model_id())?);
-        Ok(Self::over(roots, store, home, None, embedder))
-=======
-        let address = index::address(index_home, &roots.corpus())?;
-        let store = index::open(&address, embedder.model_id())?;
         Ok(Self::with_store(roots, store, home, None, embedder))
->>>>>>> work_kb:src/kb/opening.rs
     }
 
     /// Opens the base that a store shares. What it keeps up to date there are these folders and files,
