@@ -48,6 +48,7 @@ use output::{CommandFailure, print_text};
 use resumable::StartOptions;
 
 pub use diagnostics::install_panic_hook;
+pub use help::EXIT_CODES;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
@@ -145,7 +146,7 @@ enum CliCommand {
 pub fn command() -> clap::Command {
     let topics = help::examples_and_topics();
     Cli::command()
-        .after_long_help(format!("{topics}\n\n{}", settings_help()))
+        .after_long_help(format!("{topics}\n\n{EXIT_CODES}\n\n{}", settings_help()))
         .after_help(topics)
         .mut_subcommand("read", |read| read.after_help(read::formats_help()))
 }

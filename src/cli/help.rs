@@ -69,6 +69,12 @@ Examples:
   kb-agent ask --kb ~/notes 'QUESTION'  answer one question
   kb-agent doctor                       check everything and say what to do";
 
+/// How a command ends, for the program's help, its manual page and the page of commands.
+pub const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed (one line on standard error), 2 bad usage or setting, 130 interrupted.
+Standard output carries results only. On a signal or a closed terminal a command shuts down within two
+seconds and records a running question as cancelled; a second signal stops it at once.";
+
 /// Examples, and the topics with their titles, for the end of the program's help.
 pub(super) fn examples_and_topics() -> String {
     let mut text = format!("{EXAMPLES}\n\nTopics (kb-agent help TOPIC):");

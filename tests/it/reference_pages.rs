@@ -5,17 +5,13 @@ mod events;
 
 use std::path::Path;
 
-use kb_agent::cli::command;
+use kb_agent::cli::{EXIT_CODES, command};
 use kb_agent::config::{Class, GROUPS, Variable};
 
 /// Heading and introduction of the commands page.
 const COMMANDS: &str = "# Commands
 
 This page is made from the program's own help: `kb-agent COMMAND --help` prints the same.
-
-Exit codes: 0 done, 1 failed (one line on standard error), 2 bad usage or setting, 130 interrupted.
-Standard output carries results only. On a signal or a closed terminal a command shuts down within two
-seconds and records a running question as cancelled; a second signal stops it at once. `nohup` works.
 ";
 
 /// Heading and introduction of the settings page.
@@ -55,7 +51,7 @@ const COMMENT_WIDTH: usize = 110;
 
 #[test]
 fn the_commands_page_is_the_help_of_every_command() {
-    let mut page = COMMANDS.to_owned();
+    let mut page = format!("{COMMANDS}\n{EXIT_CODES}\n");
     let program = command().term_width(96);
     let mut own = program.clone();
     own.build();
