@@ -242,7 +242,7 @@ impl AuditLog {
         if let Some(noted) = next.noted {
             line["noted"] = serde_json::to_value(noted)?;
         }
-        let json = bounded_json(line)?;
+        let json = bounded_json(&line, LONGEST_LINE)?;
         let last = blake3::hash(json.as_bytes());
         let ending = if next.is_ended { "" } else { "\n" };
         let written = format!("{ending}{json}\n").into_bytes();
@@ -297,21 +297,25 @@ impl AuditLog {
     }
 }
 
-/// The event as one line that is not too long to be read again: of its texts so much is left that
-/// it fits, and each says how much of it is missing.
-fn bounded_json(mut line: Value) -> io::Result<String> {
-    let mut shortened_to = SHORTENED_TO.into_iter();
-    loop {
-        let json = serde_json::to_string(&line)?;
-        let json = escape_json(&json);
-        if json.len() <= LONGEST_LINE {
-            return Ok(json.into_owned());
+/// The event as one line of at most so many bytes, so that it can be read again: of its texts so
+/// much is left that it fits, and each says how much of it is missing.
+fn bounded_json(line: &Value, longest: usize) -> io::Result<String> {
+    let to_json = |line: &Value| -> io::Result<String> {
+        let json = serde_json::to_string(line)?;
+        Ok(escape_json(&json).into_owned())
+    };
+    let mut json = to_json(line)?;
+    for most in SHORTENED_TO {
+        if json.len() > longest {
+            let mut shortened = line.clone();
+            shorten_texts(&mut shortened, most);
+            json = to_json(&shortened)?;
         }
-        let Some(most) = shortened_to.next() else {
-            return Err(io::Error::other("the event is too long for a line"));
-        };
-        shorten_texts(&mut line, most);
     }
+    if json.len() > longest {
+        return Err(io::Error::other("the event is too long for a line"));
+    }
+    Ok(json)
 }
 
 fn shorten_texts(value: &mut Value, most: usize) {
@@ -337,18 +341,19 @@ mod tests {
 
     #[test]
     fn trust_no_line_is_longer_than_what_is_read_of_one() {
-        let line = json!({"event": "warning", "message": "漢".repeat(LONGEST_LINE / 2)});
-        let json = bounded_json(line).unwrap();
+        const LONGEST: usize = 100 << 10;
+        let line = json!({"event": "warning", "message": "漢".repeat(LONGEST / 2)});
+        let json = bounded_json(&line, LONGEST).unwrap();
         let read: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(read["event"], "warning");
         let message = read["message"].as_str().unwrap();
-        assert!(message.ends_with(" bytes left out]") && message.len() > SHORTENED_TO[0] / 2);
+        assert!(message.ends_with("漢… [88065 bytes left out]"), "{json}");
         // Each control character takes six bytes.
-        let many = vec!["\u{7}".repeat(2 << 20); 20];
-        let json = bounded_json(json!({"args": many})).unwrap();
-        assert!(json.len() <= LONGEST_LINE && json.contains("bytes left out"));
+        let many = vec!["\u{7}".repeat(10 << 10); 10];
+        let json = bounded_json(&json!({"args": many}), LONGEST).unwrap();
+        assert!(json.len() <= LONGEST && json.contains("9216 bytes left out"));
         // What no shortening makes fit is an error, and no line.
-        let numbers = vec![0; LONGEST_LINE];
-        assert!(bounded_json(json!({"scores": numbers})).is_err());
+        let numbers = vec![0; LONGEST];
+        assert!(bounded_json(&json!({"scores": numbers}), LONGEST).is_err());
     }
 }

@@ -533,6 +533,8 @@ fn trust_a_log_that_is_written_and_put_aside_meanwhile_raises_no_false_alarm() {
 
 #[test]
 fn trust_an_event_that_is_too_long_for_a_line_is_shortened_and_raises_no_alarm() {
+    /// The longest line.
+    const LONG: usize = 16 << 20;
     let log = Log::new();
     log.session(1);
     let run = RunId::generate();
@@ -542,7 +544,7 @@ fn trust_an_event_that_is_too_long_for_a_line_is_shortened_and_raises_no_alarm()
         serde_json::from_value(event).unwrap()
     };
     let mut open = AuditLog::open(&log.to, Mask::default()).unwrap();
-    open.append(&event(&"long ".repeat(4 << 20))).unwrap();
+    open.append(&event(&"long ".repeat(LONG / 5 + 1))).unwrap();
     open.append(&event("short")).unwrap();
     drop(open);
     log.session(1);
@@ -556,6 +558,6 @@ fn trust_an_event_that_is_too_long_for_a_line_is_shortened_and_raises_no_alarm()
         panic!("{:?}", long.body);
     };
     assert!(message.starts_with("long long "));
-    let left_out = (20 << 20) - (1 << 20);
+    let left_out = (LONG / 5 + 1) * 5 - (1 << 20);
     assert!(message.ends_with(&format!("… [{left_out} bytes left out]")));
 }
