@@ -82,7 +82,7 @@ impl OpenRun {
     /// What the run would have said of itself.
     fn end(self) -> Event {
         let steps = self.record.path.iter();
-        let plans = steps.clone().filter_map(|step| step.plan.as_ref());
+        let mut plans = steps.clone().filter_map(|step| step.plan.as_ref());
         let verdicts = steps.clone().filter_map(|step| step.verdict.as_ref());
         let short_cuts = steps.clone().filter_map(|step| step.fast_path.as_ref());
         let saved_by_rules = verdicts.clone().map(|verdict| verdict.by.calls_saved());
@@ -99,7 +99,7 @@ impl OpenRun {
             seq: self.last_seq.saturating_add(1),
             body: EventBody::RunFinished {
                 outcome: Outcome::Failed,
-                complexity: plans.last().map(|plan| plan.complexity),
+                complexity: plans.next_back().map(|plan| plan.complexity),
                 path: steps.clone().map(|step| step.node).collect(),
                 iterations: verdicts.count() as u32,
                 reasoning_calls: add(steps.filter_map(|step| step.calls)),

@@ -58,9 +58,9 @@ pub(super) static RULES: LazyLock<MaskRules> = LazyLock::new(|| {
         .build(words)
         .ok();
     MaskRules {
+        all,
         search,
         of_keyword,
-        all,
     }
 });
 
