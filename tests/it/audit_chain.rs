@@ -543,19 +543,21 @@ fn trust_an_event_that_is_too_long_for_a_line_is_shortened_and_raises_no_alarm()
             "event": "warning", "code": "test", "message": message});
         serde_json::from_value(event).unwrap()
     };
-    let mut open = AuditLog::open(&log.to, Mask::default()).unwrap();
-    open.append(&event(&"long ".repeat(LONG / 5 + 1))).unwrap();
-    open.append(&event("short")).unwrap();
-    drop(open);
+    let mut writer = AuditLog::open(&log.to, Mask::default()).unwrap();
+    writer
+        .append(&event(&"long ".repeat(LONG / 5 + 1)))
+        .unwrap();
+    writer.append(&event("short")).unwrap();
+    drop(writer);
     log.session(1);
     let found = log.verify();
     assert_eq!((found.fault(), found.unreadable), (None, 0));
     let lines = log.lines();
-    let long = &lines[EVENTS as usize];
-    assert!(long.len() < 2 << 20, "{}", long.len());
-    let long: Event = serde_json::from_str(long).unwrap();
-    let kb_agent::protocol::EventBody::Warning { message, .. } = long.body else {
-        panic!("{:?}", long.body);
+    let written = &lines[EVENTS as usize];
+    assert!(written.len() < 2 << 20, "{}", written.len());
+    let shortened: Event = serde_json::from_str(written).unwrap();
+    let kb_agent::protocol::EventBody::Warning { message, .. } = shortened.body else {
+        panic!("{:?}", shortened.body);
     };
     assert!(message.starts_with("long long "));
     let left_out = (LONG / 5 + 1) * 5 - (1 << 20);
