@@ -22,10 +22,10 @@ fn lines_of_text(bencher: Bencher) {
     let (mask, text) = (Mask::default(), demo());
     let lines: Vec<&str> = text.lines().collect();
     for line in &lines {
-        divan::black_box(mask.text(line));
+        divan::black_box(mask.mask_text(line));
     }
     bencher.counter(ItemsCount::new(lines.len())).bench(|| {
-        let masked = lines.iter().map(|line| mask.text(line).len());
+        let masked = lines.iter().map(|line| mask.mask_text(line).len());
         masked.sum::<usize>()
     });
 }
@@ -41,11 +41,11 @@ fn event_with_five_excerpts(bencher: Bencher) {
     let items: Vec<Value> = lines.iter().take(5).enumerate().map(item).collect();
     let event = json!({"event": "evidence_added", "seq": 7, "items": items});
     let mut mask = Mask::default();
-    mask.event(&mut event.clone());
+    mask.mask_event(&mut event.clone());
     bencher
         .with_inputs(|| event.clone())
         .bench_local_values(|mut event| {
-            mask.event(&mut event);
+            mask.mask_event(&mut event);
             event
         });
 }

@@ -7,33 +7,23 @@
 //! line carries the hash of the line before, so that a line that was changed, removed or added
 //! later is found.
 
-mod chain;
+mod chain_end;
 mod file;
-mod findings;
+mod head;
 mod lines;
-mod link;
 mod log;
-mod log_parts;
 mod log_reader;
 mod lookup;
 mod mask;
-mod notes;
-mod recorded_runs;
 mod recover;
-mod rotate;
 mod session;
-mod tail;
 mod verify;
 
-pub use findings::{Break, How, LogVerification, UnwitnessedEnd};
-pub use log::{AuditError, AuditLog};
-pub use log_parts::is_part;
+pub use file::is_part;
+pub use log::{AuditError, AuditLog, LogSettings, check_is_log};
 pub use log_reader::ReadError;
-pub use lookup::{Lookup, events_of_run};
+pub use lookup::{Lookup, events_of_run, history};
 pub use mask::Mask;
-pub use notes::SessionNotes;
-pub use recorded_runs::history;
 pub use recover::InterruptedRun;
-pub use rotate::Destination;
-pub use session::Session;
-pub use verify::{look_at, verify};
+pub use session::{Session, SessionNotes};
+pub use verify::{Break, BreakKind, LogVerification, UnwitnessedEnd, verify};

@@ -38,7 +38,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
-use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
+use crate::audit::{AuditError, AuditLog, LogSettings, Mask, Session, SessionNotes};
 use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
@@ -71,7 +71,7 @@ pub struct Engine {
     knowledge: CurrentBase,
     adding: Arc<Adding>,
     profile: Profile,
-    audit_log: Destination,
+    audit_log: LogSettings,
     mask: Mask,
     notices: Vec<String>,
     /// Where recorded conversations are exported to.
@@ -166,7 +166,7 @@ impl Engine {
             event.drop_prompts();
         } else if let EventBody::ModelCalled { prompt, reply, .. } = &mut event.body {
             for text in [prompt, reply].into_iter().flatten() {
-                *text = self.mask.text(text).into_owned();
+                *text = self.mask.mask_text(text).into_owned();
             }
         }
         event

@@ -1,37 +1,29 @@
-//! Opening the log's file: only one of ours, or a new one.
+//! The files of a log: their names, and their opening.
 //!
 //! The setting may name any file, and others may have put a link or a pipe in its place. So what
-//! is opened is looked at before a byte is written and before its mode is changed.
+//! is opened is looked at before a byte is written and before its mode is changed. When the log has
+//! grown too large it is put aside as a part, under a name that holds an id.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use uuid::Uuid;
 
 use crate::files::{create_private_dir, private, refuse_link, regular, unlinked};
+use crate::protocol::new_id;
 
-use super::lines::LONGEST_LINE;
+use super::lines::{LONGEST_LINE, LineText, Lines, begins_an_event, is_event};
 
 /// How often the file may appear and vanish between the looks.
 const TRIES: usize = 8;
 
-/// What every event has, of this version and of those before and after.
-#[derive(Deserialize)]
-#[allow(dead_code, reason = "whether they are there is what is asked")]
-struct AnyEvent {
-    schema: u32,
-    ts: String,
-    run: String,
-    seq: u64,
-    event: String,
-}
-
 /// Opens the log to read and to append, for its owner alone; makes it where there is none.
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = folder(path);
     // The user may have named it through a link.
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+    if !folder.is_dir() {
         create_private_dir(folder)?;
     }
     for _ in 0..TRIES {
@@ -62,48 +54,29 @@ fn ours(file: File) -> io::Result<File> {
 }
 
 /// Says no to a regular file whose first line is none of our events, or what a crash left of one.
-pub(super) fn refuse_foreign(file: &File) -> io::Result<()> {
-    let (first, is_ended) = line_at(file, 0)?;
-    let is_ours = match (first.as_slice(), is_ended) {
-        ([], false) => true,
-        (line, false) => is_event(line) || is_torn_event(line),
-        // It was ended by the line of ours that follows.
-        (line, true) if is_torn_event(line) => is_event(&line_at(file, line.len() as u64 + 1)?.0),
-        (line, true) => is_event(line),
+pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
+    file.rewind()?;
+    // A longer line is one that is cut short.
+    let mut lines = Lines::new(file.take(LONGEST_LINE as u64));
+    let is_ours = match lines.next_line()? {
+        None => true,
+        Some(line) => match line.text {
+            LineText::Whole(first) if is_torn_event(first) => {
+                // It was ended by the line of ours that follows.
+                !line.is_ended
+                    || lines.next_line()?.is_some_and(
+                        |next| matches!(next.text, LineText::Whole(next) if is_event(next)),
+                    )
+            }
+            LineText::Whole(first) => is_event(first),
+            LineText::TooLong(_) => false,
+        },
     };
     if is_ours {
         return Ok(());
     }
     let why = "it is no audit log: its first line is none of our events; nothing was changed";
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-}
-
-/// The line that begins at `at`, and whether a line feed ends it. What does not begin as an event
-/// does is not read to its end.
-fn line_at(mut file: &File, at: u64) -> io::Result<(Vec<u8>, bool)> {
-    file.seek(SeekFrom::Start(at))?;
-    let mut line = Vec::new();
-    let mut piece = [0; 4096];
-    let mut is_ended = false;
-    while !is_ended && line.len() <= LONGEST_LINE {
-        let read = match file.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let end = memchr::memchr(b'\n', &piece[..read]);
-        is_ended = end.is_some();
-        line.extend_from_slice(&piece[..end.unwrap_or(read)]);
-        if !line.starts_with(b"{\"") {
-            break;
-        }
-    }
-    Ok((line, is_ended))
-}
-
-pub(super) fn is_event(line: &[u8]) -> bool {
-    serde_json::from_slice::<AnyEvent>(line).is_ok()
 }
 
 /// All that a crash left of a log's first line.
@@ -122,17 +95,90 @@ fn is_torn_event(line: &[u8]) -> bool {
     begins_an_event(line) && FIRST_FIELDS.iter().any(begins)
 }
 
-/// Whether the line ends within an object that begins as an event does, whose fields are in order
-/// of the alphabet. Some file systems fill up with zeros what was not written.
-pub(super) fn begins_an_event(line: &[u8]) -> bool {
-    let written = line.iter().rposition(|byte| *byte != 0);
-    let line = &line[..written.map_or(0, |last| last + 1)];
-    let Some(fields) = line.strip_prefix(b"{\"") else {
-        return b"{\"".starts_with(line);
-    };
-    let name = fields.split(|byte| *byte == b'"').next().unwrap_or(fields);
-    let is_first = name <= b"event".as_slice() || b"schema".starts_with(name);
-    is_first && serde_json::from_slice::<AnyEvent>(line).is_err_and(|error| error.is_eof())
+/// Whether the open file is the one of that name.
+#[cfg(unix)]
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+/// An open file keeps its name here.
+#[cfg(not(unix))]
+pub(super) fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// The parts that were put aside, oldest first, without the log itself.
+///
+/// A part is called like the log, with an id between stem and `.jsonl`; nothing else beside the
+/// log is ours.
+pub(super) fn list_older_parts(log: &Path) -> Vec<PathBuf> {
+    let mut parts: Vec<(Uuid, PathBuf)> = fs::read_dir(folder(log))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter_map(|entry| Some((part_id(log, &entry.file_name())?, entry.path())))
+        .collect();
+    parts.sort();
+    parts.into_iter().map(|(_, path)| path).collect()
+}
+
+/// All files of the log that there are, oldest first, the log itself last.
+pub(super) fn list_files(log: &Path) -> Vec<PathBuf> {
+    let mut files = list_older_parts(log);
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    if !fs::symlink_metadata(log).is_err_and(is_missing) {
+        files.push(log.to_owned());
+    }
+    files
+}
+
+/// What the log is to be called when it is put aside: later in order than all parts there are,
+/// whatever the clock says.
+pub(super) fn next_part(log: &Path) -> PathBuf {
+    let fresh = new_id();
+    let last = list_older_parts(log).pop();
+    let last = last.and_then(|path| part_id(log, path.file_name()?));
+    let after = last.map_or(fresh, |last| {
+        fresh.max(Uuid::from_u128(last.as_u128().saturating_add(1)))
+    });
+    log.with_extension(format!("{after}.jsonl"))
+}
+
+/// The id in a part's name; `None` where the name is not one of ours.
+pub(super) fn part_id(log: &Path, name: &OsStr) -> Option<Uuid> {
+    let stem = log.file_stem()?.to_str()?;
+    let rest = name.to_str()?.strip_prefix(stem)?.strip_prefix('.')?;
+    canonical(rest.strip_suffix(".jsonl")?)
+}
+
+/// Whether a file of that name beside the log is a part of it.
+pub fn is_part(log: &Path, name: &str) -> bool {
+    part_id(log, OsStr::new(name)).is_some()
+}
+
+/// An id as we write it, and in no other of the forms that ids have.
+pub(super) fn canonical(text: &str) -> Option<Uuid> {
+    let id = Uuid::parse_str(text).ok()?;
+    (id.to_string() == text).then_some(id)
+}
+
+/// The path beside the log whose name is the log's with this ending.
+pub(super) fn beside(log: &Path, ending: &str) -> PathBuf {
+    let mut name = log.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    log.with_file_name(name)
+}
+
+pub(super) fn folder(log: &Path) -> &Path {
+    match log.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 #[cfg(test)]
@@ -140,24 +186,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_every_beginning_of_an_event_is_known_and_nothing_else() {
-        let line = br#"{"by":"llm","event":"x","noted":{"lines":3},"run":"a","schema":1,"seq":0,"ts":"t"}"#;
-        assert!(is_event(line));
-        for end in 0..line.len() {
-            assert!(begins_an_event(&line[..end]), "{end}");
-            let filled = [&line[..end], &[0; 7]].concat();
-            assert!(begins_an_event(&filled), "{end}");
-        }
+    fn trust_only_our_own_names_are_parts_of_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let first = next_part(&log);
+        fs::write(&first, "").unwrap();
+        let second = next_part(&log);
+        fs::write(&second, "").unwrap();
+        let id = Uuid::now_v7();
         for foreign in [
-            "text",
-            "{}",
-            "{\"theme\": \"da",
-            "{\"event\": x",
-            "[",
-            " ",
-            "{\"run\": \"",
+            "audit.mine.jsonl".to_owned(),
+            format!("audit.{}.jsonl", id.simple()),
+            format!("audit.{}.jsonl", id.to_string().to_uppercase()),
+            format!("audit.{id}.jsonl.gz"),
+            format!("audit{id}.jsonl"),
         ] {
-            assert!(!begins_an_event(foreign.as_bytes()), "{foreign}");
+            fs::write(dir.path().join(foreign), "").unwrap();
         }
+        fs::create_dir(dir.path().join(format!("audit.{id}.jsonl"))).unwrap();
+        assert_eq!(list_older_parts(&log), [first, second]);
+    }
+
+    #[test]
+    fn trust_parts_stay_in_order_though_the_clock_goes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let far = log.with_extension("f0000000-0000-7000-8000-000000000000.jsonl");
+        fs::write(&far, "").unwrap();
+        assert!(next_part(&log) > far);
     }
 }

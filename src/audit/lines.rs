@@ -1,52 +1,91 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+//! The lines of a log, and what each of them is to the chain of hashes.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
 
 use blake3::{Hash, Hasher};
+use serde::de::value::{Error, StrDeserializer};
+use serde::{Deserialize, Serialize};
 
-/// The longest line that is read as a whole; ours are far shorter.
+use crate::protocol::Timestamp;
+
+/// The longest line that is written, and that is read as a whole.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 /// How much is read at once.
 const AT_ONCE: usize = 64 << 10;
 
-/// The lines of a log, none of which is taken into memory beyond a bound, however long it is.
-pub(super) struct Lines {
-    reader: BufReader<File>,
+/// Reads a log line by line; keeps no more of a line in memory than one of ours can have.
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
     kept: Vec<u8>,
-    hasher: Option<Hasher>,
 }
 
 /// One line, without its line feed.
 pub(super) struct LogLine<'a> {
-    /// What it says; `None` where it is too long to be one of ours.
-    pub(super) bytes: Option<&'a [u8]>,
-    /// How many bytes it has.
-    pub(super) length: u64,
-    /// The hash of its bytes; only of lines that were asked for with hashes.
-    pub(super) hash: Option<Hash>,
+    pub(super) text: LineText<'a>,
     /// Whether a line feed ends it: the last one may still be being written, or be cut short.
+    pub(super) is_ended: bool,
+    /// How many bytes it has.
+    length: u64,
+}
+
+/// What a line says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LineText<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// The hash of a line that is too long to be one of ours.
+    TooLong(Hash),
+}
+
+/// A line as the chain sees it.
+#[derive(Debug, Clone)]
+pub(super) struct ChainLink {
+    /// Length of the line in bytes, with its line feed.
+    pub(super) bytes: u64,
+    pub(super) hash: Hash,
+    /// The hash of the line before, as this line tells it.
+    pub(super) prev: Option<Hash>,
+    /// When the event happened; `None` where the line tells no time that can be read.
+    pub(super) time: Option<Timestamp>,
+    pub(super) noted: Option<HeadMismatch>,
+    pub(super) kind: LineKind,
     pub(super) is_ended: bool,
 }
 
-impl Lines {
-    pub(super) fn new(file: File) -> Self {
-        Self {
-            reader: BufReader::with_capacity(AT_ONCE, file),
-            kept: Vec::new(),
-            hasher: None,
-        }
-    }
+/// What a line says, in its field `noted`, where the log was not found as the head noted it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum HeadMismatch {
+    /// There was no head, although lines were chained.
+    #[serde(rename = "nothing")]
+    NoHead,
+    /// The head noted so many lines; the last of them, to which the line refers, was not where it
+    /// had been.
+    #[serde(rename = "lines")]
+    LastLineGone(u64),
+}
 
-    pub(super) fn with_hashes(file: File) -> Self {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKind {
+    Event,
+    /// The beginning of one, as a crash leaves it.
+    Torn,
+    /// A line that this program did not write.
+    Foreign,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(from: R) -> Self {
         Self {
-            hasher: Some(Hasher::new()),
-            ..Self::new(file)
+            reader: BufReader::with_capacity(AT_ONCE, from),
+            kept: Vec::new(),
         }
     }
 
     pub(super) fn next_line(&mut self) -> io::Result<Option<LogLine<'_>>> {
         self.kept.clear();
-        let mut length = 0;
-        let mut is_ended = false;
+        let mut long_line: Option<Hasher> = None;
+        let (mut length, mut is_ended) = (0, false);
         while !is_ended {
             let ahead = match self.reader.fill_buf() {
                 Ok([]) => break,
@@ -57,33 +96,114 @@ impl Lines {
             let end = memchr::memchr(b'\n', ahead);
             is_ended = end.is_some();
             let piece = &ahead[..end.unwrap_or(ahead.len())];
+            let used = piece.len() + usize::from(is_ended);
             length += piece.len();
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(piece);
-            }
-            if length <= LONGEST_LINE {
-                self.kept.extend_from_slice(piece);
-            } else {
+            self.kept.extend_from_slice(piece);
+            if length > LONGEST_LINE {
+                let hasher = long_line.get_or_insert_with(Hasher::new);
+                hasher.update(&self.kept);
                 self.kept = Vec::new();
             }
-            let used = piece.len() + usize::from(is_ended);
             self.reader.consume(used);
         }
         if length == 0 && !is_ended {
             return Ok(None);
         }
-        let hash = self.hasher.as_mut().map(|hasher| {
-            let hash = hasher.finalize();
-            hasher.reset();
-            hash
-        });
+        let text = match long_line {
+            Some(hasher) => LineText::TooLong(hasher.finalize()),
+            None => LineText::Whole(&self.kept),
+        };
         Ok(Some(LogLine {
-            bytes: (length <= LONGEST_LINE).then_some(&self.kept),
-            length: length as u64,
-            hash,
+            text,
             is_ended,
+            length: length as u64,
         }))
     }
+
+    pub(super) fn next_link(&mut self) -> io::Result<Option<ChainLink>> {
+        Ok(self.next_line()?.map(|line| ChainLink::new(&line)))
+    }
+}
+
+impl ChainLink {
+    fn new(line: &LogLine<'_>) -> Self {
+        let (hash, event, kind) = match line.text {
+            LineText::TooLong(hash) => (hash, None, LineKind::Foreign),
+            LineText::Whole(bytes) => {
+                let event = serde_json::from_slice::<AnyEvent<'_>>(bytes).ok();
+                let kind = match event {
+                    Some(_) => LineKind::Event,
+                    None if begins_an_event(bytes) => LineKind::Torn,
+                    None => LineKind::Foreign,
+                };
+                (blake3::hash(bytes), event, kind)
+            }
+        };
+        let prev = event.as_ref().and_then(|event| event.prev.as_deref());
+        Self {
+            bytes: line.length + u64::from(line.is_ended),
+            hash,
+            prev: prev.and_then(|prev| Hash::from_hex(prev).ok()),
+            time: event.as_ref().and_then(AnyEvent::time),
+            noted: event.and_then(|event| event.noted),
+            kind,
+            is_ended: line.is_ended,
+        }
+    }
+
+    /// Whether a crash left it so: the beginning of an event, which nothing ends.
+    pub(super) fn was_cut_short(&self) -> bool {
+        self.kind == LineKind::Torn && !self.is_ended
+    }
+}
+
+/// What every event has, of this version and of those before and after, and what the chain adds.
+#[derive(Deserialize)]
+#[allow(
+    dead_code,
+    reason = "of some fields it is asked only whether they are there"
+)]
+struct AnyEvent<'a> {
+    schema: u32,
+    #[serde(borrow)]
+    ts: Cow<'a, str>,
+    #[serde(borrow)]
+    run: Cow<'a, str>,
+    seq: u64,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    prev: Option<String>,
+    noted: Option<HeadMismatch>,
+}
+
+impl AnyEvent<'_> {
+    /// Lenient: the chain is followed past a line that tells no time, too.
+    fn time(&self) -> Option<Timestamp> {
+        Timestamp::deserialize(StrDeserializer::<Error>::new(&self.ts)).ok()
+    }
+}
+
+pub(super) fn is_event(line: &[u8]) -> bool {
+    serde_json::from_slice::<AnyEvent<'_>>(line).is_ok()
+}
+
+/// Whether the line ends within an object that begins as an event does, whose fields are in order
+/// of the alphabet. Some file systems fill up with zeros what was not written.
+pub(super) fn begins_an_event(line: &[u8]) -> bool {
+    let line = without_zeros(line);
+    let Some(fields) = line.strip_prefix(b"{\"") else {
+        return b"{\"".starts_with(line);
+    };
+    let name = fields.split(|byte| *byte == b'"').next().unwrap_or(fields);
+    let is_first = name <= b"event".as_slice() || b"schema".starts_with(name);
+    is_first && serde_json::from_slice::<AnyEvent<'_>>(line).is_err_and(|error| error.is_eof())
+}
+
+/// The bytes without zeros at their end: some file systems leave them in the place of what a power
+/// cut kept from being written.
+pub(super) fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let last = bytes.iter().rposition(|byte| *byte != 0);
+    &bytes[..last.map_or(0, |last| last + 1)]
 }
 
 #[cfg(test)]
@@ -96,21 +216,44 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"first\n").unwrap();
         // A hole: no room on the disk, and none in memory either.
-        file.set_len(6 + (LONGEST_LINE as u64) * 4).unwrap();
+        let hole = LONGEST_LINE * 4;
+        file.set_len(6 + hole as u64).unwrap();
         file.seek(io::SeekFrom::End(0)).unwrap();
         file.write_all(b"\nlast").unwrap();
         file.rewind().unwrap();
-        let mut lines = Lines::with_hashes(file);
+        let mut lines = Lines::new(file);
         let first = lines.next_line().unwrap().unwrap();
-        assert_eq!(first.bytes, Some(b"first".as_slice()));
-        assert_eq!(first.hash, Some(blake3::hash(b"first")));
-        let hole = lines.next_line().unwrap().unwrap();
-        assert!(hole.bytes.is_none() && hole.is_ended && hole.hash.is_some());
+        assert_eq!(first.text, LineText::Whole(b"first"));
+        let long = lines.next_line().unwrap().unwrap();
+        let hash = blake3::hash(&vec![0; hole]);
+        assert_eq!(long.text, LineText::TooLong(hash));
+        assert!(long.is_ended);
         assert_eq!(lines.kept.capacity(), 0);
-        let last = lines.next_line().unwrap().unwrap();
-        assert_eq!(last.bytes, Some(b"last".as_slice()));
+        let last = lines.next_link().unwrap().unwrap();
         assert!(!last.is_ended);
-        assert_eq!(last.hash, Some(blake3::hash(b"last")));
+        assert_eq!(last.hash, blake3::hash(b"last"));
         assert!(lines.next_line().unwrap().is_none());
+    }
+
+    #[test]
+    fn trust_every_beginning_of_an_event_is_known_and_nothing_else() {
+        let line = br#"{"by":"llm","event":"x","noted":{"lines":3},"run":"a","schema":1,"seq":0,"ts":"t"}"#;
+        assert!(is_event(line));
+        for end in 0..line.len() {
+            assert!(begins_an_event(&line[..end]), "{end}");
+            let filled = [&line[..end], &[0; 7]].concat();
+            assert!(begins_an_event(&filled), "{end}");
+        }
+        for foreign in [
+            "text",
+            "{}",
+            "{\"theme\": \"da",
+            "{\"event\": x",
+            "[",
+            " ",
+            "{\"run\": \"",
+        ] {
+            assert!(!begins_an_event(foreign.as_bytes()), "{foreign}");
+        }
     }
 }

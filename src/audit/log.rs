@@ -5,23 +5,21 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::files::{try_lock, wait_for};
+use crate::files::{open_unlinked, refuse_link, try_lock, wait_for};
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 use crate::text::{Trouble, escape_json};
 
 use super::Mask;
-use super::chain::{FileEnd, Head};
-use super::file::open_log;
-use super::link::EarlierLines;
-use super::log_parts;
+use super::chain_end::ChainEnd;
+use super::file::{is_at, list_files, list_older_parts, open_log, refuse_foreign};
+use super::head::Head;
+use super::lines::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
-use super::rotate::{Destination, keep_within, put_aside};
 use super::session::Session;
-use super::tail::{Tail, is_chained, take_over};
 
 /// Fields that this program made up itself: a random id can look like a card number.
 const OUR_OWN: [&str; 5] = ["run", "ts", "event", "session", "retry_of"];
@@ -29,30 +27,30 @@ const OUR_OWN: [&str; 5] = ["run", "ts", "event", "session", "retry_of"];
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.
 const LITTLE_PATIENCE: Duration = Duration::from_millis(20);
+/// How much is left of a text where an event is too long for a line: tried one after the other.
+const SHORTENED_TO: [usize; 4] = [1 << 20, 64 << 10, 4 << 10, 1 << 10];
+
+/// Which file, and how much of it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    /// The log.
+    pub path: PathBuf,
+    /// Together with the parts that were put aside it holds about so much.
+    pub keep_bytes: u64,
+    /// Whether it holds what was sent to a model and what came back.
+    pub prompts: bool,
+}
 
 /// The open file.
 #[derive(Debug)]
 pub struct AuditLog {
     file: File,
-    to: Destination,
+    settings: LogSettings,
     mask: Mask,
-    /// The end of the last line written here.
-    end: Option<FileEnd>,
-    head: HeadState,
+    end: ChainEnd,
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
-}
-
-/// What became of the head, which is made before the first line and may not vanish from then on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeadState {
-    /// Nothing is known to the contrary.
-    Kept,
-    /// It was not there when the end was to be noted: the next line says so.
-    Missing,
-    /// A line says so, or begins the chain: it may be made.
-    MayBeMade,
 }
 
 /// Why there is no log.
@@ -76,23 +74,36 @@ impl AuditError {
     }
 }
 
+/// Whether the file at `path` would be taken for a log; `None` where there is none.
+pub fn check_is_log(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    Head::refuse_foreign(path)?;
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(_) => refuse_link(path)?,
+    }
+    let file = open_unlinked(path)?;
+    refuse_foreign(&file)?;
+    file.metadata().map(Some)
+}
+
 impl AuditLog {
     /// Begins a session: closes the runs that a kill left open, and puts an overgrown log aside.
     pub fn begin_session(
-        to: &Destination,
+        settings: &LogSettings,
         mask: Mask,
     ) -> Result<(Session, Vec<InterruptedRun>), AuditError> {
-        let path = &to.path;
+        let path = &settings.path;
         let failed = |source| AuditError {
             path: path.clone(),
             source,
         };
-        let mut log = Self::open(to, mask)?;
+        let mut log = Self::open(settings, mask)?;
         let is_known = Session::prepare(path).map_err(failed)?;
         let gate = Session::gate(path).map_err(failed)?;
         let was_killed = Session::any_dead(path);
         let looked_at = match (was_killed || !is_known, log.is_as_noted()) {
-            (true, _) => log_parts::all(path),
+            (true, _) => list_files(path),
             // Another process writes to it, or did and ended before it could note that.
             (false, false) => vec![path.clone()],
             (false, true) => Vec::new(),
@@ -117,22 +128,21 @@ impl AuditLog {
     }
 
     /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
-    pub fn open(to: &Destination, mask: Mask) -> Result<Self, AuditError> {
-        Head::refuse_foreign(&to.path)
-            .and_then(|()| open_log(&to.path))
-            .map(|file| Self {
-                file,
-                to: to.clone(),
-                mask,
-                end: None,
-                head: HeadState::Kept,
-                failing: false,
-                was_replaced: false,
-            })
-            .map_err(|source| AuditError {
-                path: to.path.clone(),
-                source,
-            })
+    pub fn open(settings: &LogSettings, mask: Mask) -> Result<Self, AuditError> {
+        let path = &settings.path;
+        let opened = Head::refuse_foreign(path).and_then(|()| open_log(path));
+        let file = opened.map_err(|source| AuditError {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Self {
+            file,
+            settings: settings.clone(),
+            mask,
+            end: ChainEnd::unknown(),
+            failing: false,
+            was_replaced: false,
+        })
     }
 
     /// Starts the thread that owns the log: each event is written, then forwarded.
@@ -151,7 +161,9 @@ impl AuditLog {
                         self.report_error(&error, &readers);
                     }
                     if std::mem::take(&mut self.was_replaced) {
-                        self.notify_replaced(&readers);
+                        let what = "was removed or replaced while it was in use: what it held is \
+                            not in the new one";
+                        self.warn(&readers, what);
                     }
                     let is_last = matches!(event.body, EventBody::RunFinished { .. });
                     // A reader that has gone away does not keep the rest from being written.
@@ -171,21 +183,17 @@ impl AuditLog {
             return Ok(());
         }
         let mut event = Cow::Borrowed(event);
-        if !self.to.prompts && event.holds_prompts() {
+        if !self.settings.prompts && event.holds_prompts() {
             event.to_mut().drop_prompts();
         }
-        let Value::Object(mut fields) = serde_json::to_value(event)? else {
-            return Err(io::Error::other("an event is no object"));
-        };
-        let own = OUR_OWN.map(|name| fields.remove_entry(name));
-        let mut value = Value::Object(fields);
-        self.mask.event(&mut value);
-        let Value::Object(mut fields) = value else {
-            return Err(io::Error::other("an event is no object"));
-        };
-        fields.extend(own.into_iter().flatten());
+        let mut line = serde_json::to_value(event)?;
+        let own = OUR_OWN.map(|name| line.as_object_mut()?.remove_entry(name));
+        self.mask.mask_event(&mut line);
+        for (name, field) in own.into_iter().flatten() {
+            line[name] = field;
+        }
         self.lock()?;
-        let written = self.write(fields);
+        let written = self.write(line);
         let _ = self.file.unlock();
         // A later failure is reported again, and waited for as the first was.
         self.failing &= written.is_err();
@@ -205,7 +213,7 @@ impl AuditLog {
 
     fn try_lock(&mut self) -> io::Result<Option<()>> {
         while try_lock(&self.file)? {
-            if is_at(&self.file, &self.to.path) {
+            if is_at(&self.file, &self.settings.path) {
                 return Ok(Some(()));
             }
             self.file.unlock()?;
@@ -215,76 +223,46 @@ impl AuditLog {
     }
 
     fn open_anew(&mut self) -> io::Result<()> {
+        let path = &self.settings.path;
         let is_part = |part: &PathBuf| is_at(&self.file, part);
-        let was_put_aside = log_parts::put_aside(&self.to.path).iter().any(is_part);
-        self.file = open_log(&self.to.path)?;
-        if was_put_aside {
-            self.end = None;
+        if list_older_parts(path).iter().any(is_part) {
+            self.end.begin_another_file();
         } else {
             // What was written last stays known: the next line refers to it, so that it is missed.
             self.was_replaced = true;
         }
+        self.file = open_log(path)?;
         Ok(())
     }
 
     /// Writes the line; the file must be locked.
-    fn write(&mut self, mut fields: Map<String, Value>) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
-        let (tail, head) = self.tail(length)?;
-        let before = tail.end.last.to_hex().to_string();
-        fields.insert("prev".to_owned(), Value::String(before));
-        if let Some(noted) = tail.noted {
-            fields.insert("noted".to_owned(), serde_json::to_value(noted)?);
+    fn write(&mut self, mut line: Value) -> io::Result<()> {
+        let next = self.end.find(&self.file, &self.settings.path)?;
+        line["prev"] = next.end.last.to_hex().as_str().into();
+        if let Some(noted) = next.noted {
+            line["noted"] = serde_json::to_value(noted)?;
         }
-        let json = serde_json::to_string(&fields)?;
-        let json = escape_json(&json);
+        let json = bounded_json(&line, LONGEST_LINE)?;
         let last = blake3::hash(json.as_bytes());
-        let ending = if tail.is_ended { "" } else { "\n" };
-        let line = format!("{ending}{json}\n").into_bytes();
-        if let Err(error) = self.file.write_all(&line) {
+        let ending = if next.is_ended { "" } else { "\n" };
+        let written = format!("{ending}{json}\n").into_bytes();
+        if let Err(error) = self.file.write_all(&written) {
             // A line that is not whole does not stay, or else the next one ends it.
-            let _ = self.file.set_len(length);
+            let _ = self.file.set_len(next.end.bytes);
             return Err(error);
         }
-        self.head = head;
-        self.end = Some(FileEnd {
-            bytes: length + line.len() as u64,
-            last,
-            lines: tail.end.lines + 1,
-        });
+        self.end.advance(&next, written.len() as u64, last);
         Ok(())
-    }
-
-    /// Behind which line the next one is written, and what becomes of the head with it.
-    fn tail(&self, length: u64) -> io::Result<(Tail, HeadState)> {
-        let known = self.end;
-        let known = known.or_else(|| Head::read(&self.to.path).map(|head| head.mark()));
-        let Some(known) = known else {
-            let tail = Tail::without_head(&self.file, &self.to.path)?;
-            return Ok((tail, HeadState::MayBeMade));
-        };
-        let mut tail = match self.end {
-            Some(end) if end.bytes == length => Tail::at_end(end),
-            _ => Tail::read_after(&self.file, known)?,
-        };
-        if self.head == HeadState::Missing {
-            tail.noted.get_or_insert(EarlierLines::Nothing);
-        }
-        let head = match tail.noted {
-            Some(_) => HeadState::MayBeMade,
-            None => self.head,
-        };
-        Ok((tail, head))
     }
 
     /// Whether the log ends where its head says, so that nothing was written since.
     fn is_as_noted(&self) -> bool {
         let length = self.file.metadata().map(|meta| meta.len());
-        let head = Head::read(&self.to.path);
+        let head = Head::read(&self.settings.path);
         let (Some(head), Ok(length)) = (head, length) else {
             return false;
         };
-        head.bytes == length && head.mark().holds(&self.file).unwrap_or(false)
+        head.end.bytes == length && head.end.is_still_in(&self.file).unwrap_or(false)
     }
 
     /// Notes in the head where the log ends, once all up to there is on disk; puts an overgrown
@@ -292,86 +270,90 @@ impl AuditLog {
     fn note_end(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
         self.lock()?;
-        let noted = self.note(self.end);
+        let LogSettings {
+            path, keep_bytes, ..
+        } = &self.settings;
+        let noted = self.end.note(&self.file, path, *keep_bytes);
         let _ = self.file.unlock();
         if noted? {
-            // The file that was open is a part now.
-            self.end = None;
-            self.file = open_log(&self.to.path)?;
+            self.file = open_log(path)?;
         }
         Ok(())
     }
 
-    fn note(&mut self, end: Option<FileEnd>) -> io::Result<bool> {
-        let path = &self.to.path;
-        let old = Head::read(path);
-        let mut head = match (&old, self.head) {
-            (Some(head), _) => head.clone(),
-            (None, HeadState::MayBeMade) => Head::of_lines_found(),
-            (None, _) if is_chained(path)? => {
-                self.head = HeadState::Missing;
-                return Ok(false);
-            }
-            (None, _) => take_over(&self.file, path)?,
-        };
-        let is_whole = head.mark().holds(&self.file)?;
-        if let Some(end) = end.filter(|end| !is_whole || end.bytes > head.bytes) {
-            head.advance(&self.file, end)?;
-        }
-        if !head.mark().holds(&self.file)? {
-            // The next line says so, before anything is noted anew.
-            return Ok(false);
-        }
-        let was_put_aside = put_aside(&self.file, &self.to, &mut head)?;
-        keep_within(&self.to, &mut head)?;
-        if old.as_ref() != Some(&head) {
-            head.write(path)?;
-        }
-        self.head = HeadState::Kept;
-        Ok(was_put_aside)
-    }
-
     fn report_error(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
-        tracing::error!(%error, path = %self.to.path.display(), "audit line lost");
-        if std::mem::replace(&mut self.failing, true) {
-            return;
+        tracing::error!(%error, path = %self.settings.path.display(), "audit line lost");
+        if !std::mem::replace(&mut self.failing, true) {
+            let what = format!("cannot be written: {error}; free space or set KB_AGENT_AUDIT_LOG");
+            self.warn(readers, &what);
         }
-        let message = format!(
-            "the audit log {} cannot be written: {error}; free space or set KB_AGENT_AUDIT_LOG",
-            self.to.path.display()
-        );
-        notify(readers, message);
     }
 
-    fn notify_replaced(&self, readers: &mpsc::Sender<Update>) {
-        let message = format!(
-            "the audit log {} was removed or replaced while it was in use: what it held is not in \
-             the new one",
-            self.to.path.display()
-        );
-        notify(readers, message);
+    fn warn(&self, readers: &mpsc::Sender<Update>, what: &str) {
+        let _ = readers.blocking_send(Update::Notice {
+            level: NoticeLevel::Warning,
+            message: format!("the audit log {} {what}", self.settings.path.display()),
+        });
     }
 }
 
-fn notify(readers: &mpsc::Sender<Update>, message: String) {
-    let _ = readers.blocking_send(Update::Notice {
-        level: NoticeLevel::Warning,
-        message,
-    });
+/// The event as one line of at most so many bytes, so that it can be read again: of its texts so
+/// much is left that it fits, and each says how much of it is missing.
+fn bounded_json(line: &Value, longest: usize) -> io::Result<String> {
+    let to_json = |line: &Value| -> io::Result<String> {
+        let json = serde_json::to_string(line)?;
+        Ok(escape_json(&json).into_owned())
+    };
+    let mut json = to_json(line)?;
+    for most in SHORTENED_TO {
+        if json.len() > longest {
+            let mut shortened = line.clone();
+            shorten_texts(&mut shortened, most);
+            json = to_json(&shortened)?;
+        }
+    }
+    if json.len() > longest {
+        return Err(io::Error::other("the event is too long for a line"));
+    }
+    Ok(json)
 }
 
-/// Whether the open file is the one of that name.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        _ => false,
+fn shorten_texts(value: &mut Value, most: usize) {
+    match value {
+        Value::String(text) if text.len() > most => {
+            let kept = text.floor_char_boundary(most);
+            let left_out = text.len() - kept;
+            text.truncate(kept);
+            text.push_str(&format!("… [{left_out} bytes left out]"));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| shorten_texts(item, most)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| shorten_texts(field, most)),
+        _ => {}
     }
 }
 
-/// An open file keeps its name here.
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> bool {
-    path.exists()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn trust_no_line_is_longer_than_what_is_read_of_one() {
+        const LONGEST: usize = 100 << 10;
+        let line = json!({"event": "warning", "message": "漢".repeat(LONGEST / 2)});
+        let json = bounded_json(&line, LONGEST).unwrap();
+        let read: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read["event"], "warning");
+        let message = read["message"].as_str().unwrap();
+        assert!(message.ends_with("漢… [88065 bytes left out]"), "{json}");
+        // Each control character takes six bytes.
+        let many = vec!["\u{7}".repeat(10 << 10); 10];
+        let json = bounded_json(&json!({"args": many}), LONGEST).unwrap();
+        assert!(json.len() <= LONGEST && json.contains("9216 bytes left out"));
+        // What no shortening makes fit is an error, and no line.
+        let numbers = vec![0; LONGEST];
+        assert!(bounded_json(&json!({"scores": numbers}), LONGEST).is_err());
+    }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::files::open_unlinked;
 use crate::protocol::Event;
 
-use super::lines::Lines;
+use super::lines::{LineText, Lines};
 
 /// Why a log cannot be read.
 #[derive(Debug, Error)]
@@ -22,34 +22,9 @@ pub enum ReadError {
         /// The error of the system.
         source: io::Error,
     },
-    /// Nothing has that name.
-    #[error(
-        "no {kind} in {} matches '{name}'; use an id from 'kb-agent runs' (any unique prefix or \
-         suffix works)", path.display()
-    )]
-    Unknown {
-        /// The log.
-        path: PathBuf,
-        /// What was looked for.
-        kind: &'static str,
-        /// The name as it was asked for.
-        name: String,
-    },
-    /// Several have that name.
-    #[error(
-        "'{name}' fits {count} ids in {}; give more of the one you mean: {candidates}",
-        path.display()
-    )]
-    Ambiguous {
-        /// The log.
-        path: PathBuf,
-        /// The name as it was asked for.
-        name: String,
-        /// How many match.
-        count: usize,
-        /// The newest of them, each by a name that only it has and its first question.
-        candidates: String,
-    },
+    /// No id fits the name that was asked for, or several do.
+    #[error("{0}")]
+    Name(String),
     /// The caller stopped waiting for it.
     #[error("the reading of the audit log was stopped")]
     Stopped,
@@ -64,19 +39,11 @@ impl From<ReadError> for io::Error {
     }
 }
 
-/// Calls `each` with the events on lines that hold one of `needles`; lines that are no event are
-/// passed over, since a log may hold what a later version wrote.
+/// Calls `each` with the events on lines that hold one of `needles`, until `stop` says to give up
+/// with [`ReadError::Stopped`]. Lines that are no event are passed over, since a log may hold what a
+/// later version wrote.
 pub(super) fn for_each_event(
-    parts: &[PathBuf],
-    needles: &[&str],
-    each: impl FnMut(Event),
-) -> Result<(), ReadError> {
-    for_each_event_unless(parts, needles, &AtomicBool::new(false), each)
-}
-
-/// [`for_each_event`], given up with [`ReadError::Stopped`] as soon as `stop` says so.
-pub(super) fn for_each_event_unless(
-    parts: &[PathBuf],
+    files: &[PathBuf],
     needles: &[&str],
     stop: &AtomicBool,
     mut each: impl FnMut(Event),
@@ -85,7 +52,7 @@ pub(super) fn for_each_event_unless(
         .iter()
         .map(|needle| memchr::memmem::Finder::new(needle.as_bytes()))
         .collect();
-    for_each_line(parts, stop, |line| {
+    for_each_line(files, stop, |line| {
         if finders.iter().any(|finder| finder.find(line).is_some())
             && let Ok(event) = serde_json::from_slice(line)
         {
@@ -96,7 +63,7 @@ pub(super) fn for_each_event_unless(
 
 /// Calls `each` with the events of the runs that are wanted.
 pub(super) fn for_each_event_of(
-    parts: &[PathBuf],
+    files: &[PathBuf],
     is_wanted: impl Fn(&str) -> bool,
     mut each: impl FnMut(Event),
 ) -> Result<(), ReadError> {
@@ -105,7 +72,7 @@ pub(super) fn for_each_event_of(
         #[serde(borrow)]
         run: Cow<'a, str>,
     }
-    for_each_line(parts, &AtomicBool::new(false), |line| {
+    for_each_line(files, &AtomicBool::new(false), |line| {
         if let Ok(OfRun { run }) = serde_json::from_slice(line)
             && is_wanted(&run)
             && let Ok(event) = serde_json::from_slice(line)
@@ -117,7 +84,7 @@ pub(super) fn for_each_event_of(
 
 /// Calls `each` with every line of these files that is not too long to be one of ours.
 fn for_each_line(
-    parts: &[PathBuf],
+    files: &[PathBuf],
     stop: &AtomicBool,
     mut each: impl FnMut(&[u8]),
 ) -> Result<(), ReadError> {
@@ -127,11 +94,11 @@ fn for_each_line(
     };
     // All before the first is read: none is missed that is put aside meanwhile.
     let mut opened = Vec::new();
-    for path in parts {
+    for path in files {
         match open_unlinked(path) {
             Ok(file) => opened.push((path, Lines::new(file))),
-            // Put aside or removed meanwhile; or the log itself has yet to be begun.
-            Err(error) if error.is_missing() && parts.len() > 1 => {}
+            // Put aside or removed meanwhile.
+            Err(error) if error.is_missing() => {}
             Err(error) => return Err(failed(path, error.into())),
         }
     }
@@ -140,7 +107,7 @@ fn for_each_line(
             if stop.load(Ordering::Relaxed) {
                 return Err(ReadError::Stopped);
             }
-            if let Some(bytes) = line.bytes {
+            if let LineText::Whole(bytes) = line.text {
                 each(bytes);
             }
         }

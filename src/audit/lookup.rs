@@ -1,12 +1,16 @@
+//! The recorded runs, found by what a person writes of an id, and what is counted of all of them.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use crate::protocol::{Event, RunId, RunRecord, RunSummary};
+use crate::protocol::{
+    Event, EventBody, RunFigures, RunHistory, RunId, RunRecord, RunSummary, Timestamp,
+};
 use crate::text::one_line;
 
-use super::log_parts;
-use super::log_reader::{ReadError, for_each_event_of};
-use super::recorded_runs::recorded_runs;
+use super::file::list_files;
+use super::log_reader::{ReadError, for_each_event, for_each_event_of};
 
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
@@ -30,7 +34,17 @@ pub struct Lookup<'a> {
 impl<'a> Lookup<'a> {
     /// Reads which runs there are.
     pub fn open(log: &'a Path) -> Result<Self, ReadError> {
-        let runs = recorded_runs(log)?;
+        let mut runs: Vec<RunSummary> = Vec::new();
+        let mut places: HashMap<RunId, usize> = HashMap::new();
+        let (words, never) = (RunSummary::MADE_FROM, AtomicBool::new(false));
+        for_each_event(&list_files(log), &words, &never, |event| {
+            if let Some(at) = places.get(&event.run) {
+                runs[*at].apply(&event);
+            } else if let Some(run) = RunSummary::begin(&event) {
+                places.insert(event.run, runs.len());
+                runs.push(run);
+            }
+        })?;
         Ok(Self { log, runs })
     }
 
@@ -66,17 +80,12 @@ impl<'a> Lookup<'a> {
 
     fn for_each_event_of(&self, ids: &[RunId], each: impl FnMut(Event)) -> Result<(), ReadError> {
         let ids: BTreeSet<&str> = ids.iter().map(|id| &*id.0).collect();
-        for_each_event_of(
-            &log_parts::existing(self.log),
-            |run| ids.contains(run),
-            each,
-        )
+        for_each_event_of(&list_files(self.log), |run| ids.contains(run), each)
     }
 
     /// The one run of that name.
     pub fn run(&self, name: &str) -> Result<&RunSummary, ReadError> {
-        let last = self.runs.last().filter(|_| name == "last");
-        if let Some(last) = last {
+        if let Some(last) = self.runs.last().filter(|_| name == "last") {
             return Ok(last);
         }
         let id = self.one_of("run", name, self.run_ids())?;
@@ -109,32 +118,22 @@ impl<'a> Lookup<'a> {
             let run = self.run(name)?;
             return Ok((run.session.clone(), None));
         }
-        let fits: [fn(&str, &str) -> bool; 3] = [
-            |id, name| id == name,
-            |id, name| id.starts_with(name),
-            |id, name| id.ends_with(name),
-        ];
-        for fits in fits.iter().filter(|_| !name.is_empty()) {
-            let of_run = |run: &&RunSummary| fits(&run.id.0, name);
-            let meant: Vec<&RunSummary> = self.runs.iter().filter(of_run).collect();
-            let of_session = |run: &&RunSummary| fits(&run.session, name);
-            let sessions = self.runs.iter().filter(of_session).chain(meant.clone());
-            let sessions: BTreeSet<&str> = sessions.map(|run| run.session.as_str()).collect();
-            let Some(session) = sessions.first() else {
-                continue;
-            };
-            if sessions.len() > 1 {
-                let sessions: Vec<&str> = sessions.into_iter().collect();
-                return Err(self.ambiguous(name, &sessions));
-            }
-            let by_session = fits(session, name);
-            let run = match meant.as_slice() {
-                [run] if !by_session => Some(run.id.clone()),
-                _ => None,
-            };
-            return Ok(((*session).to_owned(), run));
+        let found = ids_that_fit(name, self.run_ids().chain(self.session_ids()));
+        let meant = |run: &&RunSummary| found.contains(&*run.id.0);
+        let is_found = |run: &&RunSummary| meant(run) || found.contains(run.session.as_str());
+        let runs = self.runs.iter().filter(is_found);
+        let sessions: BTreeSet<&str> = runs.map(|run| run.session.as_str()).collect();
+        let session = sessions.first();
+        let session = *session.ok_or_else(|| self.unknown("run or session", name))?;
+        if sessions.len() > 1 {
+            return Err(self.ambiguous(name, &sessions));
         }
-        Err(self.unknown("run or session", name))
+        let meant: Vec<&RunSummary> = self.runs.iter().filter(meant).collect();
+        let run = match meant.as_slice() {
+            [run] if !found.contains(session) => Some(run.id.clone()),
+            _ => None,
+        };
+        Ok((session.to_owned(), run))
     }
 
     /// What to call a session, see [`Self::short_names`]; `None` where nothing was asked in it.
@@ -183,30 +182,20 @@ impl<'a> Lookup<'a> {
 
     fn one_of<'i>(
         &self,
-        kind: &'static str,
+        kind: &str,
         name: &str,
         ids: impl Iterator<Item = &'i str>,
     ) -> Result<&'i str, ReadError> {
-        let ids: BTreeSet<&str> = ids.collect();
-        if let Some(id) = ids.get(name) {
-            return Ok(id);
-        }
-        let begins = |id: &&&str| id.starts_with(name);
-        let ends = |id: &&&str| id.ends_with(name);
-        let mut found: Vec<&str> = ids.iter().filter(begins).copied().collect();
-        if found.is_empty() {
-            found = ids.iter().filter(ends).copied().collect();
-        }
-        match found.as_slice() {
-            [] => Err(self.unknown(kind, name)),
-            _ if name.is_empty() => Err(self.unknown(kind, name)),
-            [id] => Ok(id),
-            several => Err(self.ambiguous(name, several)),
+        let found = ids_that_fit(name, ids);
+        match found.first() {
+            None => Err(self.unknown(kind, name)),
+            Some(id) if found.len() == 1 => Ok(id),
+            Some(_) => Err(self.ambiguous(name, &found)),
         }
     }
 
     /// `ids` are in order, and so in that of time.
-    fn ambiguous(&self, name: &str, ids: &[&str]) -> ReadError {
+    fn ambiguous(&self, name: &str, ids: &BTreeSet<&str>) -> ReadError {
         let names = self.short_names();
         let candidate = |id: &&str| {
             let is_meant = |run: &&RunSummary| *run.id.0 == **id || run.session == **id;
@@ -224,20 +213,22 @@ impl<'a> Lookup<'a> {
         if let Some(more) = ids.len().checked_sub(MOST_CANDIDATES).filter(|n| *n > 0) {
             candidates.push(format!("and {more} older"));
         }
-        ReadError::Ambiguous {
-            path: self.log.to_owned(),
-            name: one_line(name, REPEATED),
-            count: ids.len(),
-            candidates: candidates.join(", "),
-        }
+        ReadError::Name(format!(
+            "'{}' fits {} ids in {}; give more of the one you mean: {}",
+            one_line(name, REPEATED),
+            ids.len(),
+            self.log.display(),
+            candidates.join(", ")
+        ))
     }
 
-    fn unknown(&self, kind: &'static str, name: &str) -> ReadError {
-        ReadError::Unknown {
-            path: self.log.to_owned(),
-            kind,
-            name: one_line(name, REPEATED),
-        }
+    fn unknown(&self, kind: &str, name: &str) -> ReadError {
+        ReadError::Name(format!(
+            "no {kind} in {} matches '{}'; use an id from 'kb-agent runs' (any unique prefix or \
+             suffix works)",
+            self.log.display(),
+            one_line(name, REPEATED)
+        ))
     }
 }
 
@@ -247,6 +238,119 @@ pub fn events_of_run(log: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
     lookup.events(&[lookup.run(run)?])
 }
 
+/// The id of that name; where there is none, those that begin with it, or else end with it.
+fn ids_that_fit<'i>(name: &str, ids: impl Iterator<Item = &'i str>) -> BTreeSet<&'i str> {
+    let fits: [fn(&str, &str) -> bool; 3] = [
+        |id, name| id == name,
+        |id, name| id.starts_with(name),
+        |id, name| id.ends_with(name),
+    ];
+    let ids: BTreeSet<&str> = ids.collect();
+    // Every id begins with nothing.
+    let fits = fits.iter().take(if name.is_empty() { 1 } else { 3 });
+    let mut found = fits.map(|fits| ids.iter().copied().filter(|id| fits(id, name)).collect());
+    let found = found.find(|found: &BTreeSet<&str>| !found.is_empty());
+    found.unwrap_or_default()
+}
+
+/// What all runs of the log came to, given up with [`ReadError::Stopped`] as soon as `stop` says so.
+pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
+    let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
+    let mut places: HashMap<RunId, usize> = HashMap::new();
+    let words = [&["\"run_started\""][..], &RunFigures::MADE_FROM].concat();
+    for_each_event(&list_files(log), &words, stop, |event| {
+        if let Some(at) = places.get(&event.run) {
+            runs[*at].1.take(&event.body);
+        } else if matches!(event.body, EventBody::RunStarted { .. }) {
+            places.insert(event.run, runs.len());
+            runs.push((event.ts, RunFigures::default()));
+        }
+    })?;
+    Ok(RunHistory::from_runs(&runs))
+}
+
 fn ids(runs: &[&RunSummary]) -> Vec<RunId> {
     runs.iter().map(|run| run.id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::file::next_part;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// The lines of a run.
+    fn lines(run: u32) -> Vec<String> {
+        let event = |seq: u32, name: &str, fields: &str| {
+            format!(
+                r#"{{"event":"{name}","run":"run-{run:05}","schema":1,"seq":{seq},"ts":"2026-01-02T03:04:05.000Z",{fields}}}"#
+            )
+        };
+        let settings = r#""settings":{"max_iterations":3,"vector_score_threshold":0.8,"auto_approve_max_items":2}"#;
+        let begin = format!(
+            r#""session":"s-{}","query":"what is {run}?","mode":"offline","model":"m",{settings}"#,
+            run / 3
+        );
+        let hit = r#""path_type":"simple_skip_grading","rule_name":"simple","query":"q""#;
+        let end = r#""outcome":"answered","complexity":"simple","path":[],"iterations":0,"reasoning_calls":1,"calls_saved":1,"prompt_tokens":0,"completion_tokens":0,"ms":1.5"#;
+        vec![
+            event(0, "run_started", &begin),
+            event(1, "fast_path_hit", hit),
+            event(2, "run_finished", end),
+        ]
+    }
+
+    fn whole(runs: std::ops::Range<u32>) -> Vec<String> {
+        runs.flat_map(lines).collect()
+    }
+
+    /// A log of several parts, over which the first run goes, the last of which ends a run whose
+    /// beginning is gone.
+    fn log_of_parts(dir: &Path) -> PathBuf {
+        let log = dir.join("audit.jsonl");
+        let [begin, hit, end] = <[String; 3]>::try_from(lines(900)).unwrap();
+        let gone = lines(950).pop().unwrap();
+        for part in [
+            [vec![begin], whole(0..40)].concat(),
+            [vec![hit], whole(40..50)].concat(),
+            [vec![gone, end], whole(50..60)].concat(),
+        ] {
+            if log.exists() {
+                fs::rename(&log, next_part(&log)).unwrap();
+            }
+            fs::write(&log, part.join("\n") + "\n").unwrap();
+        }
+        log
+    }
+
+    #[test]
+    fn runs_are_read_across_the_parts_of_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log_of_parts(dir.path());
+        let lookup = Lookup::open(&log).unwrap();
+        let ids: Vec<&str> = lookup.runs().iter().map(|run| &*run.id.0).collect();
+        assert_eq!((ids.len(), ids[0], ids[60]), (61, "run-00900", "run-00059"));
+        assert!(lookup.runs().iter().all(|run| run.outcome.is_some()));
+        for run in [0, 1, 45, 60] {
+            let events = lookup.events(&[&lookup.runs()[run]]).unwrap();
+            let names: Vec<_> = events.iter().map(|event| event.body.name()).collect();
+            assert_eq!(
+                names,
+                ["run_started", "fast_path_hit", "run_finished"],
+                "{run}"
+            );
+        }
+    }
+
+    #[test]
+    fn ui_stats_count_whole_runs_and_stop_where_no_one_waits_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log_of_parts(dir.path());
+        let total = history(&log, &AtomicBool::new(false)).unwrap().total;
+        assert_eq!((total.runs, total.outcomes.answered), (61, 61));
+        assert_eq!(total.fast_path.hits, 61);
+        let stopped = history(&log, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(ReadError::Stopped)));
+    }
 }

@@ -2,40 +2,35 @@
 //!
 //! A log outlives the moment and is sent around in bug reports. The rules, which are data, cover
 //! what is recognisable by its form or by what stands before it; what only its owner knows to be
-//! secret cannot be found. What was found once is masked wherever it stands from then on: a
-//! question says "the password is …", and the search that follows only names the word.
+//! secret cannot be found. What was found in one event is also masked in those that follow: a
+//! question says "the password is …", and the search that follows only names the word. That holds
+//! for the events that pass through one [`Mask`], those of one run, and within bounds: see [`MOST`].
 
-mod cards;
 mod check;
 mod rules;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use rules::RULES;
 
 /// Words in the name of a field that holds a secret.
-static NAMING_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let words = ["pass", "pwd", "secret", "token", "key", "credential"];
-    let search = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build(words);
-    search.ok()
-});
-
+const NAMING_WORDS: [&str; 6] = ["pass", "pwd", "secret", "token", "key", "credential"];
 /// What stands where a secret stood.
 const MASKED: &str = "[masked]";
-/// A shorter one is remembered by chance.
+/// The shortest secret of the settings that is masked, in bytes: a shorter one stands in many words.
+const SHORTEST_KNOWN: usize = 4;
+/// The shortest that is remembered. A shorter one would also match ordinary words.
 const SHORTEST: usize = 5;
-/// A part of a secret that is remembered by itself: searches take words apart at signs.
+/// The shortest part of a secret that is remembered by itself: searches take words apart at signs.
 const SHORTEST_PART: usize = 8;
-/// How many are remembered.
+/// How many are remembered; later ones are masked by their form only.
 const MOST: usize = 256;
+/// The longest that is remembered.
 const LONGEST: usize = 400;
 
 /// Masks secrets by their form, and the secrets it was given.
@@ -57,71 +52,79 @@ impl Mask {
     /// Also masks these, wherever they stand.
     pub fn knowing(secrets: impl IntoIterator<Item = String>) -> Self {
         Self {
-            known: secrets.into_iter().filter(|s| s.len() >= 4).collect(),
+            known: secrets
+                .into_iter()
+                .filter(|s| s.len() >= SHORTEST_KNOWN)
+                .collect(),
             ..Self::default()
         }
     }
 
-    /// Masks what [`Mask::value`] masks, and remembers it for what follows.
-    pub fn event(&mut self, value: &mut Value) {
+    /// Masks every string inside an event, and the names of fields; numbers stay. Strings of one
+    /// array are looked at together, as a key may be spread over them. What is found is remembered
+    /// for the events that follow.
+    pub fn mask_event(&mut self, event: &mut Value) {
         let mut found = Vec::new();
-        self.masked(value, &mut found);
+        self.mask_within(event, &mut found);
         if self.remember(found) {
             // The question is not the first field by the alphabet.
-            self.masked(value, &mut Vec::new());
+            self.mask_within(event, &mut Vec::new());
         }
-    }
-
-    /// Masks every string inside `value`, and the names of fields; numbers stay. Strings of one
-    /// array are looked at together, as a key may be spread over them.
-    pub fn value(&self, value: &mut Value) {
-        self.masked(value, &mut Vec::new());
     }
 
     /// The text with its secrets masked; borrowed when it holds none.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let spans = self.spans(text);
+    pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let spans = self.find_secrets(text);
         if spans.is_empty() {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(without(text, 0..text.len(), &spans))
+        Cow::Owned(replace_spans(text, 0..text.len(), &spans))
     }
 
-    fn masked(&self, value: &mut Value, found: &mut Vec<String>) {
+    fn mask_within(&self, value: &mut Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) => {
-                let spans = self.spans(text);
+                let spans = self.find_secrets(text);
                 if !spans.is_empty() {
                     found.extend(spans.iter().map(|span| text[span.clone()].to_owned()));
-                    *text = without(text, 0..text.len(), &spans);
+                    *text = replace_spans(text, 0..text.len(), &spans);
                 }
             }
             Value::Array(items) => {
-                self.together(items, found);
+                self.mask_joined(items, found);
                 for item in items {
-                    self.masked(item, found);
+                    self.mask_within(item, found);
                 }
             }
             Value::Object(fields) => {
-                let odd = fields.keys().filter_map(|name| match self.text(name) {
-                    Cow::Owned(masked) => Some((name.clone(), masked)),
-                    Cow::Borrowed(_) => None,
-                });
-                for (name, masked) in odd.collect::<Vec<_>>() {
-                    if let Some(field) = fields.remove(&name) {
-                        found.push(name);
-                        fields.insert(masked, field);
-                    }
-                }
+                self.mask_names(fields, found);
                 for (name, field) in fields {
-                    if is_of_the_format(name, field) {
-                        continue;
+                    if !is_of_the_format(name, field) {
+                        self.mask_named_field(name, field, found);
+                        self.mask_within(field, found);
                     }
-                    self.mask_named_field(name, field, found);
-                    self.masked(field, found);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Masks names of fields; those that are the same then are told apart by a number.
+    fn mask_names(&self, fields: &mut Map<String, Value>, found: &mut Vec<String>) {
+        let names: Vec<String> = fields.keys().cloned().collect();
+        for name in names {
+            if let Cow::Owned(masked) = self.mask_text(&name)
+                && let Some(field) = fields.remove(&name)
+            {
+                let mut unique = masked.clone();
+                let mut number = 2;
+                while fields.contains_key(&unique) {
+                    unique = format!("{masked} {number}");
+                    number += 1;
+                }
+                fields.insert(unique, field);
+                found.push(name);
+            }
         }
     }
 
@@ -129,24 +132,24 @@ impl Mask {
     fn mask_named_field(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
         let Value::String(text) = field else { return };
         // Of a name in other letters the rules decide, which know more of them as the same.
-        let has_none = |words: &AhoCorasick| name.is_ascii() && !words.is_match(name);
-        if NAMING_WORDS.as_ref().is_some_and(has_none) {
+        let lower = name.to_ascii_lowercase();
+        if name.is_ascii() && !NAMING_WORDS.iter().any(|word| lower.contains(word)) {
             return;
         }
         let begin = name.len() + 1;
         let both = format!("{name}={text}");
-        if self.spans(&both).iter().any(|span| span.end > begin) {
+        if self.find_secrets(&both).iter().any(|span| span.end > begin) {
             found.push(std::mem::replace(text, MASKED.to_owned()));
         }
     }
 
-    fn together(&self, items: &mut [Value], found: &mut Vec<String>) {
+    fn mask_joined(&self, items: &mut [Value], found: &mut Vec<String>) {
         let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
         if texts.len() < 2 {
             return;
         }
         let joined = texts.join("\n");
-        let spans = self.spans(&joined);
+        let spans = self.find_secrets(&joined);
         if spans.is_empty() {
             return;
         }
@@ -156,42 +159,26 @@ impl Mask {
             if let Value::String(text) = item {
                 let part = begin..begin + text.len();
                 begin = part.end + 1;
-                if spans
-                    .iter()
-                    .any(|span| span.start < part.end && span.end > part.start)
-                {
-                    *text = without(&joined, part, &spans);
-                }
+                *text = replace_spans(&joined, part, &spans);
             }
         }
     }
 
     /// Where the secrets are, in order and apart from each other.
-    fn spans(&self, text: &str) -> Vec<Range<usize>> {
+    fn find_secrets(&self, text: &str) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         for secret in &self.known {
-            let hits = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
-            spans.extend(hits.map(|at| at..at + secret.len()));
+            let hits = text.match_indices(secret.as_str());
+            spans.extend(hits.map(|(at, _)| at..at + secret.len()));
         }
         if let Some(finder) = &self.finder {
             spans.extend(finder.find_iter(text).map(|hit| hit.range()));
         }
         for rule in RULES.for_text(text) {
-            let Some(pattern) = rule.pattern() else {
-                continue;
-            };
-            for found in pattern.captures_iter(text) {
-                let groups = if found.len() == 1 {
-                    0..1
-                } else {
-                    1..found.len()
-                };
-                let parts = groups.filter_map(|group| found.get(group));
-                spans.extend(parts.filter_map(|part| rule.check.part(text, part.range())));
-            }
+            spans.extend(rule.find(text));
         }
-        spans.extend(cards::cards(text));
-        merged(text, spans)
+        spans.extend(check::cards(text));
+        merge_spans(text, spans)
     }
 
     /// Says whether there is anything new to look for.
@@ -243,7 +230,7 @@ fn is_of_the_format(name: &str, field: &Value) -> bool {
 }
 
 /// The part of the text with the spans masked.
-fn without(text: &str, part: Range<usize>, spans: &[Range<usize>]) -> String {
+fn replace_spans(text: &str, part: Range<usize>, spans: &[Range<usize>]) -> String {
     let mut masked = String::with_capacity(part.len());
     let mut at = part.start;
     for span in spans {
@@ -259,7 +246,7 @@ fn without(text: &str, part: Range<usize>, spans: &[Range<usize>]) -> String {
 }
 
 /// What is masked already is no secret.
-fn merged(text: &str, mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_spans(text: &str, mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.retain(|span| !span.is_empty() && !text[span.clone()].contains(MASKED));
     spans.sort_by_key(|span| span.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());

@@ -1,8 +1,9 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
-use crate::domain::{Complexity, NodeName, Outcome};
-use crate::protocol::{CostDetails, Event, EventBody, RunId, SCHEMA, Timestamp};
+use crate::domain::Outcome;
+use crate::protocol::{CostDetails, Event, EventBody, RunId, RunRecord, SCHEMA, Step, Timestamp};
 
 use super::log_reader::{ReadError, for_each_event, for_each_event_of};
 use super::session::Session;
@@ -16,127 +17,103 @@ pub struct InterruptedRun {
     pub query: String,
 }
 
-/// Every run in these parts whose process is no longer there, oldest first, with the `run_finished` that
-/// says so and is to be written.
+/// Every run in these files whose process is no longer there, oldest first, with the `run_finished`
+/// that says so and is to be written.
 ///
 /// A run of a process that is still going on is left alone. Lines that cannot be read are passed
 /// over.
 pub(super) fn interrupted_runs(
-    path: &Path,
-    parts: &[PathBuf],
+    log: &Path,
+    files: &[PathBuf],
 ) -> Result<Vec<(InterruptedRun, Event)>, ReadError> {
-    let mut open = BTreeMap::new();
-    for_each_event(
-        parts,
-        &["\"run_started\"", "\"run_finished\""],
-        |event| match event.body {
-            EventBody::RunStarted { session, query, .. } => {
-                open.insert(event.run, (session, query));
-            }
-            EventBody::RunFinished { .. } => {
-                open.remove(&event.run);
-            }
-            _ => {}
-        },
-    )?;
+    let mut open: BTreeMap<RunId, OpenRun> = BTreeMap::new();
+    let needles = ["\"run_started\"", "\"run_finished\""];
+    for_each_event(files, &needles, &AtomicBool::new(false), |event| {
+        if let Some(record) = RunRecord::begin(&event) {
+            let (last_seq, last) = (event.seq, event.ts);
+            open.insert(
+                event.run,
+                OpenRun {
+                    record,
+                    last_seq,
+                    last,
+                },
+            );
+        } else if matches!(event.body, EventBody::RunFinished { .. }) {
+            open.remove(&event.run);
+        }
+    })?;
     let mut alive = HashMap::new();
-    open.retain(|_, (session, _)| {
+    open.retain(|_, run| {
+        let session = &run.record.summary.session;
         let is_alive = alive
             .entry(session.clone())
-            .or_insert_with(|| Session::is_alive(path, session));
+            .or_insert_with(|| Session::is_alive(log, session));
         !*is_alive
     });
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let courses = courses_of(parts, &open)?.into_iter();
-    let ends = courses.filter_map(|(run, course)| {
-        let end = course.end(&run);
-        let (_, query) = open.remove(&run)?;
-        Some((InterruptedRun { run, query }, end))
+    let wanted: HashSet<RunId> = open.keys().cloned().collect();
+    let is_wanted = |run: &str| wanted.contains(&RunId(run.into()));
+    for_each_event_of(files, is_wanted, |event| {
+        if let Some(run) = open.get_mut(&event.run) {
+            run.record.apply(&event);
+            (run.last_seq, run.last) = (event.seq, event.ts);
+        }
+    })?;
+    let ends = open.into_values().map(|run| {
+        let summary = &run.record.summary;
+        let (id, query) = (summary.id.clone(), summary.question.clone());
+        (InterruptedRun { run: id, query }, run.end())
     });
     Ok(ends.collect())
 }
 
-/// What happened in each of these runs, from one reading of the log.
-fn courses_of<T>(
-    parts: &[PathBuf],
-    runs: &BTreeMap<RunId, T>,
-) -> Result<BTreeMap<RunId, Course>, ReadError> {
-    let mut courses: BTreeMap<RunId, Course> = BTreeMap::new();
-    let is_wanted = |run: &str| runs.contains_key(&RunId(run.into()));
-    for_each_event_of(parts, is_wanted, |event| {
-        courses.entry(event.run.clone()).or_default().take(&event);
-    })?;
-    Ok(courses)
+/// A run without an end.
+struct OpenRun {
+    record: RunRecord,
+    /// Number and time of its last event.
+    last_seq: u64,
+    last: Timestamp,
 }
 
-/// What a run came to, read from its own events.
-#[derive(Debug, Default)]
-struct Course {
-    begun: Option<Timestamp>,
-    last: Option<(u64, Timestamp)>,
-    complexity: Option<Complexity>,
-    path: Vec<NodeName>,
-    iterations: u32,
-    calls: u32,
-    saved: u32,
-    prompt: u64,
-    completion: u64,
-}
-
-impl Course {
-    fn take(&mut self, event: &Event) {
-        self.begun.get_or_insert(event.ts);
-        self.last = Some((event.seq, event.ts));
-        match &event.body {
-            EventBody::RoutingPlan { plan, .. } => self.complexity = Some(plan.complexity),
-            EventBody::NodeEntered { node, .. } => self.path.push(*node),
-            EventBody::EvidenceGraded { by, .. } => {
-                self.iterations = self.iterations.saturating_add(1);
-                self.saved = self.saved.saturating_add(by.calls_saved());
-            }
-            EventBody::FastPathHit { path_type, .. } => {
-                self.saved = self.saved.saturating_add(path_type.calls_saved());
-            }
-            EventBody::NodeFinished {
-                reasoning_calls,
-                prompt_tokens,
-                completion_tokens,
-                ..
-            } => {
-                self.calls = self.calls.saturating_add(*reasoning_calls);
-                self.prompt = self.prompt.saturating_add(prompt_tokens.unwrap_or(0));
-                let received = completion_tokens.unwrap_or(0);
-                self.completion = self.completion.saturating_add(received);
-            }
-            _ => {}
-        }
-    }
-
+impl OpenRun {
     /// What the run would have said of itself.
-    fn end(self, run: &RunId) -> Event {
-        let now = Timestamp::now();
-        let (seq, last) = self.last.unwrap_or((0, now));
-        let begun = self.begun.unwrap_or(last);
+    fn end(self) -> Event {
+        let steps = self.record.path.iter();
+        let mut plans = steps.clone().filter_map(|step| step.plan.as_ref());
+        let verdicts = steps.clone().filter_map(|step| step.verdict.as_ref());
+        let short_cuts = steps.clone().filter_map(|step| step.fast_path.as_ref());
+        let saved_by_rules = verdicts.clone().map(|verdict| verdict.by.calls_saved());
+        let saved = short_cuts.map(|taken| taken.path_type.calls_saved());
+        let tokens = |counted: fn(&Step) -> Option<u64>| {
+            let counted = self.record.path.iter().filter_map(counted);
+            counted.fold(0, u64::saturating_add)
+        };
+        let begun = self.record.summary.time;
         Event {
             schema: SCHEMA,
-            ts: now,
-            run: run.clone(),
-            seq: seq.saturating_add(1),
+            ts: Timestamp::now(),
+            run: self.record.summary.id.clone(),
+            seq: self.last_seq.saturating_add(1),
             body: EventBody::RunFinished {
                 outcome: Outcome::Failed,
-                complexity: self.complexity,
-                path: self.path,
-                iterations: self.iterations,
-                reasoning_calls: self.calls,
-                calls_saved: self.saved,
-                prompt_tokens: self.prompt,
-                completion_tokens: self.completion,
+                complexity: plans.next_back().map(|plan| plan.complexity),
+                path: steps.clone().map(|step| step.node).collect(),
+                iterations: verdicts.count() as u32,
+                reasoning_calls: add(steps.filter_map(|step| step.calls)),
+                calls_saved: add(saved.chain(saved_by_rules)),
+                prompt_tokens: tokens(|step| step.prompt_tokens),
+                completion_tokens: tokens(|step| step.completion_tokens),
                 spent: CostDetails::default(),
-                ms: last.0.saturating_sub(begun.0) as f64,
+                ms: self.last.0.saturating_sub(begun.0) as f64,
                 error: Some("interrupted".to_owned()),
             },
         }
     }
+}
+
+fn add(calls: impl Iterator<Item = u32>) -> u32 {
+    calls.fold(0, u32::saturating_add)
 }

@@ -1,14 +1,21 @@
+//! The processes that write to a log, each of them one conversation, and what people note about them.
+
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
 use crate::protocol::new_id;
 
-use super::log_parts::canonical;
+use super::file::{beside, canonical};
 
 const GATE: &str = "gate";
+/// A larger file is none of ours.
+const LARGEST_NOTES: u64 = 4 << 20;
 /// How long another start is waited for.
 const LONGEST_START: Duration = Duration::from_secs(10);
 
@@ -67,19 +74,7 @@ impl Session {
             let why = "it is open in another kb-agent";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
         }
-        let path = folder(log).join(&id);
-        if !is_ours(&path) {
-            return Self::hold(log, id);
-        }
-        // A kill left it behind: the next start still closes its run, so it stays where it is.
-        let lock = files::unlinked().write(true).open(&path)?;
-        lock.lock()?;
-        Ok(Self {
-            id,
-            path,
-            was_left_behind: true,
-            _lock: lock,
-        })
+        Self::hold(log, id)
     }
 
     /// Begins another session beside `log`.
@@ -90,14 +85,17 @@ impl Session {
     }
 
     fn hold(log: &Path, id: String) -> io::Result<Self> {
-        let folder = folder(log);
-        let path = folder.join(&id);
-        let lock = files::private(files::unlinked().write(true).create_new(true)).open(&path)?;
+        let path = folder(log).join(&id);
+        // A kill left it behind: the next start still closes its run, so it stays where it is.
+        let was_left_behind = is_ours(&path);
+        let mut options = files::unlinked();
+        options.write(true).create_new(!was_left_behind);
+        let lock = files::private(&mut options).open(&path)?;
         lock.lock()?;
         Ok(Self {
             id,
             path,
-            was_left_behind: false,
+            was_left_behind,
             _lock: lock,
         })
     }
@@ -165,9 +163,88 @@ fn is_held(path: &Path) -> bool {
 }
 
 fn folder(log: &Path) -> PathBuf {
-    let mut name = log.file_name().unwrap_or_default().to_owned();
-    name.push(".live");
-    log.with_file_name(name)
+    beside(log, ".live")
+}
+
+/// The notes on the conversations of one log.
+///
+/// A file with anything else in it is not ours to write anew, or of a later version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionNotes {
+    sessions: BTreeMap<String, Note>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
+}
+
+impl SessionNotes {
+    /// The notes beside `log`; none where there is no such file.
+    pub fn read(log: &Path) -> io::Result<Self> {
+        let path = notes_path(log);
+        let read = files::open_unlinked(&path);
+        let bytes = match read.and_then(|file| files::read_all(&file, LARGEST_NOTES)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.is_missing() => return Ok(Self::default()),
+            Err(error) => {
+                let line = format!("{} cannot be read: {error}", path.display());
+                return Err(io::Error::other(line));
+            }
+        };
+        serde_json::from_slice(&bytes)
+            .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+    }
+
+    /// What a person called that conversation.
+    pub fn name(&self, session: &str) -> Option<&str> {
+        self.sessions.get(session)?.name.as_deref()
+    }
+
+    /// Whether lists leave that conversation out.
+    pub fn is_hidden(&self, session: &str) -> bool {
+        self.sessions.get(session).is_some_and(|note| note.hidden)
+    }
+
+    /// Gives that conversation a name, or takes it back.
+    pub fn rename(log: &Path, session: &str, name: Option<&str>) -> io::Result<()> {
+        Self::change(log, session, |note| note.name = name.map(str::to_owned))
+    }
+
+    /// Leaves that conversation out of lists, or no longer.
+    pub fn hide(log: &Path, session: &str, hidden: bool) -> io::Result<()> {
+        Self::change(log, session, |note| note.hidden = hidden)
+    }
+
+    fn change(log: &Path, session: &str, change: impl FnOnce(&mut Note)) -> io::Result<()> {
+        // One process at a time, so that none loses what another noted.
+        let _gate = Session::gate(log)?;
+        let mut notes = Self::read(log)?;
+        let before = notes.clone();
+        let note = notes.sessions.entry(session.to_owned()).or_default();
+        change(note);
+        if *note == Note::default() {
+            notes.sessions.remove(session);
+        }
+        if notes == before {
+            return Ok(());
+        }
+        let mut bytes = serde_json::to_vec_pretty(&notes)?;
+        bytes.push(b'\n');
+        if bytes.len() as u64 > LARGEST_NOTES {
+            return Err(io::Error::other("there are too many names in it"));
+        }
+        files::write_atomic(&notes_path(log), &bytes)
+    }
+}
+
+fn notes_path(log: &Path) -> PathBuf {
+    beside(log, ".sessions")
 }
 
 #[cfg(test)]
@@ -225,5 +302,28 @@ mod tests {
         drop(Session::take_up(&log, &id).unwrap());
         assert!(Session::any_dead(&log));
         assert!(Session::take_up(&log, "../x").is_err());
+    }
+
+    #[test]
+    fn what_is_noted_is_read_again_and_taken_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        assert_eq!(SessionNotes::read(&log).unwrap(), SessionNotes::default());
+        Session::prepare(&log).unwrap();
+        SessionNotes::rename(&log, "a", Some("gates")).unwrap();
+        SessionNotes::hide(&log, "b", true).unwrap();
+        let notes = SessionNotes::read(&log).unwrap();
+        assert_eq!((notes.name("a"), notes.name("b")), (Some("gates"), None));
+        assert_eq!((notes.is_hidden("a"), notes.is_hidden("b")), (false, true));
+        SessionNotes::rename(&log, "a", None).unwrap();
+        SessionNotes::hide(&log, "b", false).unwrap();
+        assert_eq!(SessionNotes::read(&log).unwrap(), SessionNotes::default());
+        for foreign in ["[", "{}", "{\"sessions\": {}, \"theme\": \"dark\"}"] {
+            fs::write(notes_path(&log), foreign).unwrap();
+            let error = SessionNotes::read(&log).unwrap_err().to_string();
+            assert!(error.contains("audit.jsonl.sessions"), "{error}");
+            assert!(SessionNotes::hide(&log, "a", true).is_err());
+            assert_eq!(fs::read_to_string(notes_path(&log)).unwrap(), foreign);
+        }
     }
 }

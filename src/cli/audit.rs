@@ -33,7 +33,7 @@ pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), CommandFailu
     if let Some(fault) = found.fault() {
         return Err(CommandFailure::failed(fault));
     }
-    if found.parts > 0 {
+    if found.files > 0 {
         return Ok(print_text(format!("{shown}: {}\n", summary(&found)))?);
     }
     match log {
@@ -49,19 +49,23 @@ pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), CommandFailu
 /// What holds, and what cannot be known.
 fn summary(found: &LogVerification) -> String {
     let lines = plural(found.lines as usize, "line");
-    let mut text = match found.parts {
+    let mut text = match found.files {
         0 | 1 => lines,
-        parts => format!("{lines} in {parts} parts"),
+        files => format!("{lines} in {files} parts"),
     };
     text.push_str(&match found.chained_from() {
         None if found.lines == 0 => ", nothing to check".to_owned(),
-        None => ", none of them chained: an older version wrote them".to_owned(),
+        None => ", none of them chained, as in logs of older versions: nothing can be said of them"
+            .to_owned(),
         Some(1) => ", the chain holds".to_owned(),
         Some(first) => format!(", the chain holds from line {first} on; those before have none"),
     });
     if found.unreadable > 0 {
         let cut = plural(found.unreadable as usize, "line");
         text.push_str(&format!("; {cut} cut short or too long to be read"));
+    }
+    if let Some((first, last)) = found.chained_times {
+        text.push_str(&format!("\nevents of the chain: {first} to {last}"));
     }
     if let Some(last) = &found.last {
         text.push_str(&format!("\nlast line: {last}"));

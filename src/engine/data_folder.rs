@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 #[cfg(unix)]
-use crate::audit::{is_part, look_at};
+use crate::audit::{check_is_log, is_part};
 use crate::files::create_private_dir;
 #[cfg(unix)]
 use crate::kb::holds_an_index;
@@ -68,7 +68,7 @@ fn holds_only_ours(path: &Path) -> bool {
     let all = entries
         .into_iter()
         .all(|entry| entry.is_ok_and(|entry| is_ours(&entry)));
-    let log = look_at(&log).ok().flatten();
+    let log = check_is_log(&log).ok().flatten();
     let has_log = log.is_some_and(|meta| meta.len() > 0);
     all && (has_log || holds_an_index(&path.join("index")))
 }

@@ -10,7 +10,7 @@ use super::thinking::{ThinkingEngine, thinking_engine};
 use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder};
 use crate::agent::Agent;
 use crate::agent::ports::{Identity, Ports};
-use crate::audit::{AuditLog, Destination, InterruptedRun, Mask, Session};
+use crate::audit::{AuditLog, InterruptedRun, LogSettings, Mask, Session};
 use crate::config::Settings;
 use crate::protocol::JobModels;
 
@@ -28,7 +28,7 @@ pub struct Opening {
     profile: Profile,
     built_in: BuiltInModels,
     thinking: ThinkingEngine,
-    audit_log: Destination,
+    audit_log: LogSettings,
     mask: Mask,
     notices: Vec<String>,
     session: Session,
@@ -52,7 +52,7 @@ impl Opening {
                 .chain(settings.store.iter().map(|at| &at.url))
                 .map(|key| key.expose_secret().to_owned()),
         );
-        let audit_log = Destination {
+        let audit_log = LogSettings {
             path: settings.audit_log.clone(),
             keep_bytes: settings.audit_keep_bytes,
             prompts: settings.audit_prompts,
@@ -141,7 +141,7 @@ fn interruptions(closed: &[InterruptedRun]) -> Option<String> {
 /// Off the async threads: another process may hold what this waits for.
 async fn begin_session(
     settings: &Settings,
-    log: &Destination,
+    log: &LogSettings,
     mask: Mask,
 ) -> Result<(Session, Vec<InterruptedRun>), EngineError> {
     let (data_dir, log) = (settings.data_dir.clone(), log.clone());

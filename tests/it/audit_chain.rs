@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use kb_agent::audit::{
-    AuditLog, Destination, How, LogVerification, Mask, Session, UnwitnessedEnd, verify,
+    AuditLog, BreakKind, LogSettings, LogVerification, Mask, Session, UnwitnessedEnd, verify,
 };
 use kb_agent::protocol::{Event, RunId, Update};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const EVENTS: u64 = 4;
 /// A log that sessions write to as the program does, without a question being answered.
 struct Log {
     home: tempfile::TempDir,
-    to: Destination,
+    to: LogSettings,
 }
 
 impl Log {
@@ -32,7 +32,7 @@ impl Log {
         let path = home.path().join("audit.jsonl");
         Self {
             home,
-            to: Destination {
+            to: LogSettings {
                 path,
                 keep_bytes,
                 prompts: false,
@@ -69,8 +69,10 @@ impl Log {
         verify(self.path()).unwrap()
     }
 
-    fn broken(&self) -> Option<(How, u64)> {
-        self.verify().broken.map(|broken| (broken.how, broken.line))
+    fn broken(&self) -> Option<(BreakKind, u64)> {
+        self.verify()
+            .broken
+            .map(|broken| (broken.kind, broken.line))
     }
 
     /// The parts that were put aside, oldest first.
@@ -94,7 +96,7 @@ struct Open {
 }
 
 impl Open {
-    fn begin(to: &Destination) -> Self {
+    fn begin(to: &LogSettings) -> Self {
         let (session, _) = AuditLog::begin_session(to, Mask::default()).unwrap();
         let log = AuditLog::open(to, Mask::default()).unwrap();
         let (events, received) = mpsc::channel(1);
@@ -228,7 +230,7 @@ fn trust_a_copy_of_an_earlier_line_at_the_end_is_named_itself() {
     for copied in 0..whole.len() {
         log.write(&whole);
         append(log.path(), &format!("{}\n", whole[copied]));
-        let added = Some((How::DoesNotFollow, whole.len() as u64 + 1));
+        let added = Some((BreakKind::DoesNotFollow, whole.len() as u64 + 1));
         assert_eq!(log.broken(), added, "of line {}", copied + 1);
     }
     // However far away the line is that was copied.
@@ -236,7 +238,7 @@ fn trust_a_copy_of_an_earlier_line_at_the_end_is_named_itself() {
     log.session(400);
     let whole = log.lines();
     append(log.path(), &format!("{}\n{}\n", whole[3], whole[4]));
-    let added = Some((How::DoesNotFollow, whole.len() as u64 + 1));
+    let added = Some((BreakKind::DoesNotFollow, whole.len() as u64 + 1));
     assert_eq!(log.broken(), added);
     log.session(1);
     assert_eq!(log.broken(), added);
@@ -257,6 +259,32 @@ fn audit_verify_says_that_there_is_no_log_yet() {
     assert!(one_line(&output).contains("nowhere.jsonl"));
 }
 
+#[test]
+fn audit_verify_says_the_times_of_the_first_and_the_last_chained_event() {
+    let demo = Workplace::with_demo();
+    // A line of an older version stands before the chain: its time is not vouched for.
+    let old = foreign(0, None).replace("2026-01-01", "2020-01-01");
+    demo.place().file("data/audit.jsonl", &(old + "\n"));
+    let chained_times = || {
+        let output = demo.run(&["audit", "verify"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let printed = text(&output.stdout);
+        let told = printed
+            .lines()
+            .find_map(|line| line.strip_prefix("events of the chain: "));
+        told.map(str::to_owned)
+    };
+    assert_eq!(chained_times(), None);
+    demo.ask(&["hello"]);
+    let lines = lines_of(&demo.place().audit_log());
+    let time = |line: &String| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event["ts"].as_str().unwrap().to_owned()
+    };
+    let expected = format!("{} to {}", time(&lines[1]), time(lines.last().unwrap()));
+    assert_eq!(chained_times(), Some(expected));
+}
+
 /// A log of two sessions, one of which answered two questions.
 fn written() -> (Log, Vec<String>) {
     let log = Log::new();
@@ -270,7 +298,7 @@ fn written() -> (Log, Vec<String>) {
 
 /// What is found right after the change, and after one and two further sessions. A log whose first
 /// line is none of ours is not written to.
-fn found(log: &Log, changed: &[String], head: &[u8]) -> [Option<(How, u64)>; 3] {
+fn found(log: &Log, changed: &[String], head: &[u8]) -> [Option<(BreakKind, u64)>; 3] {
     log.write(changed);
     fs::write(log.head(), head).unwrap();
     let at_once = log.broken();
@@ -358,7 +386,10 @@ fn trust_no_cut_is_healed_by_removing_the_head_as_well() {
         let mut changed = log.lines();
         changed.remove(kept + 2);
         log.write(&changed);
-        assert_eq!(log.broken(), Some((How::DoesNotFollow, kept as u64 + 3)));
+        assert_eq!(
+            log.broken(),
+            Some((BreakKind::DoesNotFollow, kept as u64 + 3))
+        );
     }
     // A head that cannot be read is none.
     log.write(&whole);
@@ -398,9 +429,9 @@ fn trust_a_head_that_vanishes_during_a_session_is_reported_for_good() {
 fn trust_foreign_lines_are_named_without_the_head_too() {
     let (log, whole) = written();
     for (added, how) in [
-        ("text".to_owned(), How::NotOurs),
-        (foreign(0, None), How::NotOurs),
-        (whole[2].clone(), How::DoesNotFollow),
+        ("text".to_owned(), BreakKind::NotOurs),
+        (foreign(0, None), BreakKind::NotOurs),
+        (whole[2].clone(), BreakKind::DoesNotFollow),
     ] {
         log.write(&whole);
         append(log.path(), &format!("{added}\n"));
@@ -447,7 +478,7 @@ fn trust_putting_a_log_aside_heals_nothing() {
         edit(log.path());
         let broken = log.broken();
         // Less is kept from now on: the next session begins by putting it aside.
-        let less = Destination {
+        let less = LogSettings {
             keep_bytes: 28_000,
             ..log.to.clone()
         };
@@ -459,16 +490,76 @@ fn trust_putting_a_log_aside_heals_nothing() {
         assert_eq!(log.parts().len(), 2);
         let found = log.verify().broken.expect("it is seen");
         assert_eq!(found.part, log.parts()[1]);
-        (lines.len() as u64, broken, (found.how, found.line))
+        (lines.len() as u64, broken, (found.kind, found.line))
     };
     let (lines, before, after) = overgrown(&|log| append(log, "text\n"));
-    assert_eq!(before, Some((How::NotOurs, lines + 1)));
+    assert_eq!(before, Some((BreakKind::NotOurs, lines + 1)));
     assert_eq!(Some(after), before);
     let (lines, before, after) = overgrown(&|log| {
         let kept = lines_of(log);
         fs::write(log, kept[..kept.len() - 2].join("\n") + "\n").unwrap();
     });
-    assert_eq!(before, Some((How::Removed, lines - 1)));
+    assert_eq!(before, Some((BreakKind::Removed, lines - 1)));
     // What comes next does not follow from what is left.
-    assert_eq!(after, (How::DoesNotFollow, lines - 1));
+    assert_eq!(after, (BreakKind::DoesNotFollow, lines - 1));
+}
+
+#[test]
+fn trust_a_log_that_is_written_and_put_aside_meanwhile_raises_no_false_alarm() {
+    let log = Log::keeping(40_000);
+    let writer = std::thread::spawn({
+        let to = log.to.clone();
+        move || {
+            for _ in 0..40 {
+                let mut session = Open::begin(&to);
+                (0..10).for_each(|_| session.run());
+                session.end();
+            }
+        }
+    });
+    let mut verified = 0;
+    let mut faults = Vec::new();
+    while !writer.is_finished() {
+        // The writer may not have begun.
+        faults.extend(log.verify().fault());
+        verified += 1;
+    }
+    writer.join().unwrap();
+    assert!(verified > 50, "{verified}");
+    assert_eq!(faults, Vec::<String>::new(), "of {verified}");
+    assert_eq!(log.verify().fault(), None);
+    assert!(log.parts().len() > 1);
+}
+
+#[test]
+fn trust_an_event_that_is_too_long_for_a_line_is_shortened_and_raises_no_alarm() {
+    /// The longest line.
+    const LONG: usize = 16 << 20;
+    let log = Log::new();
+    log.session(1);
+    let run = RunId::generate();
+    let event = |message: &str| -> Event {
+        let event = json!({"schema": 1, "ts": "2026-01-01T00:00:00.000Z", "run": run, "seq": 0,
+            "event": "warning", "code": "test", "message": message});
+        serde_json::from_value(event).unwrap()
+    };
+    let mut writer = AuditLog::open(&log.to, Mask::default()).unwrap();
+    writer
+        .append(&event(&"long ".repeat(LONG / 5 + 1)))
+        .unwrap();
+    writer.append(&event("short")).unwrap();
+    drop(writer);
+    log.session(1);
+    let found = log.verify();
+    assert_eq!((found.fault(), found.unreadable), (None, 0));
+    let lines = log.lines();
+    let written = &lines[EVENTS as usize];
+    assert!(written.len() < 2 << 20, "{}", written.len());
+    let shortened: Event = serde_json::from_str(written).unwrap();
+    let kb_agent::protocol::EventBody::Warning { message, .. } = shortened.body else {
+        panic!("{:?}", shortened.body);
+    };
+    assert!(message.starts_with("long long "));
+    let left_out = (LONG / 5 + 1) * 5 - (1 << 20);
+    assert!(message.ends_with(&format!("… [{left_out} bytes left out]")));
 }

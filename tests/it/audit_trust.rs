@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use kb_agent::audit::{AuditLog, Destination, How, LogVerification, Mask, verify};
+use kb_agent::audit::{AuditLog, BreakKind, LogSettings, LogVerification, Mask, verify};
 use kb_agent::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
 use serde_json::{Value, json};
 
@@ -269,10 +269,10 @@ fn trust_the_first_line_that_was_changed_removed_or_added_or_the_one_behind_it_i
     let log = demo.place().audit_log();
     assert!(holds(&demo).contains("the chain holds"));
     let whole = lines_of(&log);
-    let check = |how: How, number: usize, changed: &[String]| {
+    let check = |how: BreakKind, number: usize, changed: &[String]| {
         write_lines(&log, changed);
         let found = verify(&log).unwrap().broken.expect("it is seen");
-        let found_as = (found.how, found.line as usize, found.part.as_path());
+        let found_as = (found.kind, found.line as usize, found.part.as_path());
         assert_eq!(found_as, (how, number, log.as_path()), "of {}", whole.len());
     };
     let foreign = old_line("01938d2e-0000-7000-8000-000000000001", 0, "gone");
@@ -281,28 +281,28 @@ fn trust_the_first_line_that_was_changed_removed_or_added_or_the_one_behind_it_i
         let is_last = at + 1 == whole.len();
         changed[at] = changed[at].replacen("\"seq\":", "\"seq\":1", 1);
         if is_last {
-            check(How::Changed, at + 1, &changed);
+            check(BreakKind::Changed, at + 1, &changed);
         } else {
-            check(How::DoesNotFollow, at + 2, &changed);
+            check(BreakKind::DoesNotFollow, at + 2, &changed);
         }
         changed[at] = "gone".to_owned();
         match at {
             // It could be older than the chain.
-            0 => check(How::DoesNotFollow, 2, &changed),
-            _ => check(How::NotOurs, at + 1, &changed),
+            0 => check(BreakKind::DoesNotFollow, 2, &changed),
+            _ => check(BreakKind::NotOurs, at + 1, &changed),
         }
         let mut changed = whole.clone();
         changed.remove(at);
         let how = if is_last {
-            How::Removed
+            BreakKind::Removed
         } else {
-            How::DoesNotFollow
+            BreakKind::DoesNotFollow
         };
         check(how, at + 1, &changed);
         for (added, how) in [
-            (foreign.trim_end(), How::NotOurs),
-            (&whole[at], How::DoesNotFollow),
-            ("text", How::NotOurs),
+            (foreign.trim_end(), BreakKind::NotOurs),
+            (&whole[at], BreakKind::DoesNotFollow),
+            ("text", BreakKind::NotOurs),
         ] {
             // Behind the last line, what is no event could be a line that a crash cut short.
             let mut changed = whole.clone();
@@ -312,7 +312,7 @@ fn trust_the_first_line_that_was_changed_removed_or_added_or_the_one_behind_it_i
     }
     // Several at the end: the lines themselves cannot show it, the head does.
     for kept in 1..whole.len() {
-        check(How::Removed, kept + 1, &whole[..kept]);
+        check(BreakKind::Removed, kept + 1, &whole[..kept]);
     }
     write_lines(&log, &whole[..3]);
     let line = broken(&demo);
@@ -381,7 +381,7 @@ fn trust_the_chain_is_of_the_log_and_not_of_the_stream() {
 /// A log that is rotated often, written as sessions write it.
 struct Rotated {
     home: tempfile::TempDir,
-    to: Destination,
+    to: LogSettings,
     asked: usize,
 }
 
@@ -391,7 +391,7 @@ impl Rotated {
         let path = home.path().join("audit.jsonl");
         Self {
             home,
-            to: Destination {
+            to: LogSettings {
                 path,
                 keep_bytes,
                 prompts: false,
@@ -469,20 +469,20 @@ fn trust_the_chain_goes_through_the_parts_and_old_ones_may_go() {
         (found.part, found.line),
         (parts[1].clone(), whole.len() as u64)
     );
-    assert_eq!(found.how, How::Changed);
+    assert_eq!(found.kind, BreakKind::Changed);
     write_lines(&parts[1], &whole[1..]);
     let found = log.verify().broken.unwrap();
     assert_eq!(
-        (found.part, found.line, found.how),
-        (parts[1].clone(), 1, How::DoesNotFollow)
+        (found.part, found.line, found.kind),
+        (parts[1].clone(), 1, BreakKind::DoesNotFollow)
     );
     write_lines(&parts[1], &whole);
     assert_eq!(log.verify().broken, None);
     fs::remove_file(&parts[0]).unwrap();
     let found = log.verify().broken.unwrap();
     assert_eq!(
-        (found.part, found.line, found.how),
-        (parts[1].clone(), 1, How::DoesNotFollow)
+        (found.part, found.line, found.kind),
+        (parts[1].clone(), 1, BreakKind::DoesNotFollow)
     );
 }
 

@@ -1,6 +1,7 @@
 //! What a match must be beyond its form: words and names look like secrets to a pattern.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -30,62 +31,46 @@ pub(super) enum RuleCheck {
     Userinfo,
 }
 
-/// Words that go on with the sentence and are no part of a password.
-#[rustfmt::skip]
-const GOES_ON: &[&str] = &[
-    "a", "an", "the", "and", "or", "but", "of", "to", "in", "on", "at", "by", "for", "from", "with",
-    "within", "without", "as", "if", "when", "while", "that", "which", "who", "this", "these", "it",
-    "its", "is", "are", "was", "were", "be", "been", "has", "have", "had", "not", "no", "must",
-    "should", "can", "cannot", "may", "might", "will", "would", "shall", "does", "do", "did", "i",
-    "you", "we", "they", "he", "she", "my", "your", "our", "their", "his", "her", "what", "how",
-    "why", "where", "so", "because", "than", "then", "only", "also", "always", "never", "there",
-    "please", "see", "use", "using", "please", "still", "same", "too", "very", "longer", "case",
-    "something", "anything", "nothing", "up", "out", "just", "between", "about", "after", "before",
-    "until", "into", "over", "under", "any", "all", "each", "every", "some", "such", "more", "most",
-    "at", "least", "per", "via", "one", "two", "eight", "ten", "twelve", "minimum", "maximum",
-];
+/// Words of sentences about passwords. Without them more would be masked; tests read them.
+static WORDS: LazyLock<SentenceWords> = LazyLock::new(|| {
+    let table = include_str!("../../../assets/mask/words.toml");
+    toml::from_str(table).unwrap_or_default()
+});
 
-/// What is said of a password, rather than being one.
-#[rustfmt::skip]
-const SAID_OF: &[&str] = &[
-    "required", "optional", "correct", "incorrect", "wrong", "right", "valid", "invalid", "empty",
-    "missing", "weak", "strong", "safe", "unsafe", "secure", "insecure", "secret", "unknown",
-    "public", "private", "different", "identical", "random", "available", "ready", "new", "old",
-    "short", "long", "good", "bad", "ok", "fine", "here", "string", "str", "text", "bool", "true",
-    "false", "none", "null", "nil", "undefined", "todo", "example", "plain", "default", "policy",
-    "reset", "field", "hash", "manager", "managers", "generator", "input", "protection",
-    "protected", "authentication", "login", "rotation", "change", "changes", "rules", "rule",
-    "option", "options", "value", "values", "easy", "hard", "better", "enough", "important",
-    "masked", "hidden", "yes", "both", "based", "free", "less", "over", "due", "subject",
-];
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SentenceWords {
+    goes_on: Vec<String>,
+    said_of: Vec<String>,
+    said_in_chinese: Vec<String>,
+}
 
 impl RuleCheck {
     /// The part of the match that is secret; `None` where it is not one.
     pub(super) fn part(self, text: &str, at: Range<usize>) -> Option<Range<usize>> {
         let found = &text[at.clone()];
-        let whole = |holds: bool| holds.then_some(at.clone());
-        match self {
-            Self::None => Some(at),
-            Self::Mixed => whole(is_mixed(found)),
-            Self::Base64 => whole(is_base64(found)),
-            Self::Value => whole(is_value(found, &text[at.end..])),
+        let bare = trimmed(found);
+        let bare_at = at.start..at.start + bare.len();
+        let is_bare_value = || is_value(bare, &text[bare_at.end..]);
+        let is_secret = match self {
+            Self::None => true,
+            Self::Mixed => is_mixed(found),
+            Self::Base64 => is_base64(found),
+            Self::Value => is_value(found, &text[at.end..]),
             Self::Credential => {
-                let at = at.start..at.start + trimmed(found).len();
-                let found = &text[at.clone()];
-                let is_stated_value = is_mixed(found) || found.len() >= 20 || is_quoted(text, &at);
-                (is_stated_value && !is_name(found) && is_value(found, &text[at.end..]))
-                    .then_some(at)
+                let is_given = is_mixed(bare) || bare.len() >= 20 || is_quoted(text, &bare_at);
+                is_given && !is_name(bare) && is_bare_value()
             }
-            Self::Strong => {
-                let length = trimmed(found).len();
-                let found = &found[..length];
-                (is_strong(found) && is_value(found, &text[at.start + length..]))
-                    .then_some(at.start..at.start + length)
-            }
-            Self::Phrase => phrase(text, at),
-            Self::StatedValue => whole(is_stated_value(found)),
-            Self::Userinfo => whole(!is_port(found) && is_value(found, "")),
-        }
+            Self::Strong => is_strong(bare) && is_bare_value(),
+            Self::Phrase => return phrase(text, at),
+            Self::StatedValue => is_stated_value(found),
+            Self::Userinfo => !is_port(found) && is_value(found, ""),
+        };
+        let part = match self {
+            Self::Credential | Self::Strong => bare_at,
+            _ => at,
+        };
+        is_secret.then_some(part)
     }
 }
 
@@ -122,7 +107,7 @@ fn is_value(text: &str, behind: &str) -> bool {
         || lower.starts_with("os.environ")
         || lower.starts_with("process.env")
         || lower.starts_with("env.");
-    !stands_for && !SAID_OF.contains(&lower.as_str())
+    !stands_for && !WORDS.said_of.contains(&lower)
 }
 
 /// A name of code or of a file: words tied together, where digits come only at an end.
@@ -174,11 +159,7 @@ fn trimmed(text: &str) -> &str {
 
 /// A sentence that tells what the password must be, in Chinese.
 fn is_stated_value(text: &str) -> bool {
-    const SAYS: [&str; 24] = [
-        "必须", "至少", "不能", "不得", "不要", "请", "应", "需", "由", "用于", "长度", "错误",
-        "正确", "为空", "已", "可以", "默认", "忘记", "重置", "是否", "规则", "管理", "如何", "见",
-    ];
-    !SAYS.iter().any(|says| text.contains(says)) && is_value(text, "")
+    !(WORDS.said_in_chinese.iter()).any(|says| text.contains(says.as_str())) && is_value(text, "")
 }
 
 fn is_port(text: &str) -> bool {
@@ -198,7 +179,7 @@ fn phrase(text: &str, at: Range<usize>) -> Option<Range<usize>> {
     }
     // What the label ends with tells whether a value must follow: "password: x", "password is x".
     let is_stated = text[..at.start].trim_end().ends_with([':', '：', '=']);
-    let goes_on = |word: &str| GOES_ON.contains(&word.to_lowercase().as_str());
+    let goes_on = |word: &str| WORDS.goes_on.contains(&word.to_lowercase());
     let clause = words(found)
         .map(|(_, word)| word)
         .position(|word| trimmed(word).len() < word.len())
@@ -214,7 +195,7 @@ fn phrase(text: &str, at: Range<usize>) -> Option<Range<usize>> {
         let lower = word.to_lowercase();
         let ending = ["ed", "ing", "able", "ible", "ly"];
         let is_form = lower.len() > 4 && ending.iter().any(|end| lower.ends_with(end));
-        goes_on(word) || is_form && !is_stated || SAID_OF.contains(&lower.as_str()) && !is_free
+        goes_on(word) || is_form && !is_stated || WORDS.said_of.contains(&lower) && !is_free
     };
     let mut end = None;
     for (count, (from, word)) in words(found).enumerate() {
@@ -243,4 +224,60 @@ fn phrase(text: &str, at: Range<usize>) -> Option<Range<usize>> {
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace()
         .map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}
+
+/// The card numbers in a text: digits that stand together or in the groups that cards have, with a
+/// valid check digit (Luhn, ISO/IEC 7812) and the first digits of a network.
+pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for run in bytes.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
+        if run[0].is_ascii_digit() {
+            groups.push(at..at + run.len());
+        }
+        at += run.len();
+    }
+    let joined = |pair: &[Range<usize>]| {
+        pair[1].start - pair[0].end == 1 && b" -.".contains(&bytes[pair[0].end])
+    };
+    let mut found = Vec::new();
+    for first in 0..groups.len() {
+        for window in (1..=5).filter_map(|count| groups.get(first..first + count)) {
+            let sizes: Vec<usize> = window.iter().map(Range::len).collect();
+            let is_grouped = matches!(
+                sizes.as_slice(),
+                [13..=19] | [4, 4, 4, 4] | [4, 4, 4, 4, 3] | [4, 6, 4 | 5]
+            );
+            let range = window[0].start..window[window.len() - 1].end;
+            if is_grouped && window.windows(2).all(joined) && is_card(&bytes[range.clone()]) {
+                found.push(range);
+            }
+        }
+    }
+    found
+}
+
+fn is_card(number: &[u8]) -> bool {
+    let digits = number.iter().copied().filter(u8::is_ascii_digit);
+    let digits: Vec<u8> = digits.collect();
+    let of_network = match digits.len() {
+        13 => digits[0] == b'4',
+        14 => digits.starts_with(b"30") || digits.starts_with(b"36") || digits.starts_with(b"38"),
+        15 => digits.starts_with(b"34") || digits.starts_with(b"37"),
+        16..=19 => (b'2'..=b'6').contains(&digits[0]),
+        _ => false,
+    };
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .map(|digit| u32::from(digit - b'0'))
+        .enumerate()
+        .map(|(at, digit)| match (at % 2, digit) {
+            (0, digit) => digit,
+            (_, digit) if digit > 4 => digit * 2 - 9,
+            (_, digit) => digit * 2,
+        })
+        .sum();
+    of_network && digits.iter().any(|digit| *digit != digits[0]) && sum.is_multiple_of(10)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::check::{Check, Status};
 use super::examination::Examination;
-use crate::audit::{AuditError, look_at, verify};
+use crate::audit::{AuditError, check_is_log, verify};
 use crate::config::Settings;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
@@ -64,7 +64,7 @@ fn audit_log(path: &Path) -> Check {
         let path = path.to_owned();
         Check::failed(NAME, AuditError { path, source }.trouble())
     };
-    let found = look_at(path).and_then(|meta| match &meta {
+    let found = check_is_log(path).and_then(|meta| match &meta {
         Some(_) => unlinked().append(true).open(path).map(|_| meta),
         None => try_writing(&existing(path)).map(|()| meta),
     });
@@ -105,7 +105,7 @@ fn chain(path: &Path) -> Option<Check> {
     }
     let lines = plural(found.lines as usize, "line");
     let Some(first) = found.chained_from() else {
-        let line = format!("{lines} of an older version, which chained none");
+        let line = format!("{lines}, none of them chained, as in logs of older versions");
         return Some(Check::ok(NAME, line));
     };
     let line = match (first, found.unreadable) {
