@@ -4,35 +4,27 @@
 //! so that the agent can be driven without a disk and the screen without an agent.
 
 mod adding;
-mod built_in_models;
 mod contents;
 mod conversation;
-mod data_folder;
-mod demo;
 pub mod doctor;
-mod error;
-mod grading;
-mod index_status;
 mod indexing;
 mod knowledge;
-mod model_choice;
-mod naming;
+mod models;
 mod opening;
-mod overview;
-mod paths;
 mod reading;
-mod routing;
-mod sample_headings;
 mod samples;
 mod sessions;
-mod statistics;
-mod thinking;
+mod steps;
 mod upkeep;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::{fmt, io};
 
+use adding::{Adding, CurrentBase};
+use models::ThinkingEngine;
+use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -40,25 +32,20 @@ use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
 use crate::domain::{Answer, Outcome, Wait};
-use crate::kb::KnowledgeBase;
+use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
-
-use adding::{Adding, CurrentBase};
-use thinking::ThinkingEngine;
+use crate::text::Trouble;
 
 pub use crate::agent::RunRequest;
 pub use conversation::{Conversation, EngineChannels, channels};
-pub use data_folder::prepare_data_folder;
-pub use demo::SAMPLES;
-pub use error::EngineError;
-pub use grading::{Grader, PassageGrades};
 pub use knowledge::{
-    embed_pending, embed_some, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
-    open_local_knowledge, recognition, store_administration, update_words,
+    SAMPLES, embed_pending, embed_some, open_knowledge, open_knowledge_at,
+    open_knowledge_for_rebuild, open_local_knowledge, recognition, store_administration,
+    update_words,
 };
-pub use opening::{Opening, Profile};
-pub use routing::{Routed, Router};
+pub use opening::{Opening, Profile, prepare_data_folder};
 pub use sessions::Resume;
+pub use steps::{Routed, StepRunner};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
@@ -278,5 +265,54 @@ impl Running {
             ) => Err(EngineError::Run(error)),
             _ => Err(EngineError::Run("the run ended without a word".to_owned())),
         }
+    }
+}
+
+// Why something cannot be done.
+
+/// Why there is no engine, or no answer; one line each.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The data folder cannot be used.
+    DataDir {
+        /// Path of the folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The audit log cannot be used.
+    Audit(#[from] AuditError),
+    /// The knowledge base cannot be used.
+    Knowledge(#[from] KbError),
+    /// A setting, or a file of the user's, that cannot be used.
+    Setting(String),
+    /// The thinking engine, or the run itself.
+    Run(String),
+    /// The user stopped it.
+    Cancelled,
+}
+
+impl EngineError {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            Self::DataDir { path, source } => Trouble::new(
+                format!(
+                    "the data folder {} cannot be written: {source}",
+                    path.display()
+                ),
+                "set KB_AGENT_DATA_DIR to one that can",
+            ),
+            Self::Audit(error) => error.trouble(),
+            Self::Knowledge(error) => error.trouble(),
+            Self::Setting(line) | Self::Run(line) => line.as_str().into(),
+            Self::Cancelled => "interrupted".into(),
+        }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.trouble().fmt(f)
     }
 }

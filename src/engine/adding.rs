@@ -11,16 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 
-use super::built_in_models::BuiltInModels;
+use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
+use super::reading::expanded;
 use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
-
-use super::knowledge::{is_demo, open_with, update_words};
-use super::paths::expanded;
 
 /// A path is shown up to this length.
 const LONGEST_PATH: usize = 200;

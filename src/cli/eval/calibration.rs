@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::confusion::share;
+use super::routing::share;
 
 /// Thresholds that a sweep tries.
 pub(super) const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
