@@ -7,6 +7,7 @@ mod adding;
 mod contents;
 mod conversation;
 pub mod doctor;
+mod error;
 mod indexing;
 mod knowledge;
 mod models;
@@ -20,11 +21,9 @@ mod upkeep;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::{fmt, io};
 
 use adding::{Adding, CurrentBase};
 use models::ThinkingEngine;
-use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -32,12 +31,12 @@ use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
 use crate::domain::{Answer, Outcome, Wait};
-use crate::kb::{KbError, KnowledgeBase};
+use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
-use crate::text::Trouble;
 
 pub use crate::agent::RunRequest;
 pub use conversation::{Conversation, EngineChannels, channels};
+pub use error::EngineError;
 pub use knowledge::{
     SAMPLES, embed_pending, embed_some, open_knowledge, open_knowledge_at,
     open_knowledge_for_rebuild, open_local_knowledge, recognition, store_administration,
@@ -269,50 +268,3 @@ impl Running {
 }
 
 // Why something cannot be done.
-
-/// Why there is no engine, or no answer; one line each.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    /// The data folder cannot be used.
-    DataDir {
-        /// Path of the folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The audit log cannot be used.
-    Audit(#[from] AuditError),
-    /// The knowledge base cannot be used.
-    Knowledge(#[from] KbError),
-    /// A setting, or a file of the user's, that cannot be used.
-    Setting(String),
-    /// The thinking engine, or the run itself.
-    Run(String),
-    /// The user stopped it.
-    Cancelled,
-}
-
-impl EngineError {
-    /// What is wrong, and what to do about it.
-    pub fn trouble(&self) -> Trouble {
-        match self {
-            Self::DataDir { path, source } => Trouble::new(
-                format!(
-                    "the data folder {} cannot be written: {source}",
-                    path.display()
-                ),
-                "set KB_AGENT_DATA_DIR to one that can",
-            ),
-            Self::Audit(error) => error.trouble(),
-            Self::Knowledge(error) => error.trouble(),
-            Self::Setting(line) | Self::Run(line) => line.as_str().into(),
-            Self::Cancelled => "interrupted".into(),
-        }
-    }
-}
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.trouble().fmt(f)
-    }
-}

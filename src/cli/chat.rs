@@ -7,39 +7,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::interruption::interruptible_screen;
 use super::output::{CommandFailure, print_json};
-use super::resumable::{EndedConversation, StartOptions};
+use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use super::{plain, runs};
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
 use crate::engine::{
-    Conversation, Engine, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
+    Conversation, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
 };
 use crate::files::{read_text_bounded, write_atomic};
-use crate::protocol::{Event, JobModels, Mode, RecordedSession, RunSummary};
+use crate::protocol::{Event, JobModels, Mode, RunSummary};
 use crate::report::markdown;
 use crate::text::one_line;
 use crate::tui::{OwnFiles, Sample, Setup, Split, ThemeName, WalkStep, replay, run as run_screen};
-
-/// What a conversation that begins with these questions is called in lists, where it is not called
-/// by its first: those are the demo's.
-pub(super) fn name_of(walk: &[WalkStep]) -> Option<&'static str> {
-    (!walk.is_empty()).then_some("demo")
-}
-
-/// Has the engine go on with a recorded conversation, or begin one of that name.
-pub(super) async fn take_up(
-    engine: &mut Engine,
-    resume: Option<Resume>,
-    name: Option<&'static str>,
-) -> Result<Option<RecordedSession>, EngineError> {
-    if let Some(name) = name {
-        engine.name_conversation(name).await;
-    }
-    match resume {
-        Some(which) => engine.resume(which).await.map(Some),
-        None => Ok(None),
-    }
-}
 
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it;
 /// `walk` asks itself first. At the end one line says how to go on with it.

@@ -14,11 +14,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date_showing};
-use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
 use super::narrator::Detail;
 use super::output::{CommandFailure, print_notice, print_text};
-use super::resumable::{EndedConversation, StartOptions};
+use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use crate::config::Settings;
 use crate::domain::LineRange;
 use crate::engine::{Conversation, Engine, Resume};

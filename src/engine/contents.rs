@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::adding::{Adding, CurrentBase};
-use super::samples::{Basis, MakeSamples};
+use super::samples::{Basis, MakeSamples, kind};
 use crate::agent::ports::blocking;
-use crate::domain::{FileFormat, FileKind, mention_of};
+use crate::domain::mention_of;
 use crate::kb::{Document, KbError, KnowledgeBase, Skipped, SourceStatus};
 use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp, Update};
 use crate::text::{one_line, sanitize};
@@ -338,29 +338,6 @@ impl Overview {
     }
 }
 
-/// An ending longer than this is no kind of file.
-const LONGEST_ENDING: usize = 8;
-
-/// What a file is by its ending.
-pub(super) fn kind(source: &str) -> String {
-    let file = source.rsplit('/').next().unwrap_or(source);
-    let ending = match file.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => ending.to_lowercase(),
-        _ => String::new(),
-    };
-    let known = FileFormat::by_ending(&ending)
-        .filter(|format| format.is_read() && format.kind != FileKind::Code);
-    let is_word = |ending: &str| {
-        (1..=LONGEST_ENDING).contains(&ending.len())
-            && ending.chars().all(|c| c.is_ascii_alphanumeric())
-    };
-    match known {
-        Some(format) => format.short_name.to_owned(),
-        None if is_word(&ending) => ending,
-        None => "other".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -593,7 +570,7 @@ mod tests {
 
 #[cfg(test)]
 mod overview_tests {
-    use super::kind;
+    use super::super::samples::kind;
 
     #[test]
     fn files_are_of_a_kind_by_their_ending() {

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::adding::CurrentBase;
+use super::adding::{CurrentBase, expanded};
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::models::ModelChooser;
@@ -407,15 +407,6 @@ impl PathLister {
     pub(super) async fn end(self) {
         drop(self.typed);
         let _ = self.task.await;
-    }
-}
-
-/// The path with the home folder in the place of `~`.
-pub(super) fn expanded(path: &str) -> PathBuf {
-    let below = path.strip_prefix("~/").or((path == "~").then_some(""));
-    match (below, std::env::home_dir()) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(path),
     }
 }
 

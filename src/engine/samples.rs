@@ -14,11 +14,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::adding::{CurrentBase, CurrentTools};
-use super::contents::kind;
 use super::steps::StepRunner;
 use crate::agent::ports::Ports;
 use crate::agent::{Agent, RunRequest};
-use crate::domain::{Complexity, Confidence, ConfidenceLevel, Outcome, RoutingLimits};
+use crate::domain::{
+    Complexity, Confidence, ConfidenceLevel, FileFormat, FileKind, Outcome, RoutingLimits,
+};
 use crate::kb::{Document, KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, SampleQuestion};
 use crate::text::{is_chinese, one_line};
@@ -475,6 +476,29 @@ pub(super) fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
         return Err(KbError::Stopped);
     }
     Ok(())
+}
+
+/// An ending longer than this is no kind of file.
+const LONGEST_ENDING: usize = 8;
+
+/// What a file is by its ending.
+pub(super) fn kind(source: &str) -> String {
+    let file = source.rsplit('/').next().unwrap_or(source);
+    let ending = match file.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => ending.to_lowercase(),
+        _ => String::new(),
+    };
+    let known = FileFormat::by_ending(&ending)
+        .filter(|format| format.is_read() && format.kind != FileKind::Code);
+    let is_word = |ending: &str| {
+        (1..=LONGEST_ENDING).contains(&ending.len())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    match known {
+        Some(format) => format.short_name.to_owned(),
+        None if is_word(&ending) => ending,
+        None => "other".to_owned(),
+    }
 }
 
 #[cfg(test)]

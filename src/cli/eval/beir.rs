@@ -16,8 +16,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::progress_bar;
-use super::{bad, each_line, record, without_end};
+use super::records::progress_bar;
+use super::records::{bad, each_line, record, without_end};
 use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};

@@ -13,7 +13,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{bad, progress_bar, read, record};
+use super::records::{bad, progress_bar, read, record};
 use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};

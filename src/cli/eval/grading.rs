@@ -11,10 +11,10 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::calibration::share;
 use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals};
-use super::record;
-use super::routing::share;
-use super::{progress_bar, read};
+use super::records::record;
+use super::records::{progress_bar, read};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;

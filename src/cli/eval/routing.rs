@@ -8,8 +8,8 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals};
-use super::{progress_bar, read, record};
+use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals, share};
+use super::records::{progress_bar, read, record};
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{CommandFailure, print_json, print_text};
 use crate::config::Settings;
@@ -340,15 +340,6 @@ impl ClassFigures {
             text.push_str(&format!("  {n:>9}  {precision:>9.3}  {recall:>9.3}\n"));
         }
         text
-    }
-}
-
-/// `part` of `whole`, 0 of nothing.
-pub(super) fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
     }
 }
 

@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
-use super::{Check, Examination, not_tried};
+use super::check::{Check, not_tried};
+use super::examination::Examination;
 use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
 use crate::config::{EndpointConfig, Settings};
 use crate::domain::Languages;

@@ -1,6 +1,7 @@
+use super::check::Check;
 use super::endpoint_checks::Embedding;
+use super::examination::Examination;
 use super::storage_checks::megabytes;
-use super::{Check, Examination};
 use crate::config::Settings;
 use crate::engine::knowledge::{demo_folder, other_demo_folders};
 use crate::kb::{

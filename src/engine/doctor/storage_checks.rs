@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use super::{Check, Examination, Status};
+use super::check::{Check, Status};
+use super::examination::Examination;
 use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
