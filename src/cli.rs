@@ -4,15 +4,11 @@
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
 mod ask;
-mod audit;
 mod catch_up;
 mod chat;
-mod columns;
-mod demo;
 mod diagnostics;
 mod doctor;
 mod eval;
-mod export;
 mod graph;
 mod help;
 mod index;
@@ -20,12 +16,8 @@ mod interruption;
 mod narrator;
 mod output;
 mod plain;
-mod progress;
-mod read;
-mod replay;
 mod resumable;
 mod runs;
-mod screen_files;
 mod search;
 mod stats;
 mod store;
@@ -37,6 +29,8 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use output::{CommandFailure, print_text};
+use resumable::StartOptions;
 
 use crate::config::{Environment, Overrides, Settings, StartSettings, variables};
 use crate::engine::{EngineError, Resume};
@@ -44,8 +38,6 @@ use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::protocol::use_local_times;
 use crate::text::nearest;
-use output::{CommandFailure, print_text};
-use resumable::StartOptions;
 
 pub use diagnostics::install_panic_hook;
 pub use help::EXIT_CODES;
@@ -108,7 +100,7 @@ enum CliCommand {
     /// Build or update the index
     Index(index::Index),
     /// Print what kb-agent sees of a file: its text with its places, and what is missing
-    Read(read::Read),
+    Read(search::Read),
     /// Search without answering
     Search(search::Search),
     /// Measure retrieval, routing and grading on judged data
@@ -118,17 +110,17 @@ enum CliCommand {
     /// List the recorded runs, newest first
     Runs(runs::Runs),
     /// Open a recorded run on the screen, step by step
-    Replay(replay::ReplayArgs),
+    Replay(chat::ReplayArgs),
     /// Sum up the recorded runs: short cuts, what they saved, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
-    Export(export::Export),
+    Export(runs::Export),
     /// Check that no line of the audit log was changed
-    Audit(audit::Audit),
+    Audit(runs::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
     /// Show every route on the demo knowledge base; any key ends it
-    Demo(demo::Demo),
+    Demo(chat::Demo),
     /// Set up and look after the store that KB_AGENT_STORE_URL names
     Store(store::Store),
     /// Trust a folder: its .env may set addresses, keys, models, folders and files
@@ -148,7 +140,7 @@ pub fn command() -> clap::Command {
     Cli::command()
         .after_long_help(format!("{topics}\n\n{EXIT_CODES}\n\n{}", settings_help()))
         .after_help(topics)
-        .mut_subcommand("read", |read| read.after_help(read::formats_help()))
+        .mut_subcommand("read", |read| read.after_help(search::formats_help()))
 }
 
 /// Runs the command that the arguments name.
@@ -259,19 +251,21 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     match command {
         None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new(), &start),
         None => chat::run(&settings, resume, Vec::new(), &start),
-        Some(CliCommand::Demo(demo)) => demo::run(&demo, &settings, &start.over_demo(&environment)),
+        Some(CliCommand::Demo(demo)) => {
+            chat::run_demo(&demo, &settings, &start.over_demo(&environment))
+        }
         Some(CliCommand::Ask(ask)) => ask::run(&ask, &settings),
         Some(CliCommand::Index(index)) => index::run(&index, &settings),
-        Some(CliCommand::Read(read)) => read::run(&read, &settings),
+        Some(CliCommand::Read(read)) => search::run_read(&read, &settings),
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
         Some(CliCommand::Store(store)) => store::run(&store, &settings),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
-        Some(CliCommand::Replay(replay)) => replay::run(&replay, &settings),
+        Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
-        Some(CliCommand::Export(export)) => export::run(&export, &settings),
-        Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
+        Some(CliCommand::Export(export)) => runs::run_export(&export, &settings),
+        Some(CliCommand::Audit(audit)) => runs::run_audit(&audit, &settings),
         Some(
             CliCommand::Completions(_)
             | CliCommand::Doctor(_)

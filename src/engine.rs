@@ -4,35 +4,26 @@
 //! so that the agent can be driven without a disk and the screen without an agent.
 
 mod adding;
-mod built_in_models;
 mod contents;
 mod conversation;
-mod data_folder;
-mod demo;
 pub mod doctor;
 mod error;
-mod grading;
-mod index_status;
 mod indexing;
 mod knowledge;
-mod model_choice;
-mod naming;
+mod models;
 mod opening;
-mod overview;
-mod paths;
 mod reading;
-mod routing;
-mod sample_headings;
 mod samples;
 mod sessions;
-mod statistics;
-mod thinking;
+mod steps;
 mod upkeep;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use adding::{Adding, CurrentBase};
+use models::ThinkingEngine;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -43,22 +34,17 @@ use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
 
-use adding::{Adding, CurrentBase};
-use thinking::ThinkingEngine;
-
 pub use crate::agent::RunRequest;
 pub use conversation::{Conversation, EngineChannels, channels};
-pub use data_folder::prepare_data_folder;
-pub use demo::SAMPLES;
 pub use error::EngineError;
-pub use grading::{Grader, PassageGrades};
 pub use knowledge::{
-    embed_pending, embed_some, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
-    open_local_knowledge, recognition, store_administration, update_words,
+    SAMPLES, embed_pending, embed_some, open_knowledge, open_knowledge_at,
+    open_knowledge_for_rebuild, open_local_knowledge, recognition, store_administration,
+    update_words,
 };
-pub use opening::{Opening, Profile};
-pub use routing::{Routed, Router};
+pub use opening::{Opening, Profile, prepare_data_folder};
 pub use sessions::Resume;
+pub use steps::{Routed, StepRunner};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
@@ -280,3 +266,5 @@ impl Running {
         }
     }
 }
+
+// Why something cannot be done.

@@ -2,16 +2,10 @@
 
 mod beir;
 mod calibration;
-mod collection;
-mod confusion;
 mod docs;
-mod graded_passages;
-mod grades;
 mod grading;
-mod metrics;
 mod records;
 mod routing;
-mod small_talk;
 
 use std::path::Path;
 

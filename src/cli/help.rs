@@ -1,12 +1,10 @@
 //! `help`: the options of a command, or a page of the manual in `docs/`.
 
-use std::env;
-use std::io;
+use std::{env, io};
 
 use clap::{Args, Command};
 
-use super::columns::terminal_width;
-use super::output::{CommandFailure, print_text};
+use super::output::{CommandFailure, print_text, terminal_width};
 use crate::text::nearest;
 use crate::tui::printed_markdown;
 

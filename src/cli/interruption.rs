@@ -4,13 +4,10 @@
 //! a second request, the terminal is restored and the process ends, whatever its tasks are doing:
 //! the threads here wait for none of them.
 
-use std::io;
-use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use std::{io, process, thread};
 
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;

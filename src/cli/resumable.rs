@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
 use crate::config::{Environment, StartSettings};
-use crate::engine::Conversation;
+use crate::engine::{Conversation, Engine, EngineError, Resume};
+use crate::protocol::RecordedSession;
 use crate::text::sanitize;
+use crate::tui::WalkStep;
 
 /// How the program was started, as far as another start has to repeat it to go on with the same
 /// conversation over the same knowledge base.
@@ -146,6 +148,27 @@ fn quote_for_shell(word: &OsStr) -> String {
         byte => format!("\\x{byte:02x}"),
     });
     format!("$'{}'", spelled.collect::<String>())
+}
+
+/// What a conversation that begins with these questions is called in lists, where it is not called
+/// by its first: those are the demo's.
+pub(super) fn name_of(walk: &[WalkStep]) -> Option<&'static str> {
+    (!walk.is_empty()).then_some("demo")
+}
+
+/// Has the engine go on with a recorded conversation, or begin one of that name.
+pub(super) async fn take_up(
+    engine: &mut Engine,
+    resume: Option<Resume>,
+    name: Option<&'static str>,
+) -> Result<Option<RecordedSession>, EngineError> {
+    if let Some(name) = name {
+        engine.name_conversation(name).await;
+    }
+    match resume {
+        Some(which) => engine.resume(which).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 #[cfg(test)]

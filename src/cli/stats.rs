@@ -2,10 +2,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, Side, column, table, terminal_width};
+use super::output::{Column, Side, column, table, terminal_width};
 use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::history;
 use crate::config::Settings;

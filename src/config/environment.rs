@@ -1,12 +1,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
+use etcetera::AppStrategy;
+
 use super::error::SettingError;
-use super::folders::platform_config_dir;
-use super::variable::Class;
-use super::variables::{CONFIG_DIR, WITH_SPACES, variables};
-use super::{dotenv, doubt};
+use super::variables::{CONFIG_DIR, Class, WITH_SPACES, variables};
+use crate::files::{self, Unreadable};
+#[cfg(unix)]
+use crate::text::one_line;
 
 /// Where settings are looked up: the process's environment first, then the files.
 ///
@@ -95,7 +98,7 @@ impl Environment {
         if let Some(path) = env_file {
             environment.own.push(EnvFile::read(path, &mut unreadable).0);
         }
-        let named = environment.get(CONFIG_DIR.name).map(PathBuf::from);
+        let named = environment.get(CONFIG_DIR).map(PathBuf::from);
         let config = named.or_else(platform_config_dir).map(|dir| dir.join(ENV));
         let config = config.filter(|path| is_there(path));
         if let Some(path) = &config {
@@ -306,7 +309,7 @@ impl EnvFile {
     fn read(path: &Path, unreadable: &mut Vec<SettingError>) -> (Self, Option<String>) {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut pairs = HashMap::new();
-        let (said, meta) = dotenv::read(&path);
+        let (said, meta) = read_file(&path);
         for pair in said {
             match pair {
                 Ok((name, value)) => {
@@ -317,7 +320,7 @@ impl EnvFile {
             }
         }
         pairs.retain(|_, value| !value.is_empty());
-        let doubt = meta.and_then(|meta| doubt::of_file_in_folder(&path, &meta));
+        let doubt = meta.and_then(|meta| doubt_in_folder(&path, &meta));
         (Self { path, pairs }, doubt)
     }
 }
@@ -360,4 +363,241 @@ fn process(unreadable: &mut Vec<SettingError>) -> HashMap<String, String> {
 /// A folder of that name is a Python environment, and no settings.
 fn is_there(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.is_dir())
+}
+
+// What a `.env` file says, taken as it stands there.
+//
+// The format is dotenvy's, but for `${NAME}`: put in place of the name, the value of any other
+// variable would leave with a setting, and a few lines of them would grow to gigabytes. So every
+// `$` reaches the parser as a character without a meaning, and is a `$` again in the value.
+
+/// What a line says, or why it says nothing.
+type Pair = Result<(String, String), SettingError>;
+
+/// No settings file is nearly as large.
+const LARGEST: u64 = 256 << 10;
+/// Stands for `$`; no variable can hold it, so that a file with one is none.
+const DOLLAR: char = '\0';
+
+/// The pairs of the file in their order, and what of it cannot be read; and of what is open, who
+/// owns it and who may write it.
+fn read_file(path: &Path) -> (Vec<Pair>, Option<Metadata>) {
+    match read_text(path) {
+        Ok((text, meta)) => (parse(path, &text), Some(meta)),
+        Err(error) => (vec![Err(unreadable(path, error.to_string()))], None),
+    }
+}
+
+fn read_text(path: &Path) -> Result<(String, Metadata), Unreadable> {
+    if is_null_device(path) {
+        return Ok((String::new(), path.metadata()?));
+    }
+    let file = files::open_regular(path)?;
+    let meta = file.metadata()?;
+    let bytes = files::read_all(&file, LARGEST)?;
+    let text = String::from_utf8(bytes).map_err(|_| Unreadable::NotText)?;
+    Ok((text, meta))
+}
+
+/// What people name for a file in which nothing stands.
+fn is_null_device(path: &Path) -> bool {
+    cfg!(unix)
+        && path
+            .canonicalize()
+            .is_ok_and(|real| real == Path::new("/dev/null"))
+}
+
+/// The pairs of a file's text.
+fn parse(path: &Path, text: &str) -> Vec<Pair> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.contains(DOLLAR) {
+        return vec![Err(unreadable(path, "it holds a NUL character".to_owned()))];
+    }
+    let plain_text = without_dollars(text);
+    dotenvy::from_read_iter(plain_text.as_bytes())
+        .map(|pair| match pair {
+            Ok((name, value)) => Ok((name, value.replace(DOLLAR, "$"))),
+            Err(error) => Err(unreadable(path, without_line(&error))),
+        })
+        .collect()
+}
+
+/// `\$` stays: that is how the format writes a plain one. Backslashes stand in pairs before
+/// another `$`, or within single quotes, where they and `$` mean nothing anyway.
+fn without_dollars(text: &str) -> String {
+    let mut is_escaped = false;
+    let shown = text.chars().map(|c| {
+        let plain = if c == '$' && !is_escaped { DOLLAR } else { c };
+        is_escaped = c == '\\' && !is_escaped;
+        plain
+    });
+    shown.collect()
+}
+
+fn unreadable(path: &Path, why: String) -> SettingError {
+    SettingError::File {
+        path: path.to_owned(),
+        why,
+    }
+}
+
+/// The parser's message without the line itself, which may hold a key.
+fn without_line(error: &dotenvy::Error) -> String {
+    match error {
+        dotenvy::Error::LineParse(_, at) => {
+            format!(
+                "a line cannot be read as NAME=value (at its character {at}); quote values with spaces"
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+// The folders that the platform has for data and configuration.
+
+pub(super) fn platform_data_dir() -> Result<PathBuf, SettingError> {
+    let path = platform().map(|strategy| strategy.data_dir());
+    path.filter(|path| path != Path::new(""))
+        .ok_or(SettingError::NoHome)
+}
+
+/// The platform's folder for settings. `None` without a home folder, which is no error: the
+/// built-in values hold.
+pub(super) fn platform_config_dir() -> Option<PathBuf> {
+    let path = platform().map(|strategy| strategy.config_dir());
+    path.filter(|path| path != Path::new(""))
+}
+
+fn platform() -> Option<impl AppStrategy> {
+    etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
+        top_level_domain: String::new(),
+        author: String::new(),
+        app_name: "kb-agent".to_owned(),
+    })
+    .ok()
+}
+
+/// Why a file with such metadata is not only the user's, what stands around it looked at too: who
+/// may write a folder can put another file in its place. One line that says what to do.
+fn doubt_in_folder(path: &Path, meta: &Metadata) -> Option<String> {
+    let Ok(real) = path.canonicalize() else {
+        return Some("it is gone".to_owned());
+    };
+    if real.to_str().is_none() || path.to_str().is_none() {
+        return Some("its path is not UTF-8".to_owned());
+    }
+    let folders = [path.parent(), real.parent()].into_iter().flatten();
+    doubt_of_file(path, meta).or_else(|| folders.into_iter().find_map(doubt_of_folder))
+}
+
+#[cfg(unix)]
+pub(super) fn doubt_of_file(path: &Path, meta: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    if is_of_another(meta) {
+        return Some(format!(
+            "{} belongs to another user; give it with --env-file, or make it yours",
+            display_path(path)
+        ));
+    }
+    (meta.mode() & 0o022 != 0).then(|| writable(path, meta.mode()))
+}
+
+#[cfg(unix)]
+fn doubt_of_folder(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    /// Where only the owner of a file may rename it, as in `/tmp`.
+    const STICKY: u32 = 0o1000;
+    let meta = match path.metadata() {
+        Ok(meta) => meta,
+        Err(error) => return Some(format!("{}: {error}", display_path(path))),
+    };
+    if is_of_another(&meta) {
+        return Some(format!(
+            "its folder {} belongs to another user; give it with --env-file",
+            display_path(path)
+        ));
+    }
+    let is_open = meta.mode() & 0o022 != 0 && meta.mode() & STICKY == 0;
+    is_open.then(|| writable(path, meta.mode()))
+}
+
+/// The system's own user can do anything anyway.
+#[cfg(unix)]
+fn is_of_another(meta: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    meta.uid() != 0 && meta.uid() != rustix::process::geteuid().as_raw()
+}
+
+#[cfg(unix)]
+fn writable(path: &Path, mode: u32) -> String {
+    let path = display_path(path);
+    format!(
+        "others may write {path} (mode {:o}); chmod go-w '{path}', or give it with --env-file",
+        mode & 0o7777
+    )
+}
+
+#[cfg(unix)]
+fn display_path(path: &Path) -> String {
+    const PATH_CHARS: usize = 300;
+    one_line(&path.to_string_lossy(), PATH_CHARS)
+}
+
+#[cfg(not(unix))]
+pub(super) fn doubt_of_file(_: &Path, _: &Metadata) -> Option<String> {
+    None
+}
+
+#[cfg(not(unix))]
+fn doubt_of_folder(_: &Path) -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+mod dotenv_tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<Option<String>> {
+        let pairs = parse(Path::new(".env"), text);
+        pairs.into_iter().map(|pair| Some(pair.ok()?.1)).collect()
+    }
+
+    #[test]
+    fn trust_nothing_is_put_in_place_of_a_name() {
+        for (written, value) in [
+            ("${HOME}", "${HOME}"),
+            ("$HOME", "$HOME"),
+            ("a${HOME}b$", "a${HOME}b$"),
+            ("\"${HOME} $\"", "${HOME} $"),
+            ("'${HOME}'", "${HOME}"),
+            (r"\${HOME}", "${HOME}"),
+            (r#""\$HOME""#, "$HOME"),
+            (r"'\$HOME'", r"\$HOME"),
+            (r#""\\$HOME""#, r"\$HOME"),
+            (r"\\\$HOME", r"\$HOME"),
+            ("$A # a comment with $B", "$A"),
+        ] {
+            let text = format!("A=1\nNAME={written}\nB=2\n");
+            let values_read = values(&text);
+            assert_eq!(values_read.len(), 3, "{written}");
+            assert_eq!(values_read[1].as_deref(), Some(value), "{written}");
+            assert_eq!(values_read[2].as_deref(), Some("2"), "{written}");
+        }
+    }
+
+    #[test]
+    fn trust_a_file_that_would_double_stays_as_it_is() {
+        let mut text = "A0=laugh\n".to_owned();
+        for at in 1..200 {
+            text.push_str(&format!("A{at}=${{A{}}}${{A{}}}\n", at - 1, at - 1));
+        }
+        let values_read = values(&text);
+        assert_eq!(values_read.len(), 200);
+        assert_eq!(values_read[199].as_deref(), Some("${A198}${A198}"));
+    }
+
+    #[test]
+    fn trust_what_is_no_text_file_is_reported() {
+        assert_eq!(values("A=1\0\n"), [None]);
+    }
 }

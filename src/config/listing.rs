@@ -6,16 +6,16 @@
 
 use std::path::Path;
 
-use super::llm_variables;
-use super::settings::OF_EMBEDDING;
+use super::environment::{Environment, Origin};
+use super::error::SettingError;
+use super::settings::{Overrides, Settings, UnknownSetting, unknown};
 use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
-use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
-    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_CA, STORE_PASSWORD,
-    STORE_URL, THEME, variables,
+    AUDIT_LOG, CONFIG_DIR, Class, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA,
+    LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, Variable,
+    variables,
 };
-use super::{Class, Environment, Origin, Overrides, SettingError, Settings, Variable};
 
 /// What all settings come to.
 #[derive(Debug, Clone)]
@@ -150,15 +150,15 @@ fn value_in_effect(
 /// What the settings made of it, where flags or the platform have a say.
 fn of_settings(name: &str, settings: &Settings) -> Option<String> {
     match name {
-        name if name == SOURCE.name => {
+        SOURCE => {
             let paths: Vec<String> = settings.sources.iter().map(|at| path(at)).collect();
             let separator = if cfg!(windows) { ";" } else { ":" };
             (!paths.is_empty()).then(|| paths.join(separator))
         }
-        name if name == DATA_DIR.name => Some(path(&settings.data_dir)),
-        name if name == CONFIG_DIR.name => settings.config_dir.as_deref().map(path),
-        name if name == AUDIT_LOG.name => Some(path(&settings.audit_log)),
-        name if name == LOG.name => Some(text(&settings.log_filter)),
+        DATA_DIR => Some(path(&settings.data_dir)),
+        CONFIG_DIR => settings.config_dir.as_deref().map(path),
+        AUDIT_LOG => Some(path(&settings.audit_log)),
+        LOG => Some(text(&settings.log_filter)),
         _ => None,
     }
 }
@@ -167,17 +167,15 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
     // The authorities are for the embedding endpoint too.
-    let is_in_use =
-        name == llm_variables::CA.name && environment.get(EMBEDDING_BASE_URL.name).is_some();
-    let of_chat =
-        name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name && !is_in_use;
-    let of_embedding = OF_EMBEDDING.iter().any(|variable| variable.name == name);
+    let is_in_use = name == LLM_CA && environment.get(EMBEDDING_BASE_URL).is_some();
+    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != LLM_BASE_URL && !is_in_use;
+
     let needed = if of_chat {
-        Some(llm_variables::BASE_URL.name)
-    } else if of_embedding {
-        Some(EMBEDDING_BASE_URL.name)
-    } else if [STORE_PASSWORD.name, STORE_CA.name].contains(&name) {
-        Some(STORE_URL.name)
+        Some(LLM_BASE_URL)
+    } else if OF_EMBEDDING.contains(&name) {
+        Some(EMBEDDING_BASE_URL)
+    } else if [STORE_PASSWORD, STORE_CA].contains(&name) {
+        Some(STORE_URL)
     } else {
         None
     };
@@ -190,9 +188,10 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
             next: format!("set {needed}, or remove {name}"),
         });
     }
-    let why = if name == llm_variables::MODEL.name && llm_variables::job_models().all(is_set) {
+    let has_own = |job| is_set(&format!("{LLM_MODEL}_{job}"));
+    let why = if name == LLM_MODEL && JOBS.into_iter().all(has_own) {
         Some("every job has a model of its own")
-    } else if name == THEME.name && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
+    } else if name == THEME && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
         Some("NO_COLOR takes the colours away")
     } else {
         None
@@ -203,16 +202,15 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
             next: format!("remove {name}"),
         });
     }
-    environment
-        .overridden_by(name)
-        .map(|file| IneffectiveSetting {
-            line: format!(
-                "{name} is set without effect in {}: {} wins over it",
-                path(file),
-                winner(&environment.origin(name))
-            ),
-            next: "nothing, if the value in effect is what you want".to_owned(),
-        })
+    let file = path(environment.overridden_by(name)?);
+    let winner = match environment.origin(name) {
+        Origin::File(file) => path(&file),
+        _ => "the environment".to_owned(),
+    };
+    Some(IneffectiveSetting {
+        line: format!("{name} is set without effect in {file}: {winner} wins over it"),
+        next: "nothing, if the value in effect is what you want".to_owned(),
+    })
 }
 
 /// Describes a setting without effect because it needs another one, which the folder's `.env` sets
@@ -228,13 +226,6 @@ fn withheld(name: &str, needed: &str, environment: &Environment) -> IneffectiveS
     IneffectiveSetting {
         line: format!("{name} is set without effect: {needed} is held back: {why}"),
         next: format!("run 'kb-agent trust {folder}'{how}, or remove {name}"),
-    }
-}
-
-fn winner(origin: &Origin) -> String {
-    match origin {
-        Origin::File(file) => path(file),
-        _ => "the environment".to_owned(),
     }
 }
 

@@ -1,26 +1,26 @@
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
-use crate::domain::{Languages, RoutingLimits};
-use crate::globs::Inclusion;
-use crate::themes::theme_names;
-
-use super::address::{address, protected};
+use super::environment::{Environment, platform_config_dir, platform_data_dir};
 use super::error::SettingError;
-use super::folders::{platform_config_dir, platform_data_dir};
-use super::unknown::unknown;
-use super::values::{authorities, number, refused, secret};
-use super::variable::Variable;
 use super::variables::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING,
-    EMBEDDING_API_KEY, EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX,
-    EMBEDDING_QUERY_PREFIX, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, OCR, SOURCE, STORE_CA,
-    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
+    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, LLM_API_KEY,
+    LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MOUSE, OCR, OF_EMBEDDING, PLAIN_HTTP_HOSTS, SOURCE,
+    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
-use super::{EndpointConfig, Environment, endpoint, llm_variables};
+use crate::domain::{Languages, RoutingLimits};
+use crate::files::read_certificates;
+use crate::globs::Inclusion;
+use crate::http::is_this_machine;
+use crate::text::{nearest, one_line};
+use crate::themes::theme_names;
 
 /// The diagnostics filter while it is not set.
 pub const DEFAULT_LOG_FILTER: &str = "info";
@@ -129,51 +129,59 @@ impl Overrides {
 impl Settings {
     /// Looks every setting up and checks it; the first that cannot be used is the error.
     pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
-        let data_dir = match (overrides.data_dir, environment.get(DATA_DIR.name)) {
+        let data_dir = match (overrides.data_dir, environment.get(DATA_DIR)) {
             (Some(path), _) => path,
             (None, Some(path)) => PathBuf::from(path),
             (None, None) => platform_data_dir()?,
         };
         let sources = if overrides.sources.is_empty() {
             environment
-                .get(SOURCE.name)
+                .get(SOURCE)
                 .map(|paths| std::env::split_paths(paths).collect())
                 .unwrap_or_default()
         } else {
             overrides.sources
         };
         let config_dir = environment
-            .get(CONFIG_DIR.name)
+            .get(CONFIG_DIR)
             .map(PathBuf::from)
             .or_else(platform_config_dir);
-        let theme = environment.get(THEME.name).unwrap_or("auto");
+        let theme = environment.get(THEME).unwrap_or("auto");
         let is_built_in = theme == "auto" || theme_names().any(|name| name == theme);
         if !is_built_in && !is_own_theme(theme, config_dir.as_deref()) {
             return Err(refused(THEME, theme));
         }
-        let log_filter = environment.get(LOG.name).unwrap_or(DEFAULT_LOG_FILTER);
+        let log_filter = environment.get(LOG).unwrap_or(DEFAULT_LOG_FILTER);
         if tracing_subscriber::EnvFilter::from_str(log_filter).is_err() {
             return Err(refused(LOG, log_filter));
         }
         let defaults = RoutingLimits::default();
         Ok(Self {
-            llm: endpoint::endpoint(environment)?,
+            llm: endpoint(environment)?,
             embedding: embedding(environment)?,
             endpoint_file: endpoint_file(environment),
             audit_log: environment
-                .get(AUDIT_LOG.name)
+                .get(AUDIT_LOG)
                 .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
-            audit_keep_bytes: number(environment, AUDIT_KEEP, 1..=1_000_000)?
+            audit_keep_bytes: number(environment, "KB_AGENT_AUDIT_KEEP_MB", 1..=1_000_000)?
                 .unwrap_or(DEFAULT_AUDIT_KEEP_MB)
                 << 20,
-            audit_prompts: number(environment, AUDIT_PROMPTS, 0..=1_u8)? == Some(1),
+            audit_prompts: number(environment, "KB_AGENT_AUDIT_PROMPTS", 0..=1_u8)? == Some(1),
             limits: RoutingLimits {
-                max_iterations: number(environment, MAX_ITERATIONS, 1..=10)?
+                max_iterations: number(environment, "KB_AGENT_MAX_ITERATIONS", 1..=10)?
                     .unwrap_or(defaults.max_iterations),
-                vector_score_threshold: number(environment, VECTOR_THRESHOLD, 0.0..=1.0)?
-                    .unwrap_or(defaults.vector_score_threshold),
-                auto_approve_max_items: number(environment, AUTO_APPROVE, 0..=100)?
-                    .unwrap_or(defaults.auto_approve_max_items),
+                vector_score_threshold: number(
+                    environment,
+                    "KB_AGENT_VECTOR_SCORE_THRESHOLD",
+                    0.0..=1.0,
+                )?
+                .unwrap_or(defaults.vector_score_threshold),
+                auto_approve_max_items: number(
+                    environment,
+                    "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
+                    0..=100,
+                )?
+                .unwrap_or(defaults.auto_approve_max_items),
                 thresholds: defaults.thresholds,
             },
             sources,
@@ -184,8 +192,8 @@ impl Settings {
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
             ocr: ocr(environment)?,
-            embedding_languages: embedding_languages(environment)?,
-            mouse: mouse(environment)?,
+            embedding_languages: choice(environment, EMBEDDING, &LANGUAGES)?.flatten(),
+            mouse: choice(environment, MOUSE, &[("on", true), ("off", false)])?.unwrap_or(true),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,
@@ -216,7 +224,7 @@ fn is_own_theme(name: &str, config_dir: Option<&Path>) -> bool {
 
 fn ocr(environment: &Environment) -> Result<Option<String>, SettingError> {
     let is_language = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '/');
-    match environment.get(OCR.name) {
+    match environment.get(OCR) {
         None | Some("0") => Ok(None),
         Some("1") => Ok(Some(String::new())),
         Some(languages) if !languages.is_empty() && languages.chars().all(is_language) => {
@@ -226,30 +234,33 @@ fn ocr(environment: &Environment) -> Result<Option<String>, SettingError> {
     }
 }
 
-fn embedding_languages(environment: &Environment) -> Result<Option<Languages>, SettingError> {
-    match environment.get(EMBEDDING.name) {
-        None | Some("auto") => Ok(None),
-        Some("english") => Ok(Some(Languages::English)),
-        Some("multilingual") => Ok(Some(Languages::All)),
-        Some(other) => Err(refused(EMBEDDING, other)),
-    }
-}
+const LANGUAGES: [(&str, Option<Languages>); 3] = [
+    ("auto", None),
+    ("english", Some(Languages::English)),
+    ("multilingual", Some(Languages::All)),
+];
 
-fn mouse(environment: &Environment) -> Result<bool, SettingError> {
-    match environment.get(MOUSE.name) {
-        None | Some("on") => Ok(true),
-        Some("off") => Ok(false),
-        Some(other) => Err(refused(MOUSE, other)),
-    }
+/// What the word stands for that a variable is set to.
+fn choice<T: Copy>(
+    environment: &Environment,
+    name: &str,
+    choices: &[(&str, T)],
+) -> Result<Option<T>, SettingError> {
+    let Some(set) = environment.get(name) else {
+        return Ok(None);
+    };
+    let chosen = choices.iter().find(|(word, _)| *word == set);
+    let (_, chosen) = chosen.ok_or_else(|| refused(name, set))?;
+    Ok(Some(*chosen))
 }
 
 /// What a folder's `.env` includes is of that folder.
 fn include(environment: &Environment) -> Result<Inclusion, SettingError> {
-    let Some(set) = environment.get(INCLUDE.name) else {
+    let Some(set) = environment.get(INCLUDE) else {
         return Ok(Inclusion::default());
     };
     let within = environment
-        .is_of_folder(INCLUDE.name)
+        .is_of_folder(INCLUDE)
         .then(|| environment.folder())
         .flatten();
     let patterns: Vec<String> = std::env::split_paths(set)
@@ -261,24 +272,23 @@ fn include(environment: &Environment) -> Result<Inclusion, SettingError> {
 
 fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
     let api_key = secret(environment, EMBEDDING_API_KEY)?;
-    let base_url = address(environment, EMBEDDING_BASE_URL)?;
-    protected(environment, EMBEDDING_API_KEY, base_url.as_deref())?;
-    let Some(base_url) = base_url else {
+    let Some(base_url) = address(environment, EMBEDDING_BASE_URL)? else {
         return Ok(None);
     };
+    protect_key(environment, EMBEDDING_API_KEY, &base_url)?;
     Ok(Some(EmbeddingSettings {
         base_url,
         api_key,
-        model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
-        authorities: authorities(environment, llm_variables::CA)?,
+        model: environment.get(EMBEDDING_MODEL).map(str::to_owned),
+        authorities: authorities(environment)?,
         query_prefix: prefix(environment, EMBEDDING_QUERY_PREFIX),
         passage_prefix: prefix(environment, EMBEDDING_PASSAGE_PREFIX),
     }))
 }
 
 /// `none` is no prefix, where an empty value is none of the user's.
-fn prefix(environment: &Environment, variable: Variable) -> Option<String> {
-    let set = environment.get(variable.name)?;
+fn prefix(environment: &Environment, name: &str) -> Option<String> {
+    let set = environment.get(name)?;
     Some(match set.trim() {
         "none" => String::new(),
         _ => set.replace("\\n", "\n"),
@@ -287,74 +297,348 @@ fn prefix(environment: &Environment, variable: Variable) -> Option<String> {
 
 fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingError> {
     let password = secret(environment, STORE_PASSWORD)?;
-    let Some(url) = environment.get(STORE_URL.name) else {
+    let Some(url) = environment.get(STORE_URL) else {
         return Ok(None);
     };
-    let is_address = ["postgres://", "postgresql://"]
-        .iter()
-        .any(|scheme| url.starts_with(scheme));
-    if !is_address {
+    let mut schemes = ["postgres://", "postgresql://"].iter();
+    if !schemes.any(|scheme| url.starts_with(scheme)) {
         // Whatever form it has, it may hold a password.
-        return Err(SettingError::Secret {
-            name: STORE_URL.name,
-            allowed: STORE_URL.allowed,
-        });
+        return Err(refused_secret(STORE_URL));
     }
     Ok(Some(StoreSettings {
         url: url.into(),
         password,
-        ca: environment.get(STORE_CA.name).map(PathBuf::from),
+        ca: environment.get(STORE_CA).map(PathBuf::from),
     }))
 }
 
 fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
-    let urls = [llm_variables::BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
-    let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url.name));
-    environment
-        .folder_file()
-        .filter(|_| is_of_folder)
-        .map(Path::to_owned)
+    let urls = [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
+    let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url));
+    let file = environment.folder_file().filter(|_| is_of_folder);
+    file.map(Path::to_owned)
 }
 
-/// What is for an embedding endpoint alone.
-pub(super) const OF_EMBEDDING: [Variable; 4] = [
-    EMBEDDING_MODEL,
-    EMBEDDING_API_KEY,
-    EMBEDDING_QUERY_PREFIX,
-    EMBEDDING_PASSAGE_PREFIX,
-];
-
 fn without_effect(environment: &Environment) -> Vec<String> {
-    let alone = OF_EMBEDDING
-        .into_iter()
-        .filter(|variable| {
-            environment.get(variable.name).is_some()
-                && environment.get(EMBEDDING_BASE_URL.name).is_none()
+    let is_set = |name: &str| environment.get(name).is_some();
+    let set_without = |names: &[&'static str], needed: &str, what: &str| {
+        let set = names.iter().filter(|name| is_set(name) && !is_set(needed));
+        let lines = set.map(|name| format!("{name} is set without {needed}: {what}"));
+        lines.collect::<Vec<_>>()
+    };
+    let mut lines = set_without(
+        &OF_EMBEDDING,
+        EMBEDDING_BASE_URL,
+        "the built-in model embeds",
+    );
+    let is_chosen = environment.get(EMBEDDING).is_some_and(|set| set != "auto");
+    if is_chosen && is_set(EMBEDDING_BASE_URL) {
+        lines.push(format!(
+            "{EMBEDDING} is set beside {EMBEDDING_BASE_URL}: the endpoint embeds"
+        ));
+    }
+    let of_store = [STORE_PASSWORD, STORE_CA];
+    lines.extend(set_without(
+        &of_store,
+        STORE_URL,
+        "the index is in the data folder",
+    ));
+    lines.extend(unknown(environment).map(|unknown| unknown.to_string()));
+    lines
+}
+
+/// A chat endpoint.
+#[derive(Debug, Clone)]
+pub struct EndpointConfig {
+    /// Its root, such as one ending in `/v1`.
+    pub base_url: String,
+    /// Its key.
+    pub api_key: Option<SecretString>,
+    /// The model; `None` is the first one listed.
+    pub model: Option<String>,
+    /// No byte received for this long is an error.
+    pub timeout: Duration,
+    /// How often a request is made again; `None` is as built in.
+    pub retries: Option<u32>,
+    /// What kind of server it is; `None` goes by its address.
+    pub server: Option<String>,
+    /// How many tokens the model reads.
+    pub context_tokens: Option<usize>,
+    /// Authorities that sign servers' certificates, beside those that the system trusts.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// R1–R6.
+    pub analyze: JobConfig,
+    /// R11, R21.
+    pub plan: JobConfig,
+    /// R17.
+    pub grade: JobConfig,
+    /// R23, R24.
+    pub synthesize: JobConfig,
+}
+
+/// What is set for one job; `None` is as for all, or as built in.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobConfig {
+    /// The model.
+    pub model: Option<String>,
+    /// 0 is repeatable.
+    pub temperature: Option<f64>,
+    /// Where a reply ends at the latest.
+    pub max_tokens: Option<u32>,
+}
+
+/// How long silence is borne with where nothing is set, seconds.
+const DEFAULT_TIMEOUT: u64 = 60;
+
+/// The endpoint, checked whether it is in use or not; `None` is offline.
+fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, SettingError> {
+    let named = |name: &str| environment.get(name).map(str::to_owned);
+    let [analyze, plan, grade, synthesize] = JOBS.map(|job| {
+        let name = |what: &str| format!("KB_AGENT_LLM_{what}_{job}");
+        Ok(JobConfig {
+            model: named(&name("MODEL")),
+            temperature: number(environment, &name("TEMPERATURE"), 0.0..=2.0)?,
+            max_tokens: number(environment, &name("MAX_TOKENS"), 16..=1_000_000)?,
         })
-        .map(|variable| {
-            format!(
-                "{} is set without {}: the built-in model embeds",
-                variable.name, EMBEDDING_BASE_URL.name
-            )
+    });
+    let api_key = secret(environment, LLM_API_KEY)?;
+    let timeout = number(environment, "KB_AGENT_LLM_TIMEOUT_SECS", 1..=3600)?;
+    let retries = number(environment, "KB_AGENT_LLM_RETRIES", 0..=10)?;
+    let context_tokens = number(
+        environment,
+        "KB_AGENT_LLM_CONTEXT_TOKENS",
+        1_024..=10_000_000,
+    )?;
+    let (analyze, plan, grade, synthesize) = (analyze?, plan?, grade?, synthesize?);
+    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
+        return Ok(None);
+    };
+    protect_key(environment, LLM_API_KEY, &base_url)?;
+    Ok(Some(EndpointConfig {
+        base_url,
+        api_key,
+        model: named(LLM_MODEL),
+        timeout: Duration::from_secs(timeout.unwrap_or(DEFAULT_TIMEOUT)),
+        retries,
+        server: named("KB_AGENT_LLM_SERVER"),
+        context_tokens,
+        authorities: authorities(environment)?,
+        analyze,
+        plan,
+        grade,
+        synthesize,
+    }))
+}
+
+/// A value is quoted up to this length.
+const VALUE_CHARS: usize = 80;
+/// What is wrong with a file is told up to this length, its path included.
+const FILE_CHARS: usize = 400;
+
+fn number<T: FromStr + PartialOrd>(
+    environment: &Environment,
+    name: &str,
+    allowed: RangeInclusive<T>,
+) -> Result<Option<T>, SettingError> {
+    let Some(text) = environment.get(name) else {
+        return Ok(None);
+    };
+    match text.parse::<T>() {
+        Ok(value) if allowed.contains(&value) => Ok(Some(value)),
+        _ => Err(refused(name, text)),
+    }
+}
+
+fn secret(environment: &Environment, name: &str) -> Result<Option<SecretString>, SettingError> {
+    match environment.get(name) {
+        None => Ok(None),
+        Some(text) if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(Some(text.into())),
+        Some(_) => Err(refused_secret(name)),
+    }
+}
+
+/// The authorities that a file names; without the setting none.
+fn authorities(environment: &Environment) -> Result<Vec<CertificateDer<'static>>, SettingError> {
+    let Some(path) = environment.get(LLM_CA) else {
+        return Ok(Vec::new());
+    };
+    read_certificates(Path::new(path)).map_err(|why| SettingError::Certificates {
+        name: LLM_CA,
+        why: one_line(&why, FILE_CHARS),
+    })
+}
+
+fn refused(name: &str, value: &str) -> SettingError {
+    let variable = variable(name);
+    SettingError::Value {
+        name: variable.name,
+        value: one_line(value, VALUE_CHARS),
+        allowed: variable.allowed,
+    }
+}
+
+/// The same of a value that may hold a key or a password, which is not repeated.
+fn refused_secret(name: &str) -> SettingError {
+    let variable = variable(name);
+    SettingError::Secret {
+        name: variable.name,
+        allowed: variable.allowed,
+    }
+}
+
+/// The http or https address that a variable is set to.
+fn address(environment: &Environment, name: &'static str) -> Result<Option<String>, SettingError> {
+    let Some(text) = environment.get(name) else {
+        return Ok(None);
+    };
+    match reqwest::Url::parse(text) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            Err(SettingError::Secret {
+                name,
+                allowed: "an address without a user or password in it",
+            })
+        }
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
+            Ok(Some(text.to_owned()))
+        }
+        // What cannot be taken apart may still hold a password.
+        _ if text.contains('@') => Err(refused_secret(name)),
+        _ => Err(match with_scheme(text) {
+            Some(meant) => SettingError::Bare {
+                name,
+                value: text.to_owned(),
+                allowed: variable(name).allowed,
+                meant,
+            },
+            None => refused(name, text),
+        }),
+    }
+}
+
+/// The address that is meant where the scheme is left away: names of the wide network are asked
+/// by https, what has a port of its own or is near by http.
+fn with_scheme(text: &str) -> Option<String> {
+    if text.contains("//") || one_line(text, VALUE_CHARS) != text {
+        return None;
+    }
+    let url = reqwest::Url::parse(&format!("http://{text}")).ok()?;
+    let is_far = url.port().is_none() && url.domain().is_some_and(|name| name.contains('.'));
+    let scheme = if is_far { "https" } else { "http" };
+    url.has_host().then(|| format!("{scheme}://{text}"))
+}
+
+/// Refuses to send a key over a network where it can be read on the way: by http to another machine,
+/// unless who set the key names that: a folder cannot name it for the user's key.
+fn protect_key(
+    environment: &Environment,
+    key: &'static str,
+    base_url: &str,
+) -> Result<(), SettingError> {
+    let url = reqwest::Url::parse(base_url).ok();
+    let Some(url) = url.filter(|url| url.scheme() == "http" && !is_this_machine(url)) else {
+        return Ok(());
+    };
+    let host = url.host_str().unwrap_or_default();
+    let allowed = environment.get_beside(key, PLAIN_HTTP_HOSTS);
+    let mut allowed = allowed.unwrap_or_default().split(',');
+    let is_allowed = allowed.any(|name| name.trim().eq_ignore_ascii_case(host));
+    if environment.get(key).is_none() || is_allowed {
+        return Ok(());
+    }
+    Err(SettingError::Unencrypted {
+        name: key,
+        host: one_line(host, VALUE_CHARS),
+        allow: PLAIN_HTTP_HOSTS,
+    })
+}
+
+/// What looks like a setting and is none: a misspelt name must not be silently without effect. Never
+/// with its value, which may be a key under a misspelt name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownSetting {
+    /// What was set, on one line.
+    pub name: String,
+    /// The setting that was probably meant.
+    pub meant: Option<String>,
+}
+
+impl fmt::Display for UnknownSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is no setting of kb-agent: ", self.name)?;
+        match &self.meant {
+            Some(meant) => write!(f, "did you mean {meant}?"),
+            None => f.write_str("look for its name in .env.example"),
+        }
+    }
+}
+
+/// All of them, in order.
+pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = UnknownSetting> {
+    const PREFIX: &str = "KB_AGENT_";
+    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
+    let names = environment.names();
+    names
+        .filter(|name| variables().all(|known| known.name != *name))
+        .map(move |name| {
+            let known = variables().map(|known| bare(known.name));
+            let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
+            let meant = nearest(wanted, known).into_iter().next();
+            UnknownSetting {
+                name: one_line(name, 80),
+                meant: meant.map(|meant| format!("{PREFIX}{meant}")),
+            }
+        })
+}
+
+/// What has to be said again so that another start in the same folder comes to the same knowledge
+/// base and the same audit log.
+///
+/// That is what the command line says, and what the process's environment says, which may have
+/// been there for one command only. A `.env` file is found again by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StartSettings {
+    /// Variables that no option stands for.
+    pub variables: Vec<(&'static str, String)>,
+    /// `--kb`.
+    pub sources: Vec<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+}
+
+impl StartSettings {
+    /// Collects what the command line and the environment of this start set.
+    pub fn from_start(environment: &Environment, overrides: &Overrides) -> Self {
+        let said = |name: &str| environment.of_process(name);
+        let without_option = [CONFIG_DIR, AUDIT_LOG, INCLUDE].into_iter();
+        let variables = without_option.filter_map(|name| {
+            let value = said(name)?.to_owned();
+            Some((name, value))
         });
-    let store = [STORE_PASSWORD, STORE_CA].into_iter().filter(|variable| {
-        environment.get(variable.name).is_some() && environment.get(STORE_URL.name).is_none()
-    });
-    let store = store.map(|variable| {
-        format!(
-            "{} is set without {}: the index is in the data folder",
-            variable.name, STORE_URL.name
-        )
-    });
-    let unknown = unknown(environment).map(|unknown| unknown.to_string());
-    let both = [EMBEDDING, EMBEDDING_BASE_URL].map(|variable| environment.get(variable.name));
-    let both = (both[0].is_some_and(|set| set != "auto") && both[1].is_some()).then(|| {
-        format!(
-            "{} is set beside {}: the endpoint embeds",
-            EMBEDDING.name, EMBEDDING_BASE_URL.name
-        )
-    });
-    alone.chain(both).chain(store).chain(unknown).collect()
+        let sources = match overrides.sources.as_slice() {
+            [] => said(SOURCE)
+                .map(|paths| std::env::split_paths(paths).collect())
+                .unwrap_or_default(),
+            given => given.to_vec(),
+        };
+        Self {
+            variables: variables.collect(),
+            sources,
+            data_dir: overrides
+                .data_dir
+                .clone()
+                .or_else(|| said(DATA_DIR).map(PathBuf::from)),
+        }
+    }
+
+    /// The same over the bundled demo, whatever sources are set.
+    #[must_use]
+    pub fn over_demo(mut self, environment: &Environment) -> Self {
+        self.sources.clear();
+        if environment.get(SOURCE).is_some() {
+            self.variables.push((SOURCE, String::new()));
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -420,8 +704,8 @@ mod tests {
             ("gpu.local:8000/v1", "http://gpu.local:8000/v1"),
             ("api.openai.com/v1", "https://api.openai.com/v1"),
         ] {
-            for variable in [llm_variables::BASE_URL, EMBEDDING_BASE_URL] {
-                let (name, allowed) = (variable.name, variable.allowed);
+            for name in [LLM_BASE_URL, EMBEDDING_BASE_URL] {
+                let allowed = variable(name).allowed;
                 let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
                     .unwrap_err()
                     .to_string();
@@ -511,5 +795,77 @@ mod tests {
             ..RoutingLimits::default()
         };
         assert_eq!(settings.limits, limits);
+    }
+}
+
+#[cfg(test)]
+mod endpoint_tests {
+    use super::*;
+
+    #[test]
+    fn every_job_has_its_own_settings() {
+        let environment = Environment::from_pairs([
+            ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_LLM_MODEL", "large"),
+            ("KB_AGENT_LLM_MODEL_GRADE", "small"),
+            ("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", "0.7"),
+            ("KB_AGENT_LLM_MAX_TOKENS_GRADE", "512"),
+        ]);
+        let endpoint = endpoint(&environment).unwrap().unwrap();
+        assert_eq!(endpoint.analyze, JobConfig::default());
+        assert_eq!(endpoint.grade.model.as_deref(), Some("small"));
+        assert_eq!(endpoint.grade.max_tokens, Some(512));
+        assert_eq!(endpoint.synthesize.temperature, Some(0.7));
+    }
+
+    #[test]
+    fn a_job_setting_out_of_range_is_refused_by_name() {
+        for (name, value) in [
+            ("KB_AGENT_LLM_TEMPERATURE_PLAN", "2.5"),
+            ("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "0"),
+            ("KB_AGENT_LLM_RETRIES", "11"),
+            ("KB_AGENT_LLM_CONTEXT_TOKENS", "many"),
+        ] {
+            let line = endpoint(&Environment::from_pairs([(name, value)])).unwrap_err();
+            assert!(
+                line.to_string()
+                    .starts_with(&format!("{name} is '{value}': it must be"))
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod restated_tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_is_found_again_and_all_else_is_restated() {
+        let process = [
+            ("KB_AGENT_SOURCE", "a:b c"),
+            ("KB_AGENT_AUDIT_LOG", "log"),
+            ("KB_AGENT_LLM_API_KEY", "sk-secret"),
+            ("KB_AGENT_DATA_DIR", " "),
+        ];
+        let environment =
+            Environment::from_pairs(process).with_folder(".env", [("KB_AGENT_INCLUDE", "*.env")]);
+        let restated = StartSettings::from_start(&environment, &Overrides::default());
+        let expected = StartSettings {
+            variables: vec![("KB_AGENT_AUDIT_LOG", "log".to_owned())],
+            sources: vec![PathBuf::from("a"), PathBuf::from("b c")],
+            data_dir: None,
+        };
+        assert_eq!(restated, expected);
+        let given = Overrides {
+            sources: vec![PathBuf::from("x")],
+            data_dir: Some(PathBuf::from("d")),
+            ..Overrides::default()
+        };
+        let restated = StartSettings::from_start(&environment, &given);
+        assert_eq!(restated.sources, given.sources);
+        assert_eq!(restated.data_dir, given.data_dir);
+        let demo = restated.over_demo(&environment);
+        assert_eq!(demo.sources, Vec::<PathBuf>::new());
+        assert_eq!(demo.variables[1], ("KB_AGENT_SOURCE", String::new()));
     }
 }

@@ -2,51 +2,44 @@
 
 use std::path::Path;
 
+use super::settings::Overrides;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_PASSWORD, STORE_URL,
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LOG, SOURCE,
+    STORE_PASSWORD, STORE_URL,
 };
-use super::{Overrides, address, llm_variables};
 use crate::text::one_line;
 
 /// A value is shown up to this length.
-const VALUE_CHARS: usize = 300;
+const SHOWN_CHARS: usize = 300;
 
 /// The flag that wins over whatever is set.
 pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
-    if name == SOURCE.name && !overrides.sources.is_empty() {
+    if name == SOURCE && !overrides.sources.is_empty() {
         return Some("--kb");
     }
-    if name == LOG.name && overrides.log_filter.is_some() {
+    if name == LOG && overrides.log_filter.is_some() {
         return Some("-v");
     }
-    (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
+    (name == DATA_DIR && overrides.data_dir.is_some()).then_some("--data-dir")
 }
 
-pub(super) const KEYS: [&str; 3] = [
-    llm_variables::API_KEY.name,
-    EMBEDDING_API_KEY.name,
-    STORE_PASSWORD.name,
-];
-pub(super) const ADDRESSES: [&str; 3] = [
-    llm_variables::BASE_URL.name,
-    EMBEDDING_BASE_URL.name,
-    STORE_URL.name,
-];
+pub(super) const KEYS: [&str; 3] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD];
+pub(super) const ADDRESSES: [&str; 3] = [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
 
 /// What a variable is set to, on one line and without what is secret.
 pub(super) fn masked(name: &str, value: &str) -> String {
     match name {
         name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
-        name if name == STORE_URL.name && !value.contains("://") => "[masked]".to_owned(),
-        name if ADDRESSES.contains(&name) => address::without_secrets(value),
+        name if name == STORE_URL && !value.contains("://") => "[masked]".to_owned(),
+        name if ADDRESSES.contains(&name) => without_secrets(value),
         _ => text(value),
     }
 }
 
 /// Where something would go, as a person decides on it: all that tells one place from another.
 pub(super) fn target(name: &str, value: &str) -> String {
-    if name != STORE_URL.name {
-        return address::without_secrets(value);
+    if name != STORE_URL {
+        return without_secrets(value);
     }
     let (base, query) = value.split_once('?').unwrap_or((value, ""));
     let behind = base.rsplit_once('@').map_or("", |(_, behind)| behind);
@@ -65,5 +58,25 @@ pub(super) fn path(path: &Path) -> String {
 
 /// A text on one line.
 pub(super) fn text(text: &str) -> String {
-    one_line(text, VALUE_CHARS)
+    one_line(text, SHOWN_CHARS)
+}
+
+/// An address without what may be secret in it: who asks, and what a query says.
+fn without_secrets(text: &str) -> String {
+    const MASKED: &str = "[masked]";
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    // A password may hold any character, so that only the host behind the last '@' is sure.
+    if let Some((_, behind)) = rest.rsplit_once('@') {
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphanumeric() && !".-:[]".contains(c))
+            .unwrap_or(behind.len());
+        return one_line(&format!("{scheme}{MASKED}@{}", &behind[..end]), SHOWN_CHARS);
+    }
+    match rest.find(['?', '#']) {
+        Some(end) => one_line(&format!("{scheme}{}{MASKED}", &rest[..=end]), SHOWN_CHARS),
+        None => one_line(text, SHOWN_CHARS),
+    }
 }

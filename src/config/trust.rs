@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::environment::{Environment, doubt_of_file, platform_data_dir};
 use super::error::SettingError;
-use super::folders::platform_data_dir;
+use super::settings::Overrides;
+use super::shown;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL,
-    variables,
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LLM_CA, SOURCE,
+    STORE_CA, STORE_PASSWORD, STORE_URL, variables,
 };
-use super::{Environment, Overrides, doubt, llm_variables, shown};
 use crate::files;
 
 /// Something that only the user can decide.
@@ -167,10 +168,11 @@ pub fn distrust(
 /// What the file sets of what reaches out, as far as nothing wins over it, keys masked.
 fn blocked_values(environment: &Environment, overrides: &Overrides) -> Vec<(&'static str, String)> {
     variables()
-        .filter(|variable| shown::flag(variable.name, overrides).is_none())
-        .filter_map(|variable| {
-            let value = environment.blocked_value(variable.name)?;
-            Some((variable.name, shown::masked(variable.name, value)))
+        .map(|variable| variable.name)
+        .filter(|name| shown::flag(name, overrides).is_none())
+        .filter_map(|name| {
+            let value = environment.blocked_value(name)?;
+            Some((name, shown::masked(name, value)))
         })
         .collect()
 }
@@ -186,10 +188,10 @@ struct Transfer {
 fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> {
     let mut found = Vec::new();
     for (url, key) in [
-        (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
-        (EMBEDDING_BASE_URL.name, EMBEDDING_API_KEY.name),
-        (STORE_URL.name, STORE_PASSWORD.name),
-        (STORE_CA.name, STORE_PASSWORD.name),
+        (LLM_BASE_URL, LLM_API_KEY),
+        (EMBEDDING_BASE_URL, EMBEDDING_API_KEY),
+        (STORE_URL, STORE_PASSWORD),
+        (STORE_CA, STORE_PASSWORD),
     ] {
         let sides = [url, key].map(|name| environment.is_of_folder(name));
         if let (Some(to), Some(_)) = (environment.get(url), environment.get(key))
@@ -203,9 +205,9 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         }
     }
     // Who names an authority can read what is sent to the servers that it vouches for.
-    let ca = llm_variables::CA.name;
+    let ca = LLM_CA;
     let folders_ca = environment.get(ca).filter(|_| environment.is_of_folder(ca));
-    for key in [llm_variables::API_KEY.name, EMBEDDING_API_KEY.name] {
+    for key in [LLM_API_KEY, EMBEDDING_API_KEY] {
         if let Some(to) = folders_ca
             && environment.get(key).is_some()
             && !environment.is_of_folder(key)
@@ -217,13 +219,13 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
             });
         }
     }
-    let named = environment.get(SOURCE.name).map(std::env::split_paths);
+    let named = environment.get(SOURCE).map(std::env::split_paths);
     let sources: Vec<PathBuf> = match named {
         _ if !overrides.sources.is_empty() => overrides.sources.clone(),
         Some(paths) => paths.collect(),
         None => Vec::new(),
     };
-    let is_from_file = overrides.sources.is_empty() && environment.is_of_folder(SOURCE.name);
+    let is_from_file = overrides.sources.is_empty() && environment.is_of_folder(SOURCE);
     // The folder's own documents go where the folder says; all others are the user's.
     let folder = environment.folder();
     let lies_within = |path: &PathBuf| {
@@ -242,9 +244,9 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
     });
     let paths = paths.collect::<Vec<_>>().join(", ");
     for (url, what) in [
-        (llm_variables::BASE_URL.name, "passages of"),
-        (EMBEDDING_BASE_URL.name, "all text in"),
-        (STORE_URL.name, "all text in"),
+        (LLM_BASE_URL, "passages of"),
+        (EMBEDDING_BASE_URL, "all text in"),
+        (STORE_URL, "all text in"),
         (ca, "passages of"),
     ] {
         if let Some(to) = environment.get(url)
@@ -253,7 +255,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
             found.push(Transfer {
                 what: format!("{what} {paths}"),
                 to: shown::target(url, to),
-                of_file: if is_from_file { SOURCE.name } else { url },
+                of_file: if is_from_file { SOURCE } else { url },
             });
         }
     }
@@ -310,7 +312,7 @@ impl TrustRecord {
     ) -> Result<Self, SettingError> {
         let folder = file.parent().unwrap_or(Path::new("."));
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        let set = environment.get(DATA_DIR.name).map(PathBuf::from);
+        let set = environment.get(DATA_DIR).map(PathBuf::from);
         let named = overrides.data_dir.clone().or(set);
         let is_within = named.as_ref().is_some_and(|named| {
             let whole = std::path::absolute(named).unwrap_or_else(|_| named.clone());
@@ -386,7 +388,7 @@ impl TrustFile {
         let Ok(meta) = fs::metadata(path) else {
             return Ok(Self::default());
         };
-        if let Some(why) = doubt::of_file(path, &meta) {
+        if let Some(why) = doubt_of_file(path, &meta) {
             return Err(unusable(path, why));
         }
         let text = files::read_text_bounded(path, LARGEST).map_err(|why| unusable(path, why))?;
@@ -416,7 +418,7 @@ mod tests {
         let (data, folder) = (dir.join("data"), dir.join("clone"));
         fs::create_dir_all(&folder).unwrap();
         let data = data.to_str().unwrap();
-        let own = own.into_iter().chain([(DATA_DIR.name, data)]);
+        let own = own.into_iter().chain([(DATA_DIR, data)]);
         Environment::from_pairs(own).with_folder(folder.join(".env").to_str().unwrap(), of_folder)
     }
 
@@ -440,7 +442,7 @@ mod tests {
             let (mut held, mut trusted) =
                 (place(dir.path(), [], file), place(dir.path(), [], file));
             let is_taste = variable.class == Class::Taste;
-            let own = Environment::from_pairs([(DATA_DIR.name, dir.path().to_str().unwrap())]);
+            let own = Environment::from_pairs([(DATA_DIR, dir.path().to_str().unwrap())]);
             let before = own.get(variable.name).is_some();
             assert_eq!(held.get(variable.name).is_some(), is_taste || before);
             if before {
@@ -532,7 +534,7 @@ mod tests {
         // The other way round, and once for both servers where it stays out with the first.
         fs::remove_dir_all(dir.path().join("data")).ok();
         let own = ["KB_AGENT_EMBEDDING_BASE_URL", "KB_AGENT_LLM_BASE_URL"].map(|url| (url, AT));
-        let named = [(SOURCE.name, mine.to_str().unwrap())];
+        let named = [(SOURCE, mine.to_str().unwrap())];
         let mut environment = place(dir.path(), own, named);
         let mut sendings = 0;
         admit(&mut environment, &Overrides::default(), &mut |request| {
@@ -544,7 +546,7 @@ mod tests {
                 TrustAnswer::Yes
             }
         });
-        assert_eq!((sendings, environment.get(SOURCE.name)), (1, None));
+        assert_eq!((sendings, environment.get(SOURCE)), (1, None));
     }
 
     #[test]
@@ -581,7 +583,7 @@ mod tests {
             fs::create_dir_all(&folder).unwrap();
             files::create_private_dir(&data).unwrap();
             files::write_atomic(&data.join(NAME), trusted.as_bytes()).unwrap();
-            let own = [(DATA_DIR.name, data.to_str().unwrap())];
+            let own = [(DATA_DIR, data.to_str().unwrap())];
             let file = [("KB_AGENT_LLM_MODEL", "m")];
             let mut environment = Environment::from_pairs(own)
                 .with_folder(folder.join(".env").to_str().unwrap(), file);

@@ -11,16 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 
-use super::built_in_models::BuiltInModels;
+use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
 use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
-
-use super::knowledge::{is_demo, open_with, update_words};
-use super::paths::expanded;
 
 /// A path is shown up to this length.
 const LONGEST_PATH: usize = 200;
@@ -249,5 +246,14 @@ fn resolve_path(path: &str) -> io::Result<PathBuf> {
             expanded(word).canonicalize()
         }
         (typed, _) => typed,
+    }
+}
+
+/// The path with the home folder in the place of `~`.
+pub(super) fn expanded(path: &str) -> PathBuf {
+    let below = path.strip_prefix("~/").or((path == "~").then_some(""));
+    match (below, std::env::home_dir()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(path),
     }
 }

@@ -1,5 +1,6 @@
 //! What the documents of the base are: kinds, newest, size, and questions to try.
 
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +10,13 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::ports::blocking;
-use crate::kb::{KbError, KnowledgeBase, Skipped, SourceStatus};
-use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Update};
-use crate::text::one_line;
-
 use super::adding::{Adding, CurrentBase};
-use super::overview::Overview;
-use super::samples::{Basis, MakeSamples};
+use super::samples::{Basis, MakeSamples, kind};
+use crate::agent::ports::blocking;
+use crate::domain::mention_of;
+use crate::kb::{Document, KbError, KnowledgeBase, Skipped, SourceStatus};
+use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp, Update};
+use crate::text::{one_line, sanitize};
 
 /// So many files that were left out are named.
 const MOST_LEFT_OUT: usize = 500;
@@ -255,6 +255,89 @@ fn sources(
     Ok(base.sources(stop)?.into_iter().map(contents_of).collect())
 }
 
+// What all documents of a base come to, gathered one by one.
+
+/// So many documents and folders can be completed; others can be typed.
+const MOST_NAMES: usize = 5_000;
+/// So many of the newest files are named.
+const NEWEST: usize = 3;
+/// A file's name up to this length, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// Kinds, names, the newest and the size.
+#[derive(Default)]
+pub(super) struct Overview {
+    documents: usize,
+    bytes: u64,
+    kinds: HashMap<String, usize>,
+    /// Names in the order of their depth, folders before documents.
+    names: BTreeSet<(usize, bool, String)>,
+    newest: Vec<Arc<Document>>,
+}
+
+impl Overview {
+    /// Takes up a document.
+    pub(super) fn add(&mut self, document: &Arc<Document>) {
+        self.documents += 1;
+        self.bytes += document.bytes;
+        *self.kinds.entry(kind(&document.source)).or_default() += 1;
+        self.add_names(&document.source);
+        let moment = document.modified();
+        let place = self
+            .newest
+            .partition_point(|known| known.modified() >= moment);
+        if place < NEWEST {
+            self.newest.insert(place, Arc::clone(document));
+            self.newest.truncate(NEWEST);
+        }
+    }
+
+    /// Its own and those of the folders that it lies in.
+    fn add_names(&mut self, source: &str) {
+        let folders = source.match_indices('/').enumerate();
+        let folders = folders.map(|(depth, (at, _))| (depth, false, &source[..=at]));
+        let depth = source.matches('/').count();
+        for (depth, is_document, name) in folders.chain([(depth, true, source)]) {
+            let is_fit = mention_of(name).is_some() && sanitize(name) == name;
+            let is_before = self.names.len() < MOST_NAMES
+                || self
+                    .names
+                    .last()
+                    .is_some_and(|(last_depth, last_kind, last)| {
+                        (depth, is_document, name) < (*last_depth, *last_kind, last.as_str())
+                    });
+            if is_fit && is_before {
+                self.names.insert((depth, is_document, name.to_owned()));
+                if self.names.len() > MOST_NAMES {
+                    self.names.pop_last();
+                }
+            }
+        }
+    }
+
+    /// Whether there was no document.
+    pub(super) fn is_empty(&self) -> bool {
+        self.documents == 0
+    }
+
+    /// Converts the overview into what the screen shows.
+    pub(super) fn contents(self) -> KnowledgeContents {
+        let mut kinds: Vec<(String, usize)> = self.kinds.into_iter().collect();
+        kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let newest = self.newest.iter().map(|document| {
+            let name = one_line(&document.source, LONGEST_NAME);
+            (name, Timestamp::from_system_time(document.modified()))
+        });
+        KnowledgeContents {
+            kinds,
+            newest: newest.collect(),
+            names: self.names.into_iter().map(|(_, _, name)| name).collect(),
+            bytes: self.bytes,
+            ..KnowledgeContents::default()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -262,7 +345,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::sync::mpsc::channel;
 
-    use super::super::built_in_models::BuiltInModels;
+    use super::super::knowledge::BuiltInModels;
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
     use crate::config::{Environment, Overrides, Settings};
@@ -482,5 +565,26 @@ mod tests {
         assert_eq!(next(&mut received).await.names.len(), 1);
         end.cancel();
         working.await.unwrap();
+    }
+}
+
+#[cfg(test)]
+mod overview_tests {
+    use super::super::samples::kind;
+
+    #[test]
+    fn files_are_of_a_kind_by_their_ending() {
+        for (source, is) in [
+            ("notes/plan.MD", "Markdown"),
+            ("a.b/report.pdf", "PDF"),
+            ("src/main.rs", "rs"),
+            ("Makefile", "other"),
+            (".profile", "other"),
+            ("v1.0/README", "other"),
+            ("a.\u{1b}[2J", "other"),
+            ("a.averylongending", "other"),
+        ] {
+            assert_eq!(kind(source), is, "{source}");
+        }
     }
 }

@@ -9,21 +9,18 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::contents::Contents;
+use super::indexing::Indexing;
+use super::models::ModelChooser;
+use super::reading::{self, PathLister, Receivers, StatisticsReader};
+use super::samples::Samples;
+use super::sessions::Sessions;
+use super::{Engine, EngineError};
 use crate::agent::ports::WaitSink;
 use crate::agent::{CurrentDialogue, Worker};
 use crate::config::Settings;
 use crate::domain::Wait;
 use crate::protocol::{Command, Timestamp, Update};
-
-use super::contents::Contents;
-use super::indexing::Indexing;
-use super::model_choice::ModelChooser;
-use super::paths::PathLister;
-use super::reading::{self, Receivers};
-use super::samples::Samples;
-use super::sessions::Sessions;
-use super::statistics::StatisticsReader;
-use super::{Engine, EngineError};
 
 /// Commands that may wait for the worker.
 const COMMANDS_IN_FLIGHT: usize = 16;

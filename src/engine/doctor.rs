@@ -6,14 +6,11 @@
 //! mended but the data folder, which every command makes.
 
 mod check;
-mod embedding_checks;
 mod endpoint_checks;
 mod examination;
-mod format_checks;
 mod index_checks;
 mod setting_checks;
 mod storage_checks;
-mod store_checks;
 
 use crate::config::Survey;
 
@@ -47,12 +44,12 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
             examination.add(not_tried(&name));
             None
         }
-        None => embedding_checks::check(settings, &mut examination).await,
+        None => endpoint_checks::check_embedding(settings, &mut examination).await,
     };
     match super::knowledge::access(settings) {
-        Some(access) => store_checks::check(settings, access, &mut examination).await,
+        Some(access) => index_checks::check_store(settings, access, &mut examination).await,
         None => index_checks::check(settings, embedding, &mut examination).await,
     }
-    format_checks::check(settings, &mut examination);
+    storage_checks::check_formats(settings, &mut examination);
     storage_checks::check(settings, &mut examination).await;
 }

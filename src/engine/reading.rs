@@ -3,30 +3,31 @@
 //! The screen reads no file. It asks, beside its questions to the agent, and gets the lines around
 //! the one it names: as the index reads them, bounded, and clean of what a terminal obeys.
 
+use std::fs;
+use std::future::{Future, pending};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendError;
-use tokio::task::{self, JoinHandle};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{self, JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::adding::{CurrentBase, expanded};
+use super::indexing::IndexTask;
+use super::knowledge::document_reader;
+use super::models::ModelChooser;
+use super::sessions::Task;
 use crate::agent::ScopedCommand;
-use crate::agent::ports::{ToolError, Toolbox};
+use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
+use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit};
 use crate::kb::{DocumentReader, Extraction, KnowledgeBase, WholeDocument};
 use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
-
-use super::adding::CurrentBase;
-use super::indexing::IndexTask;
-use super::knowledge::document_reader;
-use super::model_choice::ModelChooser;
-use super::naming::{ScopeLookup, next_command};
-use super::paths::PathLister;
-use super::sessions::Task;
-use super::statistics::StatisticsReader;
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
@@ -215,7 +216,7 @@ async fn wait_for_end(reading: &mut Option<PassageReading>) {
     match reading {
         // A panic has been reported by the hook, and there is nothing left to send.
         Some(reading) => drop((&mut reading.task).await),
-        None => std::future::pending().await,
+        None => pending().await,
     }
 }
 
@@ -314,4 +315,377 @@ fn places(extraction: &Extraction, first: usize, last: usize) -> Vec<(usize, Str
         }
     }
     named
+}
+
+// What a question names is looked for before it goes to the agent, which may take a while.
+
+/// A question, as long as it is not known what it names.
+pub(super) struct ScopeLookup {
+    command: Command,
+    found: Pin<Box<dyn Future<Output = Result<Option<NarrowedTools>, ToolError>> + Send>>,
+}
+
+impl ScopeLookup {
+    /// Begins to look; whatever names nothing is given back.
+    pub(super) fn begin(command: Command, tools: &Arc<dyn Toolbox>) -> Result<Self, Command> {
+        let (Command::Ask { query, .. } | Command::Race { query }) = &command else {
+            return Err(command);
+        };
+        if !query.contains('@') {
+            return Err(command);
+        }
+        let (tools, query) = (Arc::clone(tools), query.clone());
+        let found = Box::pin(async move { tools.narrow(&query).await });
+        Ok(Self { command, found })
+    }
+
+    /// The question as it is: the run looks for what it names.
+    pub(super) fn unfinished(self) -> ScopedCommand {
+        self.command.into()
+    }
+}
+
+/// The question once it is known what it names, or why it is not asked; never comes while there is
+/// none.
+pub(super) async fn next_command(
+    naming: &mut Option<ScopeLookup>,
+) -> Result<ScopedCommand, Update> {
+    let found = match naming {
+        Some(naming) => naming.found.as_mut().await,
+        None => pending().await,
+    };
+    let Some(ScopeLookup { command, .. }) = naming.take() else {
+        return pending().await;
+    };
+    match (found, command) {
+        (Ok(narrowed), command) => Ok(ScopedCommand { command, narrowed }),
+        (Err(error), Command::Ask { query, .. } | Command::Race { query }) => {
+            let reason = one_line(&error.to_string(), 400);
+            Err(Update::NotAsked { query, reason })
+        }
+        (Err(_), command) => Ok(command.into()),
+    }
+}
+
+// Folders and files of this machine, for the person who types a path.
+//
+// The screen reads no folder: it asks here. One that does not answer holds up nothing else, and only
+// what was typed last is looked for.
+
+/// So many are offered; more letters find the others.
+const MOST: usize = 200;
+/// So many entries of a folder are looked at.
+const MOST_LOOKED_AT: usize = 20_000;
+
+/// Tells what a path may go on to.
+pub(super) struct PathLister {
+    typed: watch::Sender<String>,
+    task: JoinHandle<()>,
+}
+
+impl PathLister {
+    pub(super) fn new(updates: mpsc::Sender<Update>) -> Self {
+        let (typed, mut asked) = watch::channel(String::new());
+        let task = tokio::spawn(async move {
+            while asked.changed().await.is_ok() {
+                let typed = asked.borrow_and_update().clone();
+                let begun = typed.clone();
+                let listed = task::spawn_blocking(move || listed(&begun)).await;
+                let paths = listed.unwrap_or_default();
+                let _ = updates.send(Update::Paths { typed, paths }).await;
+            }
+        });
+        Self { typed, task }
+    }
+
+    /// Tells what begins so.
+    pub(super) fn list(&self, typed: String) {
+        self.typed.send_replace(typed);
+    }
+
+    /// Waits for the end of what was begun.
+    pub(super) async fn end(self) {
+        drop(self.typed);
+        let _ = self.task.await;
+    }
+}
+
+fn listed(typed: &str) -> Vec<String> {
+    let (folder, begun) = match typed.rfind('/') {
+        Some(at) => typed.split_at(at + 1),
+        None => ("", typed),
+    };
+    let place = match folder {
+        "" => PathBuf::from("."),
+        folder => expanded(folder),
+    };
+    let Ok(entries) = fs::read_dir(place) else {
+        return Vec::new();
+    };
+    let entries = entries.take(MOST_LOOKED_AT).flatten();
+    let mut paths: Vec<String> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_hidden = name.starts_with('.') && !begun.starts_with('.');
+            let is_shown = !name.contains('\n') && sanitize(&name) == name;
+            if is_hidden || !is_shown || !name.starts_with(begun) {
+                return None;
+            }
+            Some(format!("{folder}{name}{}", end_of(&entry.path())?))
+        })
+        .collect();
+    paths.sort_unstable();
+    paths.truncate(MOST);
+    paths
+}
+
+/// What the path of a folder or of a file ends with; nothing else is offered.
+fn end_of(path: &Path) -> Option<&'static str> {
+    let meta = path.metadata().ok()?;
+    match (meta.is_dir(), meta.is_file()) {
+        (true, _) => Some("/"),
+        (_, true) => Some(""),
+        _ => None,
+    }
+}
+
+// What all recorded runs came to, for the person in front of the screen.
+//
+// A log may be long. It is read beside everything else, and no longer than it is waited for.
+
+/// Reads the log when it is asked, once at a time.
+pub(super) struct StatisticsReader {
+    log: PathBuf,
+    updates: mpsc::Sender<Update>,
+    readings: JoinSet<()>,
+    /// Ends the last of them.
+    stop: Arc<AtomicBool>,
+}
+
+impl StatisticsReader {
+    pub(super) fn new(log: &Path, updates: &mpsc::Sender<Update>) -> Self {
+        Self {
+            log: log.to_owned(),
+            updates: updates.clone(),
+            readings: JoinSet::new(),
+            stop: Arc::default(),
+        }
+    }
+
+    /// Sends what the log holds now.
+    pub(super) fn read(&mut self) {
+        self.stop();
+        while self.readings.try_join_next().is_some() {}
+        self.stop = Arc::default();
+        let (log, updates, stop) = (
+            self.log.clone(),
+            self.updates.clone(),
+            Arc::clone(&self.stop),
+        );
+        self.readings.spawn_blocking(move || {
+            let read = history(&log, &stop);
+            if !stop.load(Ordering::Relaxed) {
+                let read = read.map(Box::new).map_err(|error| error.to_string());
+                // A screen that is gone reads no more.
+                let _ = updates.blocking_send(Update::Statistics(read));
+            }
+        });
+    }
+
+    /// The caller stopped waiting for it.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the end of all that was begun.
+    pub(super) async fn end(mut self) {
+        self.stop();
+        while self.readings.join_next().await.is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod naming_tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use tokio::sync::mpsc;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::agent::ports::{Ports, WaitSink};
+    use crate::agent::{Agent, CurrentReasoner, Worker};
+    use crate::domain::{Evidence, RoutingLimits, ToolCall};
+    use crate::embed::{BuiltInModel, SentenceEmbedding};
+    use crate::engine::adding::CurrentBase;
+    use crate::engine::models::ModelChooser;
+    use crate::engine::reading::PathLister;
+    use crate::engine::reading::StatisticsReader;
+    use crate::engine::reading::{Receivers, dispatch};
+    use crate::kb::KnowledgeBase;
+    use crate::protocol::EventBody;
+    use crate::reasoner::offline::OfflineReasoner;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// Counts how often it is asked what a question names, and finds it or hangs.
+    struct Counting {
+        asked: AtomicUsize,
+        hangs: bool,
+    }
+
+    #[async_trait]
+    impl Toolbox for Counting {
+        async fn run(
+            &self,
+            _: &ToolCall,
+            _: Option<&WaitSink>,
+        ) -> Result<Vec<Evidence>, ToolError> {
+            Ok(Vec::new())
+        }
+
+        async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            if self.hangs {
+                pending::<()>().await;
+            }
+            Ok(Some(NarrowedTools {
+                tools: Arc::new(Self {
+                    asked: AtomicUsize::new(0),
+                    hangs: false,
+                }),
+                within: vec!["house/".to_owned()],
+                query: question.replace("@house/ ", ""),
+            }))
+        }
+    }
+
+    /// What goes on between the screen and the agent, and the ends of its channels.
+    struct Between {
+        tools: Arc<Counting>,
+        commands: mpsc::Sender<Command>,
+        agent: mpsc::Receiver<ScopedCommand>,
+        _updates: mpsc::Receiver<Update>,
+        _home: tempfile::TempDir,
+    }
+
+    fn begin(hangs: bool) -> Between {
+        let home = tempfile::tempdir().unwrap();
+        let roots = [home.path().to_owned()];
+        let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+        let index = home.path().join(".index");
+        let base = KnowledgeBase::open(&roots, &index, embedding).unwrap();
+        let asked = AtomicUsize::new(0);
+        let tools = Arc::new(Counting { asked, hangs });
+        let (commands, received) = mpsc::channel(8);
+        let (to_agent, agent) = mpsc::channel(8);
+        let (updates, received_updates) = mpsc::channel(8);
+        let to = Receivers {
+            is_asked: CancellationToken::new(),
+            agent: to_agent,
+            sessions: mpsc::channel(1).0,
+            index: mpsc::channel(1).0,
+            statistics: StatisticsReader::new(home.path(), &updates),
+            paths: PathLister::new(updates.clone()),
+            tools: tools.clone(),
+            models: ModelChooser::new(None, offline(), updates.clone()),
+        };
+        let base = CurrentBase::new(Arc::new(base));
+        tokio::spawn(dispatch(received, to, updates, base));
+        Between {
+            tools,
+            commands,
+            agent,
+            _updates: received_updates,
+            _home: home,
+        }
+    }
+
+    fn offline() -> CurrentReasoner {
+        let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
+        CurrentReasoner::new(Arc::new(OfflineReasoner::new(embedding)))
+    }
+
+    fn query() -> String {
+        "@house/ what is the rent?".to_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_race_names_is_looked_for_once() {
+        let between = begin(false);
+        let agent = Agent {
+            ports: Ports {
+                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new(
+                    BuiltInModel::English,
+                )))),
+                tools: between.tools.clone(),
+            },
+            limits: RoutingLimits::default(),
+            session: "s".to_owned(),
+        };
+        let (events, mut received_events) = mpsc::channel(64);
+        tokio::spawn(Worker::new(agent, between.agent, events, WaitSink::new().0).run());
+        let race = Command::Race { query: query() };
+        between.commands.send(race).await.unwrap();
+        let (mut begun, mut ended) = (0, 0);
+        while ended < 2 {
+            let event = tokio::time::timeout(PATIENCE, received_events.recv()).await;
+            match event.unwrap().unwrap().body {
+                EventBody::RunStarted { within, .. } => {
+                    assert_eq!(within, ["house/"]);
+                    begun += 1;
+                }
+                EventBody::RunFinished { .. } => ended += 1,
+                _ => {}
+            }
+        }
+        assert_eq!((begun, between.tools.asked.load(Ordering::SeqCst)), (2, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_is_stopped_though_what_it_names_is_still_looked_for() {
+        let mut between = begin(true);
+        let ask = Command::Ask {
+            query: query(),
+            route: None,
+            retry_of: None,
+        };
+        for command in [ask.clone(), Command::Cancel] {
+            between.commands.send(command).await.unwrap();
+        }
+        for command in [ask, Command::Cancel] {
+            let passed = tokio::time::timeout(PATIENCE, between.agent.recv()).await;
+            let passed = passed.unwrap().unwrap();
+            assert_eq!(passed.command, command);
+            assert!(passed.narrowed.is_none());
+        }
+    }
+}
+
+#[cfg(test)]
+mod paths_tests {
+    use super::*;
+
+    #[test]
+    fn ui_a_path_goes_on_to_folders_and_files_that_begin_so() {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["house", "hut"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        for file in ["hall.md", "ham\u{1b}[2J.md", ".hidden", "house/lease.md"] {
+            fs::write(dir.path().join(file), "x").unwrap();
+        }
+        let root = format!("{}/", dir.path().to_str().unwrap());
+        let names = |typed: &str| -> Vec<String> {
+            let paths = listed(&format!("{root}{typed}")).into_iter();
+            paths.map(|path| path[root.len()..].to_owned()).collect()
+        };
+        assert_eq!(names("h"), ["hall.md", "house/", "hut/"]);
+        assert_eq!(names("house/"), ["house/lease.md"]);
+        assert_eq!(names("."), [".hidden"]);
+        assert_eq!(names("x"), [] as [&str; 0]);
+        assert_eq!(listed("/no/such/folder/"), [] as [&str; 0]);
+    }
 }

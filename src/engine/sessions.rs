@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
+use super::adding::CurrentBase;
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
 use crate::domain::without_mentions;
@@ -21,8 +22,6 @@ use crate::protocol::{
 };
 use crate::report;
 use crate::text::one_line;
-
-use super::adding::CurrentBase;
 
 /// More runs of one conversation are not shown again.
 const MOST_RUNS: usize = 200;

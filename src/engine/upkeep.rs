@@ -15,12 +15,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::knowledge::{embed_some, update_changed};
 use crate::config::Settings;
 use crate::kb::{
     Changes, KbError, KnowledgeBase, LEASE, Lease, Progress, SkipReason, UpdateReport, Watch, Woken,
 };
-
-use super::knowledge::{embed_some, update_changed};
 
 /// How often a follower takes over what was done, and asks whether it is its turn; and how long
 /// an embedding makes room, at most.

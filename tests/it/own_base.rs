@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Complexity;
-use kb_agent::engine::{Conversation, Router};
+use kb_agent::engine::{Conversation, StepRunner};
 use kb_agent::protocol::{KnowledgeContents, Update};
 
 use crate::engine::engine;
@@ -44,7 +44,7 @@ async fn route(question: &str) -> Complexity {
     let nothing: [(&str, &str); 0] = [];
     let environment = Environment::from_pairs(nothing);
     let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
-    let router = Router::open(&settings).unwrap();
+    let router = StepRunner::open(&settings).unwrap();
     router.route(question).await.unwrap().plan.complexity
 }
 

@@ -111,7 +111,7 @@ fn section(name: &str, help: &str) -> String {
 #[test]
 fn the_settings_page_holds_every_setting() {
     let mut page = SETTINGS.to_owned();
-    for (title, variables) in GROUPS {
+    for (title, variables) in GROUPS.iter() {
         page.push_str(&format!("\n## {title}\n"));
         for one in variables {
             page.push_str(&format!(
@@ -138,7 +138,7 @@ fn default(variable: &Variable) -> String {
 #[test]
 fn the_example_holds_every_setting_with_its_default() {
     let mut text = EXAMPLE.to_owned();
-    for (title, variables) in GROUPS {
+    for (title, variables) in GROUPS.iter() {
         text.push_str(&format!("\n# --- {title} ---\n"));
         for one in variables {
             let reach = if one.class == Class::Reach {
@@ -164,7 +164,7 @@ fn the_example_holds_every_setting_with_its_default() {
 
 #[test]
 fn every_setting_says_what_it_does() {
-    for one in GROUPS.iter().flat_map(|(_, variables)| *variables) {
+    for one in GROUPS.iter().flat_map(|(_, variables)| variables) {
         assert!(one.help.ends_with('.'), "{}: {}", one.name, one.help);
         assert!(one.default.is_none() || one.unset.is_none(), "{}", one.name);
     }

@@ -3,8 +3,6 @@
 
 use serde::Serialize;
 
-use super::confusion::share;
-
 /// Thresholds that a sweep tries.
 pub(super) const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
@@ -63,6 +61,15 @@ pub(super) fn cut(judged: &[JudgedProbability], threshold: f64) -> Cut {
         taken: taken.count(),
         right: judged.iter().filter(|(_, it)| *it).count(),
         n: judged.len(),
+    }
+}
+
+/// `part` of `whole`, 0 of nothing.
+pub(super) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
     }
 }
 

@@ -2,6 +2,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tokio::sync::mpsc;
 
+use super::super::narrator::{Detail, Narrator};
+use super::super::output::{CommandFailure, print_notice, print_text};
+use super::super::runs::in_table;
+use super::super::stats::in_lines;
+use super::listing;
+use super::{InputLine, StandardInput};
 use crate::domain::{Complexity, LineRange, Wait, WarningKind};
 use crate::engine::SAMPLES;
 use crate::protocol::{
@@ -12,13 +18,6 @@ use crate::protocol::{
 use crate::text::one_line;
 use crate::tui::WalkStep;
 use crate::tui::slash::{self, route_called};
-
-use super::super::narrator::{Detail, Narrator};
-use super::super::output::{CommandFailure, print_notice, print_text};
-use super::super::runs::in_table;
-use super::super::stats::in_lines;
-use super::input::{InputLine, StandardInput};
-use super::listing;
 
 /// What stands before a line that is typed.
 const PROMPT: &str = "ask> ";

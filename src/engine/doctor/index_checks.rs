@@ -1,11 +1,13 @@
 use super::check::Check;
-use super::embedding_checks::Embedding;
+use super::endpoint_checks::Embedding;
 use super::examination::Examination;
 use super::storage_checks::megabytes;
 use crate::config::Settings;
-use crate::engine::demo;
-use crate::kb::{IndexState, Indexed, Inspection, Sources, inspect};
-use crate::text::plural;
+use crate::engine::knowledge::{demo_folder, other_demo_folders};
+use crate::kb::{
+    IndexState, Indexed, Inspection, Sources, StoreAccess, StoreAdministration, StoreState, inspect,
+};
+use crate::text::{one_line, plural};
 
 const WAIT: &str = "wait: another kb-agent is at it right now";
 const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either makes it";
@@ -17,8 +19,8 @@ pub(super) async fn check(
     examination: &mut Examination<'_>,
 ) {
     examination.area = "index";
-    let demo = demo::folder(&settings.data_dir);
-    for path in demo::of_other_versions(&settings.data_dir) {
+    let demo = demo_folder(&settings.data_dir);
+    for path in other_demo_folders(&settings.data_dir) {
         let line = format!("{} holds another version's demo", path.display());
         let next = "nothing, or remove it once no note of yours is in it";
         examination.add(Check::note("demo", line, next));
@@ -183,6 +185,111 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
         line,
         format!("{who}; until then they are found by their words"),
     )
+}
+
+// The store that the settings name.
+
+/// Whether the store can be reached, is as this version needs it, and may be written.
+pub(super) async fn check_store(
+    settings: &Settings,
+    access: StoreAccess,
+    examination: &mut Examination<'_>,
+) {
+    examination.area = "store";
+    let looking = examination.blocking("the store", move |stop| {
+        StoreAdministration::new(&access).and_then(|store| store.state(stop))
+    });
+    let Some((state, took)) = looking.await else {
+        return;
+    };
+    let state = match state {
+        Ok(state) => state,
+        Err(error) => return examination.add(Check::failed("reach", error.trouble())),
+    };
+    let only_reads = settings.sources.is_empty();
+    let lag = state
+        .lag_ms
+        .map(|lag| Check::ok("replica", format!("a replica, {lag} ms behind")));
+    let files = only_reads.then(|| {
+        Check::note(
+            "files",
+            "no folder is named: documents come from the store; grep_search and the source view have no files here",
+            "nothing, or name the folders with --kb or KB_AGENT_SOURCE",
+        )
+    });
+    let checks = [
+        Some(reach(&state).took(took)),
+        Some(versions(&state)),
+        lag,
+        Some(rights(&state)),
+        Some(spaces(&state, only_reads)),
+        files,
+    ];
+    checks
+        .into_iter()
+        .flatten()
+        .for_each(|check| examination.add(check));
+}
+
+fn reach(state: &StoreState) -> Check {
+    let address = &state.address;
+    if state.is_encrypted {
+        return Check::ok("reach", format!("{address} answers, by TLS"));
+    }
+    Check::note(
+        "reach",
+        format!("{address} answers, not encrypted"),
+        "nothing on one machine; else sslmode=require in KB_AGENT_STORE_URL, with KB_AGENT_STORE_CA for an authority of your own",
+    )
+}
+
+fn versions(state: &StoreState) -> Check {
+    let server = format!("PostgreSQL {}", state.server);
+    let next = "run CREATE EXTENSION vector there as its owner, or kb-agent store init";
+    match &state.vector {
+        Some(vector) => Check::ok("versions", format!("{server}, pgvector {vector}")),
+        None => Check::broken("versions", server + " without the extension pgvector", next),
+    }
+}
+
+fn rights(state: &StoreState) -> Check {
+    let missing = "nothing of this version is kept there yet";
+    match (state.is_prepared, state.may_write) {
+        (false, _) => Check::broken("rights", missing, "kb-agent store init makes it"),
+        (true, true) => Check::ok("rights", "this user may read and write"),
+        (true, false) => {
+            let line = "this user may read: searches go on over what others index";
+            Check::ok("rights", line)
+        }
+    }
+}
+
+/// Where nothing is indexed from here, the space that is named should be there.
+fn spaces(state: &StoreState, only_reads: bool) -> Check {
+    let spaces = state.spaces.iter().map(|space| {
+        let documents = plural(space.documents as usize, "document");
+        let passages = plural(space.chunks as usize, "passage");
+        format!("{}: {documents} in {passages}", space.name)
+    });
+    let spaces: Vec<String> = spaces.collect();
+    let named = state.space.as_ref().filter(|_| only_reads);
+    if let Some(named) = named
+        && !state.spaces.iter().any(|space| space.name == *named)
+    {
+        let known = match spaces.as_slice() {
+            [] => "there is none yet".to_owned(),
+            spaces => format!("there are: {}", spaces.join("; ")),
+        };
+        return Check::broken(
+            "spaces",
+            format!("no space '{}'; {known}", one_line(named, 100)),
+            "see to `space=` in KB_AGENT_STORE_URL, or run kb-agent index --kb PATH where the files are",
+        );
+    }
+    if spaces.is_empty() {
+        return Check::note("spaces", "none yet", "kb-agent index makes one");
+    }
+    Check::ok("spaces", spaces.join("; "))
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
 //! The data folder, the audit log, and the room on the disk.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use super::check::{Check, Status};
 use super::examination::Examination;
 use crate::audit::{AuditError, check_is_log, verify};
 use crate::config::Settings;
+use crate::domain::FILE_FORMATS;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
+use crate::kb::RECOGNITION_PROGRAMS;
 use crate::text::plural;
 
 const MEGABYTE: u64 = 1 << 20;
@@ -173,6 +174,40 @@ pub(super) fn megabytes(bytes: u64) -> String {
         bytes if bytes < 10 * 1024 * MEGABYTE => format!("{} MB", bytes / MEGABYTE),
         bytes => format!("{} GB", bytes / (1024 * MEGABYTE)),
     }
+}
+
+// Which files are read, and whether the text of scans and pictures is recognised.
+
+const SCANS: &str = "text of scans and pictures";
+
+/// What of the files can be read.
+pub(super) fn check_formats(settings: &Settings, examination: &mut Examination<'_>) {
+    examination.area = "files";
+    let read = FILE_FORMATS.iter().filter(|format| format.is_read());
+    let names: Vec<&str> = read.map(|format| format.name).collect();
+    examination.add(Check::ok("read", names.join(", ")));
+    let missing: Vec<&str> = RECOGNITION_PROGRAMS
+        .into_iter()
+        .filter(|program| !is_installed(program))
+        .collect();
+    let check = match (&settings.ocr, missing.as_slice()) {
+        (None, []) => Check::ok(SCANS, "not recognised: KB_AGENT_OCR=1 turns it on"),
+        (None, _) => Check::ok(SCANS, "not recognised"),
+        (Some(_), []) => Check::ok(SCANS, "recognised"),
+        (Some(_), missing) => Check::note(
+            SCANS,
+            format!("{} is not installed", missing.join(" and ")),
+            "install it, or leave KB_AGENT_OCR out",
+        ),
+    };
+    examination.add(check);
+}
+
+/// Whether a folder of `PATH` holds a file of that name.
+fn is_installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let name = format!("{program}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&path).any(|folder| Path::new(&folder).join(&name).is_file())
 }
 
 #[cfg(test)]
