@@ -14,7 +14,8 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! [`KnowledgeBase`] (`base`) is the public interface; `opening` opens one, and sets up a store that several
+//! [`KnowledgeBase`] (`base`) is the public interface. A new verb of it goes into `base`, or into a file that `base` does
+//! not import, as `contents` and `fields` are. `opening` opens one, and sets up a store that several
 //! machines use. `contents`, `fields` and `whole` answer questions about documents; `whole` also reads a file
 //! without a base. `left_out` keeps what was left out of the index, `inspect` looks at an index without changing
 //! it, `languages` chooses the embedding by the languages of the base. `opened`, `budget` and `error` are used by

@@ -42,12 +42,12 @@
 //! | what | where |
 //! |---|---|
 //! | a tool | its call and description in `domain/tool.rs`, its file in `tools/` with a line in `tools.rs` |
-//! | a file format | a row in `domain/file_format.rs`, its reader in `kb/extract/format.rs` |
-//! | a theme | a file in `assets/themes/` |
-//! | a language | a file in `assets/language/` |
-//! | a setting | an entry in `config/variables.rs`, its field in `config/settings.rs` |
+//! | a file format | a row in `domain/file_format.rs`, its reader in `kb/extract/`, its row in `docs/own-files.md` |
+//! | a theme | a file in `assets/themes/`; touch `themes.rs`, as cargo sees no new file in a folder |
+//! | a language | a file in `assets/language/`; touch `reasoner/offline/language.rs` |
+//! | a setting | an entry in `assets/settings.toml`, its field in `config/settings.rs` |
 //! | a chat server | an entry in `assets/llm/servers.toml` |
-//! | a key | an entry in `assets/keymap.toml`, its action in `tui/keymap/action.rs` and `tui/act.rs` |
+//! | a key | an entry in `assets/keymap.toml`, its action in `tui/keymap.rs` and `tui/act.rs` |
 //! | a page of the manual | a file in `docs/`, a line in `cli/help.rs` |
 //! | a subcommand | its file in `cli/`, a line in `cli.rs` |
 //! | a store | the traits of `kb/index/port.rs`; `kb/conformance.rs` tests it |
