@@ -122,11 +122,13 @@ impl LexicalIndex {
         })
     }
 
-    /// Reads what is stored with the last commit.
+    /// Reads what is stored with the last commit. Only before the first there is nothing.
     pub fn payload(&self) -> Result<Payload> {
-        let payload = self.index.load_metas()?.payload;
-        let payload = payload.and_then(|json| serde_json::from_str(&json).ok());
-        Ok(payload.unwrap_or_default())
+        let Some(json) = self.index.load_metas()?.payload else {
+            return Ok(Payload::default());
+        };
+        let unreadable = |error| KbError::Damaged(format!("its commit is unreadable: {error}"));
+        serde_json::from_str(&json).map_err(unreadable)
     }
 
     /// A view of the last commit.
