@@ -107,6 +107,11 @@ impl LexicalIndex {
         create().map_err(|error| error.with_dir(dir))
     }
 
+    /// Makes the files anew, as those of an empty index. Only under the lock.
+    pub fn remake(&self) -> Result<()> {
+        Self::create(&self.dir).map(drop)
+    }
+
     fn over(dir: &Path, index: Index) -> Result<Self> {
         let fields = schema().1;
         index.tokenizers().register(TOKENIZER, tokens::analyzer());

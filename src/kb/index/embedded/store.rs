@@ -150,6 +150,18 @@ impl EmbeddedStore {
         Ok(fresh)
     }
 
+    /// The last commit with all its files; `None` where the next update has to make it anew.
+    fn last_undamaged(&self) -> Result<Option<Arc<View>>> {
+        let files = self.lexical.has_its_files();
+        match files.and_then(|()| self.reload(false)) {
+            Err(KbError::Damaged(why)) => {
+                tracing::warn!(%why, "the index is damaged: an update makes it anew");
+                Ok(None)
+            }
+            last => last.map(Some),
+        }
+    }
+
     fn acquire(&self, right: Right<'_>) -> Result<LockGuard> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
@@ -201,25 +213,21 @@ impl Store for EmbeddedStore {
     fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
         limits.check()?;
         let held = self.acquire(Right::Documents)?;
-        let last = self.lexical.has_its_files();
-        let (view, is_damaged) = match last.and_then(|()| self.reload(false)) {
-            Err(KbError::Damaged(why)) => {
-                tracing::warn!(%why, "the index is damaged and is made anew");
-                (self.view(), true)
-            }
-            view => (view?, false),
-        };
-        let batch = DocumentBatch::new(self, held, view, afresh || is_damaged);
-        Ok(Box::new(batch))
+        let last = self.last_undamaged()?;
+        let afresh = afresh || last.is_none();
+        let view = last.unwrap_or_else(|| self.view());
+        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
     }
 
     fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>> {
         limits.check()?;
         let held = self.acquire(Right::Vectors)?;
-        let view = self.reload(false)?;
+        let last = self.last_undamaged()?;
         let mut vectors = self.rows_to_change();
         vectors.refresh()?;
-        if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
+        if let Some(view) = last
+            && view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2)
+        {
             vectors.compact(|key| view.contains_key(key))?;
         }
         drop(vectors);
@@ -294,7 +302,15 @@ impl<'a> DocumentBatch<'a> {
         if let Some(writer) = self.writer.take() {
             return Ok(self.writer.insert(writer));
         }
-        let writer = self.store.lexical.writer(self.large)?;
+        let lexical = &self.store.lexical;
+        let writer = match lexical.writer(self.large) {
+            // Not even the list of its files can be read.
+            Err(KbError::Damaged(_)) if self.afresh => {
+                lexical.remake()?;
+                lexical.writer(self.large)?
+            }
+            writer => writer?,
+        };
         if self.afresh {
             writer.clear()?;
         }
