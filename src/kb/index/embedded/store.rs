@@ -179,7 +179,7 @@ impl EmbeddedStore {
         limits.check()?;
         let documents = match self.lexical.is_as_written() {
             Err(KbError::Damaged(why)) => Some(why),
-            _ => None,
+            seen => seen.map(|()| None)?,
         };
         Ok(Damage {
             documents,

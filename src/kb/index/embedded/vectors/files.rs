@@ -174,13 +174,11 @@ impl Files {
     /// What is wrong with this model's latest pair, by the sizes of its files.
     pub fn damage(home: &Path, model_id: &str) -> Option<String> {
         let mut files = Self::unused(home, model_id);
-        files.find_latest().ok()?;
-        if files.number == 0 {
-            return None;
-        }
+        let read = files.find_latest().and_then(|_| files.read(0, 0));
         let said = |path: &Path, how: &str| Some(format!("{} {how}", path.display()));
         let (keys, rows) = (files.path("keys"), files.path("rows"));
-        match files.read(0, 0) {
+        match read {
+            Ok(None) if files.number == 0 => None,
             Ok(Some(read)) if read.whole => None,
             Ok(Some(_)) => said(&rows, "is cut off"),
             Ok(None) => said(&keys, "is broken"),
