@@ -386,6 +386,11 @@ pub(crate) fn load(
         let entries = entries.ok_or_else(broken)?;
         let mut documents = known.map_or_else(Documents::default, |known| known.documents.clone());
         let changes = entries.apply(&mut documents);
+        let (named, kept) = (documents.chunks, lexical.len());
+        if named != kept {
+            let why = format!("it keeps {kept} passages, and its list of documents names {named}");
+            return Err(KbError::Damaged(why));
+        }
         let holders = known.and_then(|known| known.holders.get());
         let holders = holders.map(|known| OnceLock::from(known.with_changes(&changes)));
         return Ok(View {

@@ -64,12 +64,17 @@ impl LexicalView {
         }
     }
 
+    /// The number of chunks.
+    pub fn len(&self) -> usize {
+        self.searcher.num_docs() as usize
+    }
+
     /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
     /// them; in no order. `within` are numbers of documents.
     pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<ScoredChunks> {
         let doc_freq = |text: &str| Ok(self.doc_freq(&self.term(text))?);
         let terms = search_terms(tokens::terms(query), doc_freq, |dfa| self.near(dfa))?;
-        if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
+        if k == 0 || terms.is_empty() || self.len() == 0 {
             return Ok(ScoredChunks::default());
         }
         let statistics = self.statistics(&terms)?;
