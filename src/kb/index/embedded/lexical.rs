@@ -167,7 +167,7 @@ impl LexicalIndex {
             Err(KbError::Damaged(format!("its file {name} {how}")))
         };
         // Opened again: what is open here is there whatever became of its name.
-        let index = Index::open(Files::open(&self.dir)?)?;
+        let index = Index::open(Files::open_to_check(&self.dir)?)?;
         // Or another process could commit and tidy up between the list and the look.
         let _kept = index.directory().acquire_lock(&META_LOCK);
         for segment in index.load_metas()?.segments {

@@ -33,6 +33,8 @@ const LITTLE: u64 = 64 << 10;
 pub(super) struct Files {
     writing: MmapDirectory,
     folder: PathBuf,
+    /// The extensions of the files that are read piece by piece; `None` for all files.
+    long: Option<&'static [&'static str]>,
     /// The open files: a commit opens the same ones again.
     open: Arc<Mutex<HashMap<PathBuf, Weak<Handle>>>>,
 }
@@ -43,7 +45,16 @@ impl Files {
         Ok(Self {
             writing: MmapDirectory::open(folder)?,
             folder: folder.to_owned(),
+            long: Some(&LONG),
             open: Arc::default(),
+        })
+    }
+
+    /// Opens a folder for a look at some bytes of each file.
+    pub fn open_to_check(folder: &Path) -> tantivy::Result<Self> {
+        Ok(Self {
+            long: None,
+            ..Self::open(folder)?
         })
     }
 
@@ -52,7 +63,7 @@ impl Files {
         if let Some(known) = open.get(path).and_then(Weak::upgrade) {
             return Ok(known);
         }
-        let handle = Arc::new(Handle::open(&self.folder.join(path))?);
+        let handle = Arc::new(Handle::open(&self.folder.join(path), self.long)?);
         open.retain(|_, handle| handle.strong_count() > 0);
         open.insert(path.to_owned(), Arc::downgrade(&handle));
         Ok(handle)
@@ -78,12 +89,12 @@ enum Handle {
 }
 
 impl Handle {
-    fn open(path: &Path) -> io::Result<Self> {
+    fn open(path: &Path, long: Option<&[&str]>) -> io::Result<Self> {
         let file = opened(path)?;
         let len = file.metadata()?.len();
         let ending = path.extension().unwrap_or_default();
         #[cfg(unix)]
-        if len > LITTLE && LONG.iter().any(|long| ending == *long) {
+        if len > LITTLE && long.is_none_or(|long| long.iter().any(|long| ending == *long)) {
             return Ok(Self::Pieces {
                 file,
                 len: len as usize,
