@@ -130,6 +130,26 @@ impl View {
         Ok(found)
     }
 
+    /// The chunks that are there, with their cosine alone.
+    fn cosines(
+        &self,
+        chunks: &[ChunkId],
+        vector: Option<&[f32]>,
+    ) -> Result<Vec<Option<FetchedChunk>>> {
+        let vectors = self.rows();
+        let cosine = vector.map(|vector| vectors.cosine_with(vector));
+        let cosine = cosine.transpose()?.flatten();
+        let fetch = |chunk: &ChunkId| {
+            let (document, at) = self.documents.place_of(*chunk)?;
+            let cosine = cosine.as_ref();
+            Some(FetchedChunk {
+                passage: None,
+                cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
+            })
+        };
+        Ok(chunks.iter().map(fetch).collect())
+    }
+
     fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>> {
         let Some((document, at)) = self.documents.place_of(chunk) else {
             return Ok(None);
@@ -302,25 +322,17 @@ impl Reader for View {
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
-        let vectors = self.rows();
         limits.check()?;
-        let cosine = match wanted.cosine_with {
-            Some(vector) => vectors.cosine_with(vector)?,
-            None => None,
-        };
-        let fetch = |chunk: &ChunkId| {
-            let Some((document, at)) = self.documents.place_of(*chunk) else {
-                return Ok(None);
-            };
-            limits.check()?;
-            let cosine = cosine.as_ref();
-            let passage = wanted.passages.then(|| self.passage(*chunk));
-            Ok(Some(FetchedChunk {
-                passage: passage.transpose()?.flatten(),
-                cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
-            }))
-        };
-        chunks.iter().map(fetch).collect()
+        let mut fetched = self.cosines(chunks, wanted.cosine_with)?;
+        if wanted.passages {
+            for (chunk, fetched) in chunks.iter().zip(&mut fetched) {
+                limits.check()?;
+                if let Some(fetched) = fetched {
+                    fetched.passage = self.passage(*chunk)?;
+                }
+            }
+        }
+        Ok(fetched)
     }
 
     fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
