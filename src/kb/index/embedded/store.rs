@@ -174,6 +174,14 @@ impl EmbeddedStore {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the files of the vectors with nothing held that a search needs, and takes over what is new.
+    fn change_rows(&self, change: impl FnOnce(&Vectors) -> Result<bool>) -> Result<()> {
+        if change(&self.rows())? {
+            self.rows_to_change().refresh()?;
+        }
+        Ok(())
+    }
+
     /// Looks for damage; makes and repairs nothing. Reads each file of the last commit.
     pub fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage> {
         limits.check()?;
@@ -223,14 +231,14 @@ impl Store for EmbeddedStore {
         limits.check()?;
         let held = self.acquire(Right::Vectors)?;
         let last = self.last_undamaged()?;
-        let mut vectors = self.rows_to_change();
-        vectors.refresh()?;
-        if let Some(view) = last
-            && view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2)
-        {
-            vectors.compact(|key| view.contains_key(key))?;
+        self.rows_to_change().refresh()?;
+        if let Some(view) = last {
+            self.change_rows(|vectors| {
+                let is_mostly_stale =
+                    view.stale_rows(vectors) > STALE_ROWS.max(vectors.len() / 2);
+                Ok(is_mostly_stale && vectors.compact(|key| view.contains_key(key))?)
+            })?;
         }
-        drop(vectors);
         Ok(Box::new(EmbeddingBatch {
             store: self,
             _held: held,
@@ -445,13 +453,10 @@ impl VectorBatch for EmbeddingBatch<'_> {
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
         };
-        self.store.rows().fits(first)?;
-        self.store.rows_to_change().make_room(first.len())?;
-        // The disk is waited for with nothing held that a search needs.
-        if self.store.rows().append(vectors)? {
-            self.store.rows_to_change().refresh()?;
-        }
-        Ok(())
+        let store = self.store;
+        store.rows().fits(first)?;
+        store.change_rows(|rows| rows.make_room(first.len()))?;
+        store.change_rows(|rows| rows.append(vectors))
     }
 
     fn complete(&mut self, limits: Limits<'_>) -> Result<()> {
@@ -462,6 +467,6 @@ impl VectorBatch for EmbeddingBatch<'_> {
 
     fn clear(&mut self, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
-        self.store.rows_to_change().compact(|_| false)
+        self.store.change_rows(|rows| rows.compact(|_| false))
     }
 }

@@ -145,19 +145,20 @@ impl Vectors {
         places.get(key).map(|at| *at as usize)
     }
 
-    /// Writes the files anew if vectors of this length cannot be added. Only under the lock.
-    pub fn make_room(&mut self, dims: usize) -> Result<()> {
+    /// Writes the files anew if vectors of this length cannot be added; whether it did. As with all that
+    /// writes here, [`Vectors::refresh`] then takes them over, so that searches do not wait for the disk.
+    /// Only under the lock.
+    pub fn make_room(&self, dims: usize) -> Result<bool> {
         if self.files.number == 0 || self.dims != dims {
             self.write_anew(dims, |_| false)
         } else if !self.whole {
             self.write_anew(self.dims, |_| true)
         } else {
-            Ok(())
+            Ok(false)
         }
     }
 
-    /// Writes the vectors that are new; whether any was. [`Vectors::refresh`] then takes them over, so that
-    /// searches do not wait for the disk. Only under the lock.
+    /// Writes the vectors that are new; whether any was. Only under the lock.
     pub fn append(&self, found: &[(ChunkKey, Vec<f32>)]) -> Result<bool> {
         let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
         let mut keys = Vec::with_capacity(found.len());
@@ -176,10 +177,10 @@ impl Vectors {
         Ok(true)
     }
 
-    /// Keeps only these rows. Only under the lock.
-    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
+    /// Keeps only these rows; whether there were any. Only under the lock.
+    pub fn compact(&self, keep: impl Fn(&ChunkKey) -> bool) -> Result<bool> {
         if self.keys.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.write_anew(self.dims, keep)
     }
@@ -313,7 +314,7 @@ impl Vectors {
         }
     }
 
-    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
+    fn write_anew(&self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<bool> {
         let is_any_kept = self.keys.iter().any(&keep);
         let table = match is_any_kept.then(|| self.table()).transpose() {
             // Rows that cannot be read are made anew as well.
@@ -325,10 +326,8 @@ impl Vectors {
             rows.map(|at| (table.keys[at], table.scales[at], table.row(at)))
         });
         let kept: Vec<_> = rows.filter(|(key, ..)| keep(key)).collect();
-        self.files = self.files.write_anew(dims, &kept)?;
-        self.files.remove_older();
-        self.forget(dims);
-        self.refresh()
+        self.files.write_anew(dims, &kept)?.remove_older();
+        Ok(true)
     }
 }
 
@@ -369,6 +368,7 @@ mod tests {
     /// As an embedding does it.
     fn append(vectors: &mut Vectors, found: &[(ChunkKey, Vec<f32>)]) {
         vectors.make_room(found[0].1.len()).unwrap();
+        vectors.refresh().unwrap();
         vectors.append(found).unwrap();
         vectors.refresh().unwrap();
     }
