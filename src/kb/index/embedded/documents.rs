@@ -139,6 +139,14 @@ pub(crate) struct Change {
     pub after: Option<Arc<StoredDocument>>,
 }
 
+impl Change {
+    /// The keys of what the document says and of what it said.
+    pub fn keys(&self) -> impl Iterator<Item = ChunkKey> {
+        let documents = self.before.iter().chain(&self.after);
+        documents.flat_map(|document| document.chunks.iter().map(|chunk| chunk.key))
+    }
+}
+
 /// The chunks of each text, by the key of the text. Documents that repeat each other share a vector; chunks
 /// that are found by their words only are not here. Made when first needed, and from then on follows each
 /// commit by what it changes.
@@ -168,9 +176,9 @@ impl ChunksByKey {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Each text with its chunks, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&ChunkKey, &Vec<ChunkId>)> {
-        self.0.iter()
+    /// The texts, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = &ChunkKey> {
+        self.0.keys()
     }
 
     /// How many texts there are, each counted once.
