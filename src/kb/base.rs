@@ -230,7 +230,11 @@ impl KnowledgeBase {
             priority: BulkPriority::Normal,
             pause: None,
         };
-        self.refresh()?;
+        match self.refresh() {
+            // The work makes it anew, or says the same.
+            Ok(()) | Err(KbError::Damaged(_)) => {}
+            Err(error) => return Err(error),
+        }
         let mut report = work(&job);
         match &report {
             Ok(report) if report.embedded > 0 => self.note_embedding(None),

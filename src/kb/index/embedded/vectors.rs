@@ -10,8 +10,8 @@
 //! The rows are read into memory by the first search: a file that is cut off under a map
 //! would end the process, and reading costs no more than the faults of a map do.
 //!
-//! A search measures all rows (`scan`): that cannot miss a neighbour, and takes a few milliseconds for
-//! a hundred thousand of them.
+//! A search measures all rows (`scan`): what it finds is exact among the rounded rows, and it takes a few
+//! milliseconds for a hundred thousand of them.
 
 mod files;
 mod scan;
@@ -25,14 +25,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::lock::model_key;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{ChunkKey, KeyHash, Result};
-use crate::kb::index::quantised::{Query, quantise, wrong_length};
-use files::Files;
+use crate::kb::index::quantised::{Query, check_length, quantise};
+pub(crate) use files::VectorFiles;
 use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
 pub(crate) struct Vectors {
-    files: Files,
+    files: VectorFiles,
     dims: usize,
     keys: Vec<ChunkKey>,
     scales: Vec<f32>,
@@ -54,7 +54,7 @@ impl Vectors {
     /// Opens the vectors of a model in `home`.
     pub fn open(home: &Path, model_id: &str) -> Result<Self> {
         let mut vectors = Self {
-            files: Files::new(home, model_id),
+            files: VectorFiles::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
             scales: Vec::new(),
@@ -91,11 +91,6 @@ impl Vectors {
         Ok(())
     }
 
-    /// What is wrong with the files, as far as their sizes tell; makes and mends nothing.
-    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
-        Files::damage(home, model_id)
-    }
-
     /// Does [`Vectors::refresh`], or opens the rows of `model_id` if these are of another model.
     pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<()> {
         if self.files.model == model_key(model_id) {
@@ -109,11 +104,8 @@ impl Vectors {
 
     /// Whether a vector can be compared with what is here.
     pub fn fits(&self, vector: &[f32]) -> Result<()> {
-        if self.keys.is_empty() || vector.len() == self.dims {
-            return Ok(());
-        }
-        let next = "`kb-agent index` embeds everything again";
-        Err(wrong_length(vector.len(), self.dims, next))
+        let held = self.dimensions().unwrap_or(vector.len());
+        check_length(vector, held, "`kb-agent index` embeds everything again")
     }
 
     /// The number of dimensions; `None` while there are no vectors.
@@ -145,19 +137,20 @@ impl Vectors {
         places.get(key).map(|at| *at as usize)
     }
 
-    /// Writes the files anew if vectors of this length cannot be added. Only under the lock.
-    pub fn make_room(&mut self, dims: usize) -> Result<()> {
+    /// Writes the files anew if vectors of this length cannot be added; whether it did. As with all that
+    /// writes here, [`Vectors::refresh`] then takes them over, so that searches do not wait for the disk.
+    /// Only under the lock.
+    pub fn make_room(&self, dims: usize) -> Result<bool> {
         if self.files.number == 0 || self.dims != dims {
             self.write_anew(dims, |_| false)
         } else if !self.whole {
             self.write_anew(self.dims, |_| true)
         } else {
-            Ok(())
+            Ok(false)
         }
     }
 
-    /// Writes the vectors that are new; whether any was. [`Vectors::refresh`] then takes them over, so that
-    /// searches do not wait for the disk. Only under the lock.
+    /// Writes the vectors that are new; whether any was. Only under the lock.
     pub fn append(&self, found: &[(ChunkKey, Vec<f32>)]) -> Result<bool> {
         let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
         let mut keys = Vec::with_capacity(found.len());
@@ -176,10 +169,10 @@ impl Vectors {
         Ok(true)
     }
 
-    /// Keeps only these rows. Only under the lock.
-    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
+    /// Keeps only these rows; whether there were any. Only under the lock.
+    pub fn compact(&self, keep: impl Fn(&ChunkKey) -> bool) -> Result<bool> {
         if self.keys.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.write_anew(self.dims, keep)
     }
@@ -283,7 +276,8 @@ impl Vectors {
     }
 
     fn forget(&mut self, dims: usize) {
-        self.lineage += 1;
+        // Where there was none, whatever comes is added.
+        self.lineage += u64::from(!self.keys.is_empty());
         self.dims = dims;
         self.keys.clear();
         self.scales.clear();
@@ -313,7 +307,7 @@ impl Vectors {
         }
     }
 
-    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<()> {
+    fn write_anew(&self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<bool> {
         let is_any_kept = self.keys.iter().any(&keep);
         let table = match is_any_kept.then(|| self.table()).transpose() {
             // Rows that cannot be read are made anew as well.
@@ -325,10 +319,8 @@ impl Vectors {
             rows.map(|at| (table.keys[at], table.scales[at], table.row(at)))
         });
         let kept: Vec<_> = rows.filter(|(key, ..)| keep(key)).collect();
-        self.files = self.files.write_anew(dims, &kept)?;
-        self.files.remove_older();
-        self.forget(dims);
-        self.refresh()
+        self.files.write_anew(dims, &kept)?.remove_older();
+        Ok(true)
     }
 }
 
@@ -369,6 +361,7 @@ mod tests {
     /// As an embedding does it.
     fn append(vectors: &mut Vectors, found: &[(ChunkKey, Vec<f32>)]) {
         vectors.make_room(found[0].1.len()).unwrap();
+        vectors.refresh().unwrap();
         vectors.append(found).unwrap();
         vectors.refresh().unwrap();
     }
@@ -391,7 +384,7 @@ mod tests {
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 20);
         append(&mut vectors, &rows(1, 40));
-        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        let vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 39);
         let found = nearest(&vectors, &unit(30), 3).unwrap();
         assert_eq!((found.len(), vectors.keys[found[0].0]), (3, key(30)));

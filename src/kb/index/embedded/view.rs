@@ -8,16 +8,18 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use super::documents::{ChunksByKey, Documents};
-use super::journal::Journal;
-use super::lexical::{LexicalIndex, LexicalView, Payload};
+use imbl::GenericHashSet;
+use imbl::shared_ptr::DefaultSharedPtr;
+
+use super::documents::{Change, ChunksByKey, Documents, JournalMark};
+use super::lexical::{Commit, LexicalIndex, LexicalView};
 use super::vectors::Vectors;
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
-    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
-    LinksBySource, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor,
-    PendingPage, Reader, Result, Within,
+    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, KeyHash, LexicalMatches,
+    Limits, LinksBySource, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents,
+    PendingCursor, PendingPage, Reader, Result, Within,
 };
 use crate::kb::index::search_terms::corrections;
 use crate::kb::links::LinkTargets;
@@ -26,21 +28,31 @@ use crate::kb::source::is_prose;
 /// One commit.
 pub(crate) struct View {
     /// What is stored with it.
-    pub commit: Payload,
+    pub commit: Commit,
     pub documents: Documents,
     holders: OnceLock<ChunksByKey>,
-    /// How many texts have no vector, with the lineage and the number of the vectors that were looked at.
-    pending: Mutex<Option<(u64, usize, usize)>>,
-    /// The pending chunks as the first page of them found them; the other pages are of the same.
-    pending_list: Mutex<Arc<[(ChunkId, ChunkKey)]>>,
+    /// Worked out when first needed.
+    lacking: Mutex<Option<Lacking>>,
+    /// The pending chunks in order, as the first of all pages found them, behind the lineage of the vectors.
+    pending_list: Mutex<Option<(u64, Vec<(ChunkId, ChunkKey)>)>>,
     lexical: LexicalView,
     vectors: Arc<RwLock<Vectors>>,
+}
+
+/// The texts without a vector. They follow each commit and each new row by what those change, so that
+/// one saved file does not cost a look at all texts.
+#[derive(Clone)]
+struct Lacking {
+    texts: GenericHashSet<ChunkKey, KeyHash, DefaultSharedPtr>,
+    /// The lineage of the vectors that were looked at, and how many they were.
+    lineage: u64,
+    rows: usize,
 }
 
 impl View {
     /// Counts the rows of vectors that no chunk needs.
     pub(crate) fn stale_rows(&self, vectors: &Vectors) -> usize {
-        let needed = self.holders().len() - self.pending_in(vectors);
+        let needed = self.holders().len() - self.lacking(vectors).texts.len();
         vectors.len().saturating_sub(needed)
     }
 
@@ -58,21 +70,44 @@ impl View {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first chunk of each text without a vector, in no order.
-    fn lacking(&self, vectors: &Vectors) -> impl Iterator<Item = (ChunkId, ChunkKey)> {
-        let texts = self.holders().iter();
-        let texts = texts.filter(|(key, _)| vectors.row_of(key).is_none());
-        texts.filter_map(|(key, chunks)| Some((*chunks.iter().min()?, *key)))
+    /// The texts without a vector. They are looked for among all texts where other vectors came in the
+    /// place of those that were known.
+    fn lacking(&self, vectors: &Vectors) -> Lacking {
+        let mut known = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        let lineage = vectors.lineage();
+        let mut lacking = known
+            .take_if(|known| known.lineage == lineage)
+            .unwrap_or_else(|| {
+                let texts = self.holders().keys();
+                let texts = texts.filter(|key| vectors.row_of(key).is_none());
+                let (texts, rows) = (texts.copied().collect(), vectors.len());
+                Lacking {
+                    texts,
+                    lineage,
+                    rows,
+                }
+            });
+        for row in lacking.rows..vectors.len() {
+            vectors.key(row).map(|key| lacking.texts.remove(key));
+        }
+        lacking.rows = vectors.len();
+        known.insert(lacking).clone()
     }
 
-    /// Counts the texts without a vector, once for as long as the vectors are the same.
-    fn pending_in(&self, vectors: &Vectors) -> usize {
-        let (lineage, rows) = (vectors.lineage(), vectors.len());
-        let mut known = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = known.filter(|(of, at, _)| (*of, *at) == (lineage, rows));
-        let count = same.map_or_else(|| self.lacking(vectors).count(), |(.., count)| count);
-        *known = Some((lineage, rows, count));
-        count
+    /// What lacked a vector at the commit before, with what these changes made of it.
+    fn lacking_after(&self, changes: &[Change], holders: &ChunksByKey) -> Option<Lacking> {
+        let known = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lacking = known.clone()?;
+        drop(known);
+        let vectors = self.rows();
+        for key in changes.iter().flat_map(Change::keys) {
+            if holders.chunks(&key).is_empty() {
+                lacking.texts.remove(&key);
+            } else if vectors.row_of(&key).is_none() {
+                lacking.texts.insert(key);
+            }
+        }
+        Some(lacking)
     }
 
     fn match_for(&self, chunk: ChunkId, score: f64) -> Option<Match> {
@@ -151,9 +186,12 @@ impl View {
         Ok(Match::best(matches.filter(is_within), MOST_NAMED))
     }
 
-    /// All chunks without a vector: prose first, and what was written last before what is older.
-    fn pending_chunks(&self) -> Arc<[(ChunkId, ChunkKey)]> {
-        let mut chunks: Vec<(ChunkId, ChunkKey)> = self.lacking(&self.rows()).collect();
+    /// The first chunk of each text without a vector: prose first, and what was written last before what
+    /// is older.
+    fn pending_chunks(&self, vectors: &Vectors) -> Vec<(ChunkId, ChunkKey)> {
+        let texts = self.lacking(vectors).texts.into_iter();
+        let first = |key: ChunkKey| Some((*self.holders().chunks(&key).iter().min()?, key));
+        let mut chunks: Vec<(ChunkId, ChunkKey)> = texts.filter_map(first).collect();
         chunks.sort_unstable();
         let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
         let mut lacking: Vec<_> = lacking
@@ -302,25 +340,31 @@ impl Reader for View {
         wanted: FetchOptions<'_>,
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
-        let vectors = self.rows();
         limits.check()?;
-        let cosine = match wanted.cosine_with {
-            Some(vector) => vectors.cosine_with(vector)?,
-            None => None,
-        };
+        let vectors = self.rows();
+        let cosine = wanted.cosine_with.map(|vector| vectors.cosine_with(vector));
+        let cosine = cosine.transpose()?.flatten();
         let fetch = |chunk: &ChunkId| {
-            let Some((document, at)) = self.documents.place_of(*chunk) else {
-                return Ok(None);
-            };
-            limits.check()?;
+            let (document, at) = self.documents.place_of(*chunk)?;
             let cosine = cosine.as_ref();
-            let passage = wanted.passages.then(|| self.passage(*chunk));
-            Ok(Some(FetchedChunk {
-                passage: passage.transpose()?.flatten(),
+            Some(FetchedChunk {
+                passage: None,
                 cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
-            }))
+            })
         };
-        chunks.iter().map(fetch).collect()
+        let mut fetched: Vec<Option<FetchedChunk>> = chunks.iter().map(fetch).collect();
+        drop(cosine);
+        // The disk is waited for with nothing held that others need.
+        drop(vectors);
+        if wanted.passages {
+            for (chunk, fetched) in chunks.iter().zip(&mut fetched) {
+                limits.check()?;
+                if let Some(fetched) = fetched {
+                    fetched.passage = self.passage(*chunk)?;
+                }
+            }
+        }
+        Ok(fetched)
     }
 
     fn vectors(&self, keys: &[ChunkKey], limits: Limits<'_>) -> Result<Vec<Option<Vec<f32>>>> {
@@ -329,7 +373,8 @@ impl Reader for View {
         keys.iter().map(|key| vectors.vector(key)).collect()
     }
 
-    /// The cursor is a place in the list that the first page found.
+    /// The cursor is a place in a list that all callers share, so it stays for as long as vectors are only
+    /// added.
     fn pending(
         &self,
         after: Option<PendingCursor>,
@@ -337,25 +382,23 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<PendingPage> {
         limits.check()?;
+        let vectors = self.rows();
+        let lineage = vectors.lineage();
         let list = self.pending_list.lock();
-        let mut known = list.unwrap_or_else(PoisonError::into_inner);
-        let from = match after {
-            None => {
-                *known = self.pending_chunks();
-                0
-            }
-            Some(PendingCursor(from)) => from as usize,
-        };
-        let rest = known.get(from..).unwrap_or_default();
-        let chunks = rest[..rest.len().min(limit)].to_vec();
-        let end = from + chunks.len();
-        let next = (end < known.len()).then_some(PendingCursor(end as u64));
+        let mut list = list.unwrap_or_else(PoisonError::into_inner);
+        list.take_if(|(of, _)| *of != lineage);
+        let (_, list) = list.get_or_insert_with(|| (lineage, self.pending_chunks(&vectors)));
+        let from = after.map_or(0, |PendingCursor(from)| from as usize);
+        let is_pending = |at: &usize| vectors.row_of(&list[*at].1).is_none();
+        let mut places = (from..list.len()).filter(is_pending);
+        let chunks = places.by_ref().take(limit).map(|at| list[at]).collect();
+        let next = places.next().map(|at| PendingCursor(at as u64));
         Ok(PendingPage { chunks, next })
     }
 
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize> {
         limits.check()?;
-        Ok(self.pending_in(&self.rows()))
+        Ok(self.lacking(&self.rows()).texts.len())
     }
 }
 
@@ -371,7 +414,7 @@ pub(crate) fn load(
     const ATTEMPTS: usize = 10;
     for _ in 0..ATTEMPTS {
         let commit = index.payload()?;
-        let Journal { number, len, .. } = commit.journal;
+        let JournalMark { number, len, .. } = commit.journal;
         let known = known.filter(|known| {
             let journal = known.commit.journal;
             number > 0 && journal.number == number && journal.len <= len
@@ -386,13 +429,19 @@ pub(crate) fn load(
         let entries = entries.ok_or_else(broken)?;
         let mut documents = known.map_or_else(Documents::default, |known| known.documents.clone());
         let changes = entries.apply(&mut documents);
-        let holders = known.and_then(|known| known.holders.get());
-        let holders = holders.map(|known| OnceLock::from(known.with_changes(&changes)));
+        let (named, kept) = (documents.chunks, lexical.len());
+        if named != kept {
+            let why = format!("it keeps {kept} passages, and its list of documents names {named}");
+            return Err(KbError::Damaged(why));
+        }
+        let holders = known.and_then(|known| Some(known.holders.get()?.with_changes(&changes)));
+        let lacking = known.zip(holders.as_ref());
+        let lacking = lacking.and_then(|(known, holders)| known.lacking_after(&changes, holders));
         return Ok(View {
             commit,
             documents,
-            holders: holders.unwrap_or_default(),
-            pending: Mutex::default(),
+            holders: holders.map(OnceLock::from).unwrap_or_default(),
+            lacking: Mutex::new(lacking),
             pending_list: Mutex::default(),
             lexical,
             vectors: Arc::clone(vectors),
