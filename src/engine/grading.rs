@@ -63,8 +63,14 @@ impl Grader {
         let graded = self.reasoner.grade(job).await;
         let graded = graded.map_err(|error| EngineError::Run(error.to_string()))?;
         let numbers = graded.scores.map_err(|unreadable| unreadable.to_string());
+        let scores = numbers.and_then(|numbers| scores_of(&numbers, passages.len()));
+        // A run drops what was not looked at as it does what is graded 0, and both are measured alike.
+        let counted = |scores: Vec<Option<Score>>| {
+            let scores = scores.into_iter();
+            scores.map(|it| it.unwrap_or(Score::ZERO)).collect()
+        };
         Ok(PassageGrades {
-            scores: numbers.and_then(|numbers| scores_of(&numbers, passages.len())),
+            scores: scores.map(counted),
         })
     }
 

@@ -222,12 +222,12 @@ impl Draft<'_> {
     /// Names the best places that are not quoted below a heading, best first, one a document section.
     fn add_places(&mut self, heading: &str) {
         let (passages, whole) = (&self.verdict.passages, &self.verdict.whole);
-        let grades = &whole.grades;
-        let best = grades.iter().copied().fold(0.0, f64::max);
+        let best = whole.grades.iter().flatten().copied().fold(0.0, f64::max);
+        let grade = |at: &usize| whole.grades[*at].unwrap_or_default();
         let is_quoted = |at: &usize| self.quoted.iter().any(|(item, _)| item == at);
         let mut order: Vec<usize> = (0..passages.len()).collect();
-        order.retain(|at| grades[*at] >= NEAR_BEST * best && !is_quoted(at));
-        order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]));
+        order.retain(|at| whole.looked_at(*at) && grade(at) >= NEAR_BEST * best && !is_quoted(at));
+        order.sort_by(|a, b| grade(b).total_cmp(&grade(a)));
         let mut named = HashSet::new();
         let mut lines = vec![heading.to_owned()];
         for at in order {

@@ -22,10 +22,11 @@ use terms::{Pool, Query};
 pub(super) struct Judgement {
     /// The signals of each block of each passage.
     rows: Vec<Vec<Vec<f64>>>,
-    /// How likely each block of each passage answers, 0–1.
+    /// How likely each block of each passage answers, 0–1. The blocks of a passage that was not looked at come last,
+    /// with 0.
     pub(super) chances: Vec<Vec<f64>>,
-    /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
-    pub(super) grades: Vec<f64>,
+    /// How likely each passage answers, 0–1; `None` of a passage that was not looked at.
+    pub(super) grades: Vec<Option<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
     /// How near the nearest block is in meaning.
@@ -39,13 +40,18 @@ impl Judgement {
         self.model.answer_from
     }
 
+    /// Whether a passage is among those that were looked at.
+    pub(super) fn looked_at(&self, passage: usize) -> bool {
+        self.grades[passage].is_some()
+    }
+
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
         Confidence::clamped(self.model.answer.chance(best, self.nearest))
     }
 }
 
-/// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
+/// Judges the blocks of a pool; of more than `most` passages the least promising are not looked at. Blocks while it
 /// embeds.
 fn judge(
     question: &Question,
@@ -59,17 +65,17 @@ fn judge(
     let rows = signals::rows(&query, pool, &nearness);
     let model = Model::for_question(question.language, languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
-    let mut grades: Vec<f64> = Vec::new();
+    let mut grades: Vec<Option<f64>> = Vec::new();
     for (rows, is_promising) in rows.iter().zip(promising) {
-        let chance = |row: &Vec<f64>| if is_promising { model.chance(row) } else { 0.0 };
-        let of_blocks: Vec<f64> = rows.iter().map(chance).collect();
-        let best = of_blocks.iter().copied().fold(0.0, f64::max);
-        let has_chance = best > 0.0;
-        grades.push(if has_chance {
-            model.grade(best, rows)
-        } else {
-            0.0
-        });
+        if !is_promising {
+            chances.push(vec![0.0; rows.len()]);
+            grades.push(None);
+            continue;
+        }
+        let of_blocks: Vec<f64> = rows.iter().map(|row| model.chance(row)).collect();
+        let best = of_blocks.iter().copied().reduce(f64::max);
+        // What has no block says nothing.
+        grades.push(Some(best.map_or(0.0, |best| model.grade(best, rows))));
         chances.push(of_blocks);
     }
     let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
@@ -130,12 +136,13 @@ impl Verdict {
         })
     }
 
-    /// The grade of each item, 0–1: the best that the whole question or a part gives it.
-    pub fn grades(&self) -> Vec<f64> {
+    /// The grade of each item, 0–1: the best that the whole question or a part gives it. `None` of an item that was
+    /// looked at for none of them.
+    pub fn grades(&self) -> Vec<Option<f64>> {
         let mut grades = self.whole.grades.clone();
         for part in &self.of_parts {
             for (grade, other) in grades.iter_mut().zip(&part.grades) {
-                *grade = grade.max(*other);
+                *grade = [*grade, *other].into_iter().flatten().reduce(f64::max);
             }
         }
         grades

@@ -27,7 +27,7 @@ pub struct Choice {
     pub block: usize,
     /// The sentence to be set in bold, by its place in the block.
     pub sentence: Option<usize>,
-    /// How likely it answers.
+    /// How likely it answers; 0 where its passage was not looked at.
     pub chance: f64,
 }
 
@@ -70,7 +70,7 @@ pub fn best(question: &Question, judgement: &Judgement, passages: &[Passage]) ->
     let mut chosen: Vec<Choice> = Vec::new();
     for choice in ranked {
         let is_named = nearest > 0 && chosen.is_empty();
-        let is_likely = choice.chance > 0.0 && choice.is_near(&chosen);
+        let is_likely = judgement.looked_at(choice.passage) && choice.is_near(&chosen);
         if chosen.len() == MOST_BLOCKS || !is_likely && !is_named {
             break;
         }
