@@ -9,8 +9,8 @@ KB_AGENT_EMBEDDING=english or =multilingual: the names of the signals and the em
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-There are three models: en for English by the English embedding, zh for Chinese and multilingual for everything else
-by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
+There are three models: en for English by the English embedding, zh for Chinese (fitted on Japanese too) and multilingual
+for everything else by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
@@ -32,7 +32,7 @@ KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 MODELS = ("en", "zh", "multilingual")
-CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese, which the judge reads alike
+CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese; of its questions the judge gives zh those with more Chinese characters than kana
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
 
