@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
-MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
+MOST_QUOTED_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = 0.5  # an answer that is more likely wrong than right is not given
 KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
@@ -151,7 +151,7 @@ def ranked_blocks(b, s):
     chance = logistic(sums(b, s))
     found = []
     for a, e in zip(s.starts, np.r_[s.starts[1:], len(chance)]):
-        order = a + np.argsort(-chance[a:e], kind="stable")[:MOST_BLOCKS]
+        order = a + np.argsort(-chance[a:e], kind="stable")[:MOST_QUOTED_BLOCKS]
         found.append([(chance[at], s.y[at]) for at in order])
     return found
 

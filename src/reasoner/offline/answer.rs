@@ -17,7 +17,7 @@ use super::question::Part;
 use crate::domain::{
     Confidence, Evidence, Language, Outcome, Parts, Question, Quotation, ToolName,
 };
-use choose::{Choice, MOST_BLOCKS, NumberedParts, best, extent, of_both_sides};
+use choose::{Choice, MOST_QUOTED_BLOCKS, NumberedParts, best, extent, of_both_sides};
 use listing::{listing, place};
 use quote::{MOST_LINES, quote};
 
@@ -142,7 +142,7 @@ impl Draft<'_> {
         // One block for all parts speaks of none of them alone.
         let block = |found: &Option<Choice>| found.map(|choice| (choice.passage, choice.block));
         let is_one = found.iter().all(|it| block(it) == block(&found[0]));
-        for (part, choice) in parts.iter().zip(found).take(MOST_BLOCKS) {
+        for (part, choice) in parts.iter().zip(found).take(MOST_QUOTED_BLOCKS) {
             if let Some(choice) = choice {
                 self.add(Some(&part.label).filter(|_| !is_one), choice);
             } else {
@@ -175,7 +175,7 @@ impl Draft<'_> {
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };
-        if self.quoted.len() < MOST_BLOCKS && !self.quoted.iter().any(overlaps) {
+        if self.quoted.len() < MOST_QUOTED_BLOCKS && !self.quoted.iter().any(overlaps) {
             let heading = label.map(|label| format!("**{label}**\n\n"));
             self.sections.push(heading.unwrap_or_default() + &text);
             self.quoted.push((choice.passage, lines));

@@ -107,7 +107,7 @@ fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
 
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.
-const MOST_JUDGED: usize = 8;
+const MOST_JUDGED_PASSAGES: usize = 8;
 
 /// What is judged of the evidence for a question and each of its parts.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Verdict {
         embedder: &dyn Embedder,
     ) -> Result<Self, EmbedError> {
         let pool = Pool::read(items);
-        let judge = |question| judge(question, &pool, MOST_JUDGED, embedder);
+        let judge = |question| judge(question, &pool, MOST_JUDGED_PASSAGES, embedder);
         let of_parts: Result<_, EmbedError> = parts.iter().map(|it| judge(&it.question)).collect();
         Ok(Self {
             whole: judge(question)?,

@@ -178,7 +178,7 @@ impl Query {
 }
 
 /// Words, each once, with their inverse document frequency (Robertson and Spärck Jones 1976); a block counts as a
-/// document.
+/// document. Tokens are weighed by another form (`meaning.rs`): the weights of the judge are fitted on both as they are.
 #[derive(Debug)]
 pub(super) struct IdfWeights {
     weights: BTreeMap<String, f64>,
@@ -186,7 +186,7 @@ pub(super) struct IdfWeights {
     total: f64,
 }
 
-/// The weight of a word that all blocks hold.
+/// Added to every weight, so that a word that all blocks hold counts a little.
 const FLOOR: f64 = 0.1;
 
 impl IdfWeights {
