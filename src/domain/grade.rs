@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Score, average};
 
-/// Items graded below this leave the context (R19).
+/// Items graded below this leave the context (R19). `assets/judge/fit.py` moves the grades of the built-in judge to it.
 pub const KEEP_FROM: f64 = 0.3;
 /// An average from here on is enough to answer (R20).
 pub const SUFFICIENT_FROM: f64 = 0.7;

@@ -10,7 +10,7 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::judge::Verdict;
+use super::judge::{ANSWER_FROM, Verdict};
 use super::language::{Frames, filled, language_of, table};
 use super::passage::BlockKind;
 use super::question::Part;
@@ -70,11 +70,7 @@ pub fn compose(
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
-        answer_from: if names_file {
-            0.0
-        } else {
-            verdict.whole.answer_from()
-        },
+        answer_from: if names_file { 0.0 } else { ANSWER_FROM },
     };
     answer.quote_blocks(parts);
     answer.finish(unknown)

@@ -35,11 +35,6 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// The confidence from which on an answer is given.
-    pub(super) fn answer_from(&self) -> f64 {
-        self.model.answer_from
-    }
-
     /// Whether a passage is among those that were looked at.
     pub(super) fn looked_at(&self, passage: usize) -> bool {
         self.grades[passage].is_some()
@@ -104,6 +99,9 @@ fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
     }
     promising
 }
+
+/// The confidence from which on an answer is given rather than "not found": it is more likely right than wrong.
+pub(super) const ANSWER_FROM: f64 = 0.5;
 
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.

@@ -134,8 +134,6 @@ pub(super) struct Model {
     weights: BTreeMap<String, f64>,
     grade: GradeModel,
     pub(super) answer: AnswerModel,
-    /// The lowest confidence with which an answer is given rather than "not found".
-    pub(super) answer_from: f64,
 }
 
 /// How likely a passage answers: by its best block, and by how far it is behind the best of all passages.
@@ -240,7 +238,6 @@ mod tests {
             assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
             assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
             assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
-            assert!((0.0..1.0).contains(&model.answer_from));
         }
     }
 }
