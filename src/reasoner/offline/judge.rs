@@ -11,7 +11,7 @@ mod terms;
 use super::passage::Passage;
 use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Confidence, Evidence, LineRange, Question};
+use crate::domain::{Confidence, Evidence, Languages, LineRange, Question};
 use signals::Model;
 pub(super) use signals::log_odds;
 pub use signals::signal_names;
@@ -20,8 +20,6 @@ use terms::{Pool, Query};
 /// What was judged of one question over some passages.
 #[derive(Debug)]
 pub(super) struct Judgement {
-    /// The signals of each block of each passage.
-    rows: Vec<Vec<Vec<f64>>>,
     /// How likely each block of each passage answers, 0–1. The blocks of a passage that was not looked at come last,
     /// with 0.
     pub(super) chances: Vec<Vec<f64>>,
@@ -54,14 +52,11 @@ fn judge(
     most: usize,
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
-    let query = Query::read(question, pool);
-    let promising = promising(&query, pool, most);
-    let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
-    let rows = signals::rows(&query, pool, &nearness);
-    let model = Model::for_question(question.language, languages);
+    let measured = MeasuredPool::measure(question, pool, most, embedder)?;
+    let model = Model::for_question(question.language, measured.languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
     let mut grades: Vec<Option<f64>> = Vec::new();
-    for (rows, is_promising) in rows.iter().zip(promising) {
+    for (rows, is_promising) in measured.rows.iter().zip(measured.promising) {
         if !is_promising {
             chances.push(vec![0.0; rows.len()]);
             grades.push(None);
@@ -73,23 +68,57 @@ fn judge(
         grades.push(Some(best.map_or(0.0, |best| model.grade(best, rows))));
         chances.push(of_blocks);
     }
-    let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
+    let sentence = |block| meaning::best_sentence(&measured.query, block).map(|(at, _)| at);
     let sentences = pool.terms.iter();
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
-    let nearest = nearness.into_iter().flatten().reduce(f64::max);
     Ok(Judgement {
         sentences: sentences.collect(),
-        nearest: nearest.unwrap_or_default(),
-        rows,
+        nearest: measured.nearest,
         chances,
         grades,
         model,
     })
 }
 
+/// A pool with all that is measured of it for a question.
+struct MeasuredPool {
+    query: Query,
+    /// Which passages are looked at.
+    promising: Vec<bool>,
+    /// The signals of each block of each passage.
+    rows: Vec<Vec<Vec<f64>>>,
+    /// How near the nearest block is in meaning.
+    nearest: f64,
+    /// The languages of the embedding that compared them.
+    languages: Languages,
+}
+
+impl MeasuredPool {
+    /// Measures the blocks; of more than `most` passages the least promising are not embedded. Blocks while it embeds.
+    fn measure(
+        question: &Question,
+        pool: &Pool,
+        most: usize,
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EmbedError> {
+        let query = Query::read(question, pool);
+        let promising = promising(&query, pool, most);
+        let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
+        let rows = signals::rows(&query, pool, &nearness);
+        let nearest = nearness.into_iter().flatten().reduce(f64::max);
+        Ok(Self {
+            query,
+            promising,
+            rows,
+            nearest: nearest.unwrap_or_default(),
+            languages,
+        })
+    }
+}
+
 /// Which of the passages are among the `most` that the search and the words put first.
 fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
-    let score = |at: usize| query.words.share(&[&pool.terms[at].all]) + pool.found[at].score;
+    let score = |at: usize| query.stems.share(&[&pool.terms[at].all]) + pool.found[at].score;
     let scores: Vec<f64> = (0..pool.passages.len()).map(score).collect();
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
@@ -163,11 +192,11 @@ pub fn measure_signals(
     embedder: &dyn Embedder,
 ) -> Result<Vec<Vec<Signals>>, EmbedError> {
     let pool = Pool::read(items);
-    let judged = judge(&read(question, &[]), &pool, items.len(), embedder)?;
+    let measured = MeasuredPool::measure(&read(question, &[]), &pool, items.len(), embedder)?;
     let all = pool
         .passages
         .iter()
-        .zip(judged.rows)
+        .zip(measured.rows)
         .map(|(passage, rows)| {
             let blocks = passage.blocks.iter().zip(rows);
             let signals = blocks.map(|(block, row)| Signals {

@@ -85,7 +85,7 @@ fn nearest_in_words(query: &Query, pool: &Pool, promising: &[bool]) -> Vec<(usiz
     for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
         for (block, terms) in terms.blocks.iter().enumerate() {
             let sentence = best_sentence(query, terms).map_or(0.0, |it| it.1);
-            let share = query.words.share(&[&terms.with_topic]);
+            let share = query.stems.share(&[&terms.with_topic]);
             let found = pool.found[passage].score;
             ranked.push((share + found + SENTENCE_SHARE * sentence, (passage, block)));
         }
@@ -136,7 +136,7 @@ fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVecto
 /// much.
 pub(super) fn best_sentence(query: &Query, block: &BlockTerms) -> Option<(usize, f64)> {
     let share = |sentence: &HashSet<String>| {
-        query.words.share(&[sentence, &block.heading]) + query.words.share(&[sentence])
+        query.stems.share(&[sentence, &block.heading]) + query.stems.share(&[sentence])
     };
     let shares = block.sentences.iter().map(share).enumerate();
     shares.rev().max_by(|a, b| a.1.total_cmp(&b.1))
