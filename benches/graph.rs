@@ -132,7 +132,7 @@ impl Reasoner for Instant {
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
         Ok(Grades {
-            scores: Ok(vec![self.grade; job.context.len()]),
+            scores: Ok(vec![Some(self.grade); job.context.len()]),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })

@@ -238,6 +238,9 @@ pub enum EventBody {
         id: EvidenceId,
         /// Its grade.
         score: Score,
+        /// Whether the grader did not look at it. Its `score` is then 0, which was not measured.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        not_looked_at: bool,
     },
     /// The numbers that the answer gives its evidence, sent before it is asked for; no others are
     /// drawn or cited.

@@ -9,8 +9,8 @@ KB_AGENT_EMBEDDING=english or =multilingual: the names of the signals and the em
 far, irrelevant; elsewhere where all passages are those of other questions) or a `source`; in the second case the blocks that overlap a span of `gold` answer. Numpy and scipy
 are needed. make_questions.py makes the questions of the collections that NOTICE names.
 
-There are three models: en for English by the English embedding, zh for Chinese and multilingual for everything else
-by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
+There are three models: en for English by the English embedding, zh for Chinese (fitted on Japanese too) and multilingual
+for everything else by the multilingual one. With --only the others stay as they are in weights.toml. Three things are fitted for each:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
@@ -26,13 +26,13 @@ from scipy.optimize import minimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.3, 1.0
-MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
-ANSWER_FROM = 0.5  # an answer that is more likely wrong than right is not given
-KEPT = 0.092  # of the passages that do not answer, those from 0.3 on
+MOST_QUOTED_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
+KEEP_FROM = 0.3  # as in src/domain/grade.rs
+KEPT = 0.092  # of the passages that do not answer, those from KEEP_FROM on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 MODELS = ("en", "zh", "multilingual")
-CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese, which the judge reads alike
+CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese; of its questions the judge gives zh those with more Chinese characters than kana
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 ANSWERS = ("answers", "relevant")
 
@@ -151,7 +151,7 @@ def ranked_blocks(b, s):
     chance = logistic(sums(b, s))
     found = []
     for a, e in zip(s.starts, np.r_[s.starts[1:], len(chance)]):
-        order = a + np.argsort(-chance[a:e], kind="stable")[:MOST_BLOCKS]
+        order = a + np.argsort(-chance[a:e], kind="stable")[:MOST_QUOTED_BLOCKS]
         found.append([(chance[at], s.y[at]) for at in order])
     return found
 
@@ -200,7 +200,7 @@ def fit_grade(sets, lefts, elsewhere):
     """Bias and weights of the grade of a passage: how likely it answers by the chance of its best block and by how far it
     is behind the best passage in words and in meaning. Some of the passages are those of a base that holds nothing on the
     question (`elsewhere`), or the best of them would look right. Moved so that of passages that do not
-    answer a share of KEPT stays above 0.3. Real documentation is left out: there
+    answer a share of KEPT stays from KEEP_FROM on. Real documentation is left out: there
     more passages answer than are marked; and so is SQuAD, half of whose passages only seem to answer."""
     x, y, w, far = [], [], [], []
     for s, left in ((s, left) for s, left in zip(sets, lefts) if not s.is_docs and s.name != "squad"):
@@ -227,10 +227,10 @@ def fit_grade(sets, lefts, elsewhere):
     weights = found[1:] / spread
     score = near @ weights
     low = np.quantile(score[y == 0], 1 - KEPT)
-    grade = lambda x: logistic(log_odds(0.3) + x @ weights - low)
+    grade = lambda x: logistic(log_odds(KEEP_FROM) + x @ weights - low)
     good = grade(near) >= 0.7
-    print(f"  grades from 0.7 on: {np.average(y[good], weights=w[good]):.3f} answer; of what lies elsewhere {(grade(far) < 0.3).mean():.3f} below 0.3")
-    return np.r_[log_odds(0.3) - low, weights]
+    print(f"  grades from 0.7 on: {np.average(y[good], weights=w[good]):.3f} answer; of what lies elsewhere {(grade(far) < KEEP_FROM).mean():.3f} below {KEEP_FROM}")
+    return np.r_[log_odds(KEEP_FROM) - low, weights]
 
 
 def report(name, s, b):
@@ -241,7 +241,7 @@ def report(name, s, b):
     answered = s.has_answer
     line = f"  {name:12} blocks AUC {auc(sums(b, s), s.y):.3f}  passages AUC {auc(grade, answers):.3f}"
     line += f"  best block answers {right[answered].mean():.3f}, of three {three[answered].mean():.3f}, of {answered.sum()}"
-    line += f"  answering >= .7 {(grade[answers == 1] >= .7).mean():.2f}  others < .3 {(grade[answers == 0] < .3).mean():.2f}"
+    line += f"  answering >= .7 {(grade[answers == 1] >= .7).mean():.2f}  others < .3 {(grade[answers == 0] < KEEP_FROM).mean():.2f}"
     line += f"  precision >= .7 {answers[grade >= .7].mean() if (grade >= .7).any() else 0:.2f}"
     print(line)
 
@@ -301,7 +301,7 @@ def main():
             print(f"    confidence {low:.1f}-{high:.1f}: {of.sum():4} answers, {share:.2f} right, {(~asked[of]).sum()} of them cannot be answered")
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
-        text += f"answer_from = {ANSWER_FROM}\ngrade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
+        text += f"grade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
         text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)

@@ -194,8 +194,9 @@ pub struct GradeJob<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grades {
     /// The numbers as the engine gave them, before any check. The agent accepts exactly as many
-    /// finite numbers as there are items and falls back otherwise (R18).
-    pub scores: Result<Vec<f64>, UnreadableGrades>,
+    /// finite numbers as there are items and falls back otherwise (R18). `None` of an item that the
+    /// engine did not look at.
+    pub scores: Result<Vec<Option<f64>>, UnreadableGrades>,
     /// What it cost.
     pub usage: Usage,
     /// What went on while it was asked for, one warning each.

@@ -32,7 +32,7 @@ pub struct AgentState {
     pub context: Vec<Evidence>,
     /// The grades of `context`, in its order; empty before the first grading (R17).
     pub evidence_scores: Vec<Score>,
-    /// What was graded too low, with its grade.
+    /// What was graded too low, with its grade, and what was not looked at, with 0.
     pub discarded: Vec<(Evidence, Score)>,
     /// What the last grading said.
     pub grader_action: Option<GraderAction>,

@@ -198,12 +198,15 @@ fn mark(body: &EventBody) -> Option<String> {
             average,
             action,
             by,
-        } => Some(format!(
-            "{}, average {average:.2} by {}: {}",
-            plural(scores.len(), "item"),
-            by.as_str(),
-            action.as_str()
-        )),
+        } => {
+            let mut items = plural(scores.len(), "item");
+            let not_looked_at = scores.iter().filter(|item| item.not_looked_at).count();
+            if not_looked_at > 0 {
+                items.push_str(&format!(", {not_looked_at} not looked at"));
+            }
+            let (by, action) = (by.as_str(), action.as_str());
+            Some(format!("{items}, average {average:.2} by {by}: {action}"))
+        }
         _ => None,
     }
 }

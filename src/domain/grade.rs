@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Score, average};
 
-/// Items graded below this leave the context (R19).
+/// Items graded below this leave the context (R19). `assets/judge/fit.py` moves the grades of the built-in judge to it.
 pub const KEEP_FROM: f64 = 0.3;
 /// An average from here on is enough to answer (R20).
 pub const SUFFICIENT_FROM: f64 = 0.7;
@@ -43,8 +43,8 @@ impl GradeThresholds {
     }
 
     /// The mean of the grades that stay; `None` where none does.
-    pub fn average_of_kept(&self, grades: &[Score]) -> Option<f64> {
-        average(grades.iter().copied().filter(|grade| self.keeps(*grade)))
+    pub fn average_of_kept(&self, grades: impl IntoIterator<Item = Score>) -> Option<f64> {
+        average(grades.into_iter().filter(|grade| self.keeps(*grade)))
     }
 
     /// The action for the average of what stays (R20).
@@ -81,13 +81,14 @@ impl GraderAction {
 }
 
 /// The grades of `wanted` items, or why these numbers are none (R18). What lies outside 0–1 is
-/// clamped.
-pub fn scores_of(numbers: &[f64], wanted: usize) -> Result<Vec<Score>, String> {
+/// clamped; what was not looked at stays without one.
+pub fn scores_of(numbers: &[Option<f64>], wanted: usize) -> Result<Vec<Option<Score>>, String> {
     if numbers.len() != wanted {
         return Err(format!("{} numbers for {wanted} items", numbers.len()));
     }
-    if !numbers.iter().all(|number| number.is_finite()) {
+    if !numbers.iter().flatten().all(|number| number.is_finite()) {
         return Err("not every number is finite".to_owned());
     }
-    Ok(numbers.iter().copied().map(Score::clamped).collect())
+    let clamped = |number: &Option<f64>| number.map(Score::clamped);
+    Ok(numbers.iter().map(clamped).collect())
 }

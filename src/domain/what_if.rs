@@ -16,8 +16,8 @@ pub struct GradedRound {
     pub round: u32,
     /// What the rules ask of the evidence that was graded.
     pub grounds: RuleGrounds,
-    /// The grades, in the order of the context.
-    pub grades: Vec<Score>,
+    /// The grades, in the order of the context; `None` of an item that was not looked at.
+    pub grades: Vec<Option<Score>>,
     /// Where the grades came from.
     pub by: GradedBy,
     /// Why the next node came next; `None` where that was not recorded.
@@ -209,7 +209,7 @@ fn approved(grading: &GradedRound, by: GradedBy, limits: &RoutingLimits) -> Deci
 
 fn graded(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
     let thresholds = limits.thresholds;
-    let average = thresholds.average_of_kept(&grading.grades);
+    let average = thresholds.average_of_kept(grading.grades.iter().flatten().copied());
     let action = thresholds.action_for(average);
     Decision {
         by: grading.by,
@@ -219,7 +219,7 @@ fn graded(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
         kept: grading
             .grades
             .iter()
-            .map(|grade| thresholds.keeps(*grade))
+            .map(|grade| grade.is_some_and(|grade| thresholds.keeps(grade)))
             .collect(),
     }
 }

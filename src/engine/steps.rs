@@ -101,7 +101,12 @@ impl StepRunner {
         let graded = self.reasoner.grade(job).await;
         let graded = graded.map_err(|error| EngineError::Run(error.to_string()))?;
         let numbers = graded.scores.map_err(|unreadable| unreadable.to_string());
-        Ok(numbers.and_then(|numbers| scores_of(&numbers, passages.len())))
+        let scores = numbers.and_then(|numbers| scores_of(&numbers, passages.len()));
+        // A run drops what was not looked at as it does what is graded 0, and both are measured alike.
+        Ok(scores.map(|scores| {
+            let scores = scores.into_iter();
+            scores.map(|it| it.unwrap_or(Score::ZERO)).collect()
+        }))
     }
 
     fn origin(&self, node: NodeName) -> CallOrigin<'_> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Event, EventBody};
+use super::{Event, EventBody, ItemScore};
 use crate::domain::{
     Complexity, EvidenceId, GradedRound, NodeName, RoutingLimits, RuleGrounds, Score, ToolCall,
     ToolName, ToolRecord, WhatIf, what_if,
@@ -83,7 +83,7 @@ impl GradingsReader {
                 self.gradings.rounds.push(GradedRound {
                     round: self.round,
                     grounds: RuleGrounds::from_items(known.copied(), &self.history, self.round),
-                    grades: scores.iter().map(|item| item.score).collect(),
+                    grades: scores.iter().map(ItemScore::grade).collect(),
                     by: *by,
                     reason: None,
                     lacks_scores: self.lacks_scores,

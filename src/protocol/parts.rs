@@ -94,6 +94,16 @@ pub struct ItemScore {
     pub id: EvidenceId,
     /// Its grade.
     pub score: Score,
+    /// Whether the grader did not look at it. Its `score` is then 0, which was not measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_looked_at: bool,
+}
+
+impl ItemScore {
+    /// Its grade; `None` where the grader did not look at it.
+    pub fn grade(&self) -> Option<Score> {
+        (!self.not_looked_at).then_some(self.score)
+    }
 }
 
 /// The number of one item in the prompt, in the answer and on the screen.

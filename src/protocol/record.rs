@@ -93,6 +93,8 @@ pub struct FastPath {
 pub struct Verdict {
     /// How many items it spoke of.
     pub items: usize,
+    /// How many of them it did not look at.
+    pub not_looked_at: usize,
     /// The mean over what remained; `None` where nothing did.
     pub average: Option<f64>,
     /// What followed.
@@ -120,7 +122,7 @@ pub struct EvidenceRecord {
     pub item: EvidenceItem,
     /// Its grade; `None` where it was not graded.
     pub grade: Option<Score>,
-    /// Where the grade came from.
+    /// Where the grade came from; of an item without one, who did not look at it.
     pub graded_by: Option<GradedBy>,
     /// Whether it is in the context.
     pub standing: EvidenceStanding,
@@ -257,7 +259,7 @@ impl RunRecord {
     fn grade(&mut self, scores: &[ItemScore], by: GradedBy) {
         for graded in scores {
             if let Some(known) = self.item_mut(&graded.id) {
-                known.grade = Some(graded.score);
+                known.grade = graded.grade();
                 known.graded_by = Some(by);
             }
         }
@@ -370,6 +372,7 @@ impl Step {
                 let remains = scores.iter().any(|item| item.score.value() >= KEEP_FROM);
                 self.verdict = Some(Verdict {
                     items: scores.len(),
+                    not_looked_at: scores.iter().filter(|item| item.not_looked_at).count(),
                     average: remains.then_some(*average),
                     action: *action,
                     by: *by,

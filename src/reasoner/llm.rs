@@ -209,8 +209,9 @@ impl EndpointReasoner {
         };
         let mut warnings = reply.warnings;
         warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
+        let every = |scores: Vec<f64>| scores.into_iter().map(Some).collect();
         Ok(Grades {
-            scores,
+            scores: scores.map(every),
             usage: reply.usage,
             warnings,
         })

@@ -115,7 +115,10 @@ pub fn notes(step: &Step) -> Vec<String> {
         let average = verdict
             .average
             .map_or_else(|| NOTHING.to_owned(), |average| format!("{average:.2}"));
-        let (items, by) = (plural(verdict.items, "item"), verdict.by.as_str());
+        let (mut items, by) = (plural(verdict.items, "item"), verdict.by.as_str());
+        if verdict.not_looked_at > 0 {
+            items.push_str(&format!(", {} not looked at", verdict.not_looked_at));
+        }
         let action = verdict.action.as_str();
         notes.push(format!(
             "graded: {items}, average {average} by {by}: {action}"
@@ -145,6 +148,7 @@ pub fn scores(evidence: &EvidenceRecord) -> String {
     let grade = match (evidence.grade, evidence.graded_by) {
         (Some(grade), Some(by)) if by.is_measured() => format!("grade {grade} by {}", by.as_str()),
         (Some(_), Some(by)) => format!("approved by {}, not measured", by.as_str()),
+        (None, Some(by)) => format!("not looked at by {}", by.as_str()),
         _ => "not graded".to_owned(),
     };
     let item = &evidence.item;

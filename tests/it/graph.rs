@@ -597,7 +597,7 @@ async fn r19_r20_low_items_leave_first_and_each_is_reported() {
         .bodies()
         .into_iter()
         .filter_map(|body| match body {
-            EventBody::EvidenceRemoved { id, score } => Some((id.0.clone(), score.value())),
+            EventBody::EvidenceRemoved { id, score, .. } => Some((id.0.clone(), score.value())),
             _ => None,
         })
         .collect();

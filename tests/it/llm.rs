@@ -142,7 +142,7 @@ async fn r17_all_items_are_graded_in_one_call() {
     );
     let reasoner = reasoner_at(&endpoint).await;
     let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
-    assert_eq!(grades.scores, Ok(vec![0.9, 0.2]));
+    assert_eq!(grades.scores, Ok(vec![Some(0.9), Some(0.2)]));
     assert_eq!(grades.usage, COUNTED);
     assert_eq!(endpoint.nodes().await, ["grade_evidence"]);
 }
@@ -204,7 +204,11 @@ async fn r18_a_judgement_elsewhere_than_in_the_content_is_found() {
         let reasoner = reasoner_at(&endpoint).await;
         let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
         let scores = grades.scores.ok();
-        assert_eq!(scores, read.then(|| vec![0.9, 0.2]), "{reply:?}");
+        assert_eq!(
+            scores,
+            read.then(|| vec![Some(0.9), Some(0.2)]),
+            "{reply:?}"
+        );
     }
 }
 
@@ -214,7 +218,7 @@ async fn r18_grades_of_another_scale_are_divided_with_a_warning() {
     endpoint.say(NodeName::GradeEvidence, Reply::plain("{'scores': [9, 2,]}"));
     let reasoner = reasoner_at(&endpoint).await;
     let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
-    assert_eq!(grades.scores, Ok(vec![0.9, 0.2]));
+    assert_eq!(grades.scores, Ok(vec![Some(0.9), Some(0.2)]));
     assert_eq!(grades.warnings[0].code, "grades_rescaled");
 }
 
@@ -239,8 +243,8 @@ async fn r18_grades_are_raw_and_their_absence_has_a_reason() {
     assert_eq!(
         read,
         [
-            Ok(vec![1.7, -0.2]),
-            Ok(vec![0.9]),
+            Ok(vec![Some(1.7), Some(-0.2)]),
+            Ok(vec![Some(0.9)]),
             Err("score 1 is \"high\", not a number".to_owned()),
             Err("the reply holds no list of numbers".to_owned()),
         ]

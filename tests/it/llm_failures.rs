@@ -368,7 +368,7 @@ async fn a_kept_connection_that_the_server_has_closed_is_not_an_error() {
     let given = given("q");
     for _ in 0..2 {
         let grades = reasoner.grade(given.grade()).await.unwrap();
-        assert_eq!(grades.scores, Ok(vec![0.5]));
+        assert_eq!(grades.scores, Ok(vec![Some(0.5)]));
     }
     server.await.unwrap();
 }

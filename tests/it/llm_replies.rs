@@ -359,7 +359,7 @@ async fn r17_a_judgement_that_ends_far_below_its_limit_is_asked_again_with_less(
     let mut given = given("What is the gate?");
     given.context = much_evidence();
     let grades = reasoner.grade(given.grade()).await.unwrap();
-    assert_eq!(grades.scores.unwrap(), [1.0; 6]);
+    assert_eq!(grades.scores.unwrap(), [Some(1.0); 6]);
     assert_eq!(grades.warnings[0].code, "context_overflow");
     let asked = prompt_bytes(&server);
     assert!(asked[1] * 3 < asked[0] * 2, "{asked:?}");

@@ -43,7 +43,7 @@ async fn r23_claude_is_asked_at_its_compatible_address() {
         ("", vec![as_json(&models)]),
         (
             "grade_evidence",
-            vec![says("```json\n{\"scores\": [0.9, 0.1]}\n```")],
+            vec![says("```json\n{\"scores\": [Some(0.9), Some(0.1)]}\n```")],
         ),
         (
             "synthesize",
@@ -58,7 +58,7 @@ async fn r23_claude_is_asked_at_its_compatible_address() {
     let reasoner = reasoner(&server, "anthropic");
     let given = given("What is the threshold?");
     let grades = reasoner.grade(given.grade()).await.unwrap();
-    assert_eq!(grades.scores.unwrap(), [0.9, 0.1]);
+    assert_eq!(grades.scores.unwrap(), [Some(0.9), Some(0.1)]);
     let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
     assert_eq!(pieces.concat(), "It is 0.8 [1].");
     assert_eq!(result.unwrap().warnings, []);
@@ -99,7 +99,10 @@ async fn r23_gemini_is_asked_at_its_compatible_address() {
         ("", vec![as_json(&models)]),
         (
             "grade_evidence",
-            vec![Act::Keep(refused), says("{\"scores\": [0.9, 0.1]}")],
+            vec![
+                Act::Keep(refused),
+                says("{\"scores\": [Some(0.9), Some(0.1)]}"),
+            ],
         ),
         (
             "synthesize",
@@ -112,7 +115,7 @@ async fn r23_gemini_is_asked_at_its_compatible_address() {
     let reasoner = reasoner(&server, "gemini");
     let given = given("What is the threshold?");
     let grades = reasoner.grade(given.grade()).await.unwrap();
-    assert_eq!(grades.scores.unwrap(), [0.9, 0.1]);
+    assert_eq!(grades.scores.unwrap(), [Some(0.9), Some(0.1)]);
     let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
     assert_eq!(pieces.concat(), "It is 0.8 [1].");
     let synthesis = result.unwrap();

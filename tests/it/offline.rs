@@ -133,7 +133,13 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
     planned.calls
 }
 
+/// The grades of a few items, all of which are looked at.
 async fn grade(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Vec<f64> {
+    let grades = grades(query, sub_questions, context).await.into_iter();
+    grades.map(Option::unwrap).collect()
+}
+
+async fn grades(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Vec<Option<f64>> {
     let run = run();
     let sub_questions: Vec<String> = sub_questions.iter().map(ToString::to_string).collect();
     let question = engine().read(query, &[]);

@@ -435,6 +435,49 @@ fn export_as_markdown_tells_the_run_and_escapes_what_documents_say() {
 }
 
 #[test]
+fn export_tells_what_the_grader_did_not_look_at() {
+    let place = Workplace::empty();
+    let of = |second, name: &str, fields: Value| event(RUN_A, second, name, &fields);
+    let item = json!({
+        "id": "e1", "source": "a.md", "start_line": 1, "end_line": 9, "tool": "hybrid_search", "score": 0.8,
+        "excerpt": "a",
+    });
+    let logged = [
+        started(RUN_A, SESSION_1, 1, "why?"),
+        of(
+            2,
+            "node_entered",
+            json!({"node": "grade_evidence", "iteration": 0}),
+        ),
+        of(3, "evidence_added", json!({"items": [item]})),
+        of(
+            4,
+            "evidence_graded",
+            json!({
+                "scores": [{"id": "e1", "score": 0.0, "not_looked_at": true}],
+                "average": 0.0, "action": "RE_RETRIEVE", "by": "grader",
+            }),
+        ),
+        of(
+            4,
+            "evidence_removed",
+            json!({"id": "e1", "score": 0.0, "not_looked_at": true}),
+        ),
+        finished(RUN_A, 9, "not_found", (4, 0), 1000.0),
+    ];
+    place.file("data/audit.jsonl", lines(&logged));
+    let markdown = text(&place.run(&["export", RUN_A]).stdout);
+    assert!(
+        markdown.contains("graded: 1 item, 1 not looked at, average")
+            && markdown.contains("dropped · not looked at by grader")
+            && !markdown.contains("0.00"),
+        "{markdown}"
+    );
+    let run = listed(&place.run(&["export", RUN_A, "--format", "json"]));
+    assert_eq!(run[0]["evidence"][0]["grade"], Value::Null);
+}
+
+#[test]
 fn export_as_html_is_one_page_with_everything_escaped() {
     let place = hostile();
     let html = text(&place.run(&["export", RUN_A, "--format", "html"]).stdout);

@@ -46,6 +46,8 @@ pub struct Script {
     pub analyses: Vec<(RoutingPlan, Option<&'static str>)>,
     pub plans: Vec<Vec<ToolCall>>,
     pub grades: Vec<Result<Vec<f64>, UnreadableGrades>>,
+    /// How many items of the context are looked at in a grading; `None` for all.
+    pub looks_at: Option<usize>,
     pub answer: Vec<&'static str>,
     /// Whether all of it is there at once.
     pub at_once: bool,
@@ -156,8 +158,11 @@ impl Reasoner for ScriptedReasoner {
         let scores = self
             .next(2, &self.script.grades)
             .unwrap_or_else(|| Ok(vec![0.9; job.context.len()]));
+        let looks_at = self.script.looks_at.unwrap_or(usize::MAX);
+        let seen = |(at, score)| (at < looks_at).then_some(score);
+        let seen = |scores: Vec<f64>| scores.into_iter().enumerate().map(seen).collect();
         Ok(Grades {
-            scores,
+            scores: scores.map(seen),
             usage: Usage {
                 calls: 1,
                 prompt_tokens: Some(100),

@@ -162,9 +162,9 @@ impl Reasoner for Scripted {
             self.0.grades[(file * 7 + item.lines.start + item.lines.end) % self.0.grades.len()]
         };
         let scores = if job.context.len() == self.0.unreadable {
-            vec![0.5]
+            vec![Some(0.5)]
         } else {
-            job.context.iter().map(grade).collect()
+            job.context.iter().map(grade).map(Some).collect()
         };
         Ok(Grades {
             scores: Ok(scores),
@@ -440,7 +440,7 @@ fn what_if_says_where_an_older_log_does_not_hold_what_decides() {
 #[test]
 fn what_if_of_a_log_that_was_changed_does_not_break() {
     let mut gradings = of_log("", 0.8);
-    gradings.rounds[0].grades.push(Score::FULL);
+    gradings.rounds[0].grades.push(Some(Score::FULL));
     gradings.rounds[0].round = u32::MAX;
     let result = gradings.what_if(&RoutingLimits::default());
     assert_eq!(result.change, Change::Unknown(Unknown::NotRecorded));
@@ -466,6 +466,7 @@ fn what_if_reads_scores_from_the_log_to_the_last_bit() {
         let items = items.map(|(at, score)| ItemScore {
             id: EvidenceId(format!("e{at}")),
             score: Score::clamped(*score),
+            not_looked_at: false,
         });
         let body = EventBody::EvidenceGraded {
             scores: items.collect(),

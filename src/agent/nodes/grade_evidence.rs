@@ -41,14 +41,16 @@ pub(crate) async fn grade_evidence(run: &mut Run<'_>) -> Result<Option<RouteReas
 async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
     run.cut_short(PathType::RuleAutoApprove, rule.as_str())
         .await;
-    let scores = vec![Score::FULL; run.state.context.len()];
+    let count = run.state.context.len();
+    let scores = vec![Some(Score::FULL); count];
     emit_verdict(run, GraderAction::Generate, &scores, GradedBy::Rule(rule)).await;
-    run.state.evidence_scores = scores;
+    run.state.evidence_scores = vec![Score::FULL; count];
     GraderAction::Generate
 }
 
-/// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each.
-async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
+/// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each. An item that was not looked at has
+/// no score.
+async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Option<Score>>, GradedBy), Stop> {
     let job = GradeJob {
         origin: run.origin(NodeName::GradeEvidence),
         query: &run.state.query,
@@ -68,7 +70,8 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
     let problem = match read.and_then(|numbers| Ok((scores_of(&numbers, wanted)?, numbers))) {
         Err(problem) => problem,
         Ok((scores, numbers)) => {
-            let outside = numbers.iter().filter(|n| !(0.0..=1.0).contains(*n)).count();
+            let numbers = numbers.iter().flatten();
+            let outside = numbers.filter(|n| !(0.0..=1.0).contains(*n)).count();
             if outside > 0 {
                 let message = format!("{outside} of {wanted} grades lay outside 0–1");
                 run.events.warn("grade_clamped", message).await;
@@ -78,37 +81,45 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
     };
     let message = format!("the grading could not be read ({problem}): every item counts as 0.5");
     run.events.warn("grade_unreadable", message).await;
-    Ok((vec![Score::UNKNOWN; wanted], GradedBy::Fallback))
+    Ok((vec![Some(Score::UNKNOWN); wanted], GradedBy::Fallback))
 }
 
-/// R19, R20: drops what is too low, then judges what remains.
-async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderAction {
+/// R19, R20: drops what is too low or was not looked at, then judges what remains.
+async fn apply(run: &mut Run<'_>, scores: &[Option<Score>], by: GradedBy) -> GraderAction {
     let thresholds = run.limits.thresholds;
-    let action = thresholds.action_for(thresholds.average_of_kept(scores));
+    let action =
+        thresholds.action_for(thresholds.average_of_kept(scores.iter().flatten().copied()));
     emit_verdict(run, action, scores, by).await;
 
     let context = std::mem::take(&mut run.state.context);
     run.state.evidence_scores.clear();
     for (item, &score) in context.into_iter().zip(scores) {
-        if thresholds.keeps(score) {
+        if let Some(kept) = score.filter(|score| thresholds.keeps(*score)) {
             run.state.context.push(item);
-            run.state.evidence_scores.push(score);
-        } else {
-            run.events
-                .emit(EventBody::EvidenceRemoved {
-                    id: item.id.clone(),
-                    score,
-                })
-                .await;
-            run.state.discarded.push((item, score));
+            run.state.evidence_scores.push(kept);
+            continue;
         }
+        let removed = EventBody::EvidenceRemoved {
+            id: item.id.clone(),
+            score: score.unwrap_or(Score::ZERO),
+            not_looked_at: score.is_none(),
+        };
+        run.events.emit(removed).await;
+        let score = score.unwrap_or(Score::ZERO);
+        run.state.discarded.push((item, score));
     }
     action
 }
 
-async fn emit_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
+async fn emit_verdict(
+    run: &mut Run<'_>,
+    action: GraderAction,
+    scores: &[Option<Score>],
+    by: GradedBy,
+) {
     run.state.calls_saved += by.calls_saved();
-    let average = run.limits.thresholds.average_of_kept(scores);
+    let known = scores.iter().flatten().copied();
+    let average = run.limits.thresholds.average_of_kept(known);
     let average = average.unwrap_or(0.0);
     let scores = run
         .state
@@ -117,7 +128,8 @@ async fn emit_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score],
         .zip(scores)
         .map(|(item, &score)| ItemScore {
             id: item.id.clone(),
-            score,
+            score: score.unwrap_or(Score::ZERO),
+            not_looked_at: score.is_none(),
         })
         .collect();
     run.events

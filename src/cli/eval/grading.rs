@@ -602,7 +602,7 @@ impl Actions {
     /// Counts what a run would do with these grades.
     pub fn add(&mut self, scores: &[Score]) {
         let thresholds = GradeThresholds::default();
-        *match thresholds.action_for(thresholds.average_of_kept(scores)) {
+        *match thresholds.action_for(thresholds.average_of_kept(scores.iter().copied())) {
             GraderAction::Generate => &mut self.generate,
             GraderAction::Refine => &mut self.refine,
             GraderAction::ReRetrieve => &mut self.re_retrieve,

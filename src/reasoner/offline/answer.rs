@@ -10,14 +10,14 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::judge::Verdict;
+use super::judge::{ANSWER_FROM, Verdict};
 use super::language::{Frames, filled, language_of, table};
 use super::passage::BlockKind;
 use super::question::Part;
 use crate::domain::{
     Confidence, Evidence, Language, Outcome, Parts, Question, Quotation, ToolName,
 };
-use choose::{Choice, MOST_BLOCKS, NumberedParts, best, extent, of_both_sides};
+use choose::{Choice, MOST_QUOTED_BLOCKS, NumberedParts, best, extent, of_both_sides};
 use listing::{listing, place};
 use quote::{MOST_LINES, quote};
 
@@ -70,11 +70,7 @@ pub fn compose(
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
-        answer_from: if names_file {
-            0.0
-        } else {
-            verdict.whole.answer_from()
-        },
+        answer_from: if names_file { 0.0 } else { ANSWER_FROM },
     };
     answer.quote_blocks(parts);
     answer.finish(unknown)
@@ -142,7 +138,7 @@ impl Draft<'_> {
         // One block for all parts speaks of none of them alone.
         let block = |found: &Option<Choice>| found.map(|choice| (choice.passage, choice.block));
         let is_one = found.iter().all(|it| block(it) == block(&found[0]));
-        for (part, choice) in parts.iter().zip(found).take(MOST_BLOCKS) {
+        for (part, choice) in parts.iter().zip(found).take(MOST_QUOTED_BLOCKS) {
             if let Some(choice) = choice {
                 self.add(Some(&part.label).filter(|_| !is_one), choice);
             } else {
@@ -175,7 +171,7 @@ impl Draft<'_> {
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };
-        if self.quoted.len() < MOST_BLOCKS && !self.quoted.iter().any(overlaps) {
+        if self.quoted.len() < MOST_QUOTED_BLOCKS && !self.quoted.iter().any(overlaps) {
             let heading = label.map(|label| format!("**{label}**\n\n"));
             self.sections.push(heading.unwrap_or_default() + &text);
             self.quoted.push((choice.passage, lines));
@@ -222,12 +218,12 @@ impl Draft<'_> {
     /// Names the best places that are not quoted below a heading, best first, one a document section.
     fn add_places(&mut self, heading: &str) {
         let (passages, whole) = (&self.verdict.passages, &self.verdict.whole);
-        let grades = &whole.grades;
-        let best = grades.iter().copied().fold(0.0, f64::max);
+        let best = whole.grades.iter().flatten().copied().fold(0.0, f64::max);
+        let grade = |at: &usize| whole.grades[*at].unwrap_or_default();
         let is_quoted = |at: &usize| self.quoted.iter().any(|(item, _)| item == at);
         let mut order: Vec<usize> = (0..passages.len()).collect();
-        order.retain(|at| grades[*at] >= NEAR_BEST * best && !is_quoted(at));
-        order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]));
+        order.retain(|at| whole.looked_at(*at) && grade(at) >= NEAR_BEST * best && !is_quoted(at));
+        order.sort_by(|a, b| grade(b).total_cmp(&grade(a)));
         let mut named = HashSet::new();
         let mut lines = vec![heading.to_owned()];
         for at in order {

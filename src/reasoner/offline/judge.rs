@@ -11,7 +11,7 @@ mod terms;
 use super::passage::Passage;
 use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Confidence, Evidence, LineRange, Question};
+use crate::domain::{Confidence, Evidence, Languages, LineRange, Question};
 use signals::Model;
 pub(super) use signals::log_odds;
 pub use signals::signal_names;
@@ -20,12 +20,11 @@ use terms::{Pool, Query};
 /// What was judged of one question over some passages.
 #[derive(Debug)]
 pub(super) struct Judgement {
-    /// The signals of each block of each passage.
-    rows: Vec<Vec<Vec<f64>>>,
-    /// How likely each block of each passage answers, 0–1.
+    /// How likely each block of each passage answers, 0–1. The blocks of a passage that was not looked at come last,
+    /// with 0.
     pub(super) chances: Vec<Vec<f64>>,
-    /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
-    pub(super) grades: Vec<f64>,
+    /// How likely each passage answers, 0–1; `None` of a passage that was not looked at.
+    pub(super) grades: Vec<Option<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
     /// How near the nearest block is in meaning.
@@ -34,9 +33,9 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// The confidence from which on an answer is given.
-    pub(super) fn answer_from(&self) -> f64 {
-        self.model.answer_from
+    /// Whether a passage is among those that were looked at.
+    pub(super) fn looked_at(&self, passage: usize) -> bool {
+        self.grades[passage].is_some()
     }
 
     /// How likely an answer is right whose best block has this chance.
@@ -45,7 +44,7 @@ impl Judgement {
     }
 }
 
-/// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
+/// Judges the blocks of a pool; of more than `most` passages the least promising are not looked at. Blocks while it
 /// embeds.
 fn judge(
     question: &Question,
@@ -53,42 +52,73 @@ fn judge(
     most: usize,
     embedder: &dyn Embedder,
 ) -> Result<Judgement, EmbedError> {
-    let query = Query::read(question, pool);
-    let promising = promising(&query, pool, most);
-    let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
-    let rows = signals::rows(&query, pool, &nearness);
-    let model = Model::for_question(question.language, languages);
+    let measured = MeasuredPool::measure(question, pool, most, embedder)?;
+    let model = Model::for_question(question.language, measured.languages);
     let mut chances: Vec<Vec<f64>> = Vec::new();
-    let mut grades: Vec<f64> = Vec::new();
-    for (rows, is_promising) in rows.iter().zip(promising) {
-        let chance = |row: &Vec<f64>| if is_promising { model.chance(row) } else { 0.0 };
-        let of_blocks: Vec<f64> = rows.iter().map(chance).collect();
-        let best = of_blocks.iter().copied().fold(0.0, f64::max);
-        let has_chance = best > 0.0;
-        grades.push(if has_chance {
-            model.grade(best, rows)
-        } else {
-            0.0
-        });
+    let mut grades: Vec<Option<f64>> = Vec::new();
+    for (rows, is_promising) in measured.rows.iter().zip(measured.promising) {
+        if !is_promising {
+            chances.push(vec![0.0; rows.len()]);
+            grades.push(None);
+            continue;
+        }
+        let of_blocks: Vec<f64> = rows.iter().map(|row| model.chance(row)).collect();
+        let best = of_blocks.iter().copied().reduce(f64::max);
+        // What has no block says nothing.
+        grades.push(Some(best.map_or(0.0, |best| model.grade(best, rows))));
         chances.push(of_blocks);
     }
-    let sentence = |block| meaning::best_sentence(&query, block).map(|(at, _)| at);
+    let sentence = |block| meaning::best_sentence(&measured.query, block).map(|(at, _)| at);
     let sentences = pool.terms.iter();
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
-    let nearest = nearness.into_iter().flatten().reduce(f64::max);
     Ok(Judgement {
         sentences: sentences.collect(),
-        nearest: nearest.unwrap_or_default(),
-        rows,
+        nearest: measured.nearest,
         chances,
         grades,
         model,
     })
 }
 
+/// A pool with all that is measured of it for a question.
+struct MeasuredPool {
+    query: Query,
+    /// Which passages are looked at.
+    promising: Vec<bool>,
+    /// The signals of each block of each passage.
+    rows: Vec<Vec<Vec<f64>>>,
+    /// How near the nearest block is in meaning.
+    nearest: f64,
+    /// The languages of the embedding that compared them.
+    languages: Languages,
+}
+
+impl MeasuredPool {
+    /// Measures the blocks; of more than `most` passages the least promising are not embedded. Blocks while it embeds.
+    fn measure(
+        question: &Question,
+        pool: &Pool,
+        most: usize,
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EmbedError> {
+        let query = Query::read(question, pool);
+        let promising = promising(&query, pool, most);
+        let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
+        let rows = signals::rows(&query, pool, &nearness);
+        let nearest = nearness.into_iter().flatten().reduce(f64::max);
+        Ok(Self {
+            query,
+            promising,
+            rows,
+            nearest: nearest.unwrap_or_default(),
+            languages,
+        })
+    }
+}
+
 /// Which of the passages are among the `most` that the search and the words put first.
 fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
-    let score = |at: usize| query.words.share(&[&pool.terms[at].all]) + pool.found[at].score;
+    let score = |at: usize| query.stems.share(&[&pool.terms[at].all]) + pool.found[at].score;
     let scores: Vec<f64> = (0..pool.passages.len()).map(score).collect();
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
@@ -99,9 +129,12 @@ fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
     promising
 }
 
+/// The confidence from which on an answer is given rather than "not found": it is more likely right than wrong.
+pub(super) const ANSWER_FROM: f64 = 0.5;
+
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.
-const MOST_JUDGED: usize = 8;
+const MOST_JUDGED_PASSAGES: usize = 8;
 
 /// What is judged of the evidence for a question and each of its parts.
 #[derive(Debug)]
@@ -121,7 +154,7 @@ impl Verdict {
         embedder: &dyn Embedder,
     ) -> Result<Self, EmbedError> {
         let pool = Pool::read(items);
-        let judge = |question| judge(question, &pool, MOST_JUDGED, embedder);
+        let judge = |question| judge(question, &pool, MOST_JUDGED_PASSAGES, embedder);
         let of_parts: Result<_, EmbedError> = parts.iter().map(|it| judge(&it.question)).collect();
         Ok(Self {
             whole: judge(question)?,
@@ -130,12 +163,13 @@ impl Verdict {
         })
     }
 
-    /// The grade of each item, 0–1: the best that the whole question or a part gives it.
-    pub fn grades(&self) -> Vec<f64> {
+    /// The grade of each item, 0–1: the best that the whole question or a part gives it. `None` of an item that was
+    /// looked at for none of them.
+    pub fn grades(&self) -> Vec<Option<f64>> {
         let mut grades = self.whole.grades.clone();
         for part in &self.of_parts {
             for (grade, other) in grades.iter_mut().zip(&part.grades) {
-                *grade = grade.max(*other);
+                *grade = [*grade, *other].into_iter().flatten().reduce(f64::max);
             }
         }
         grades
@@ -158,11 +192,11 @@ pub fn measure_signals(
     embedder: &dyn Embedder,
 ) -> Result<Vec<Vec<Signals>>, EmbedError> {
     let pool = Pool::read(items);
-    let judged = judge(&read(question, &[]), &pool, items.len(), embedder)?;
+    let measured = MeasuredPool::measure(&read(question, &[]), &pool, items.len(), embedder)?;
     let all = pool
         .passages
         .iter()
-        .zip(judged.rows)
+        .zip(measured.rows)
         .map(|(passage, rows)| {
             let blocks = passage.blocks.iter().zip(rows);
             let signals = blocks.map(|(block, row)| Signals {

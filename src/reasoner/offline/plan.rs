@@ -6,8 +6,7 @@
 use std::collections::HashSet;
 
 use super::language::terms;
-use super::question::Part;
-use super::question::state_values;
+use super::question::{Part, state_values};
 use crate::agent::ports::{PlanJob, PlannedCalls};
 use crate::domain::{
     Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,

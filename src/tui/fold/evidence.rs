@@ -48,9 +48,9 @@ pub struct EvidenceRow {
 /// A verdict on one item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grade {
-    /// The grade, 0–1.
-    pub score: Score,
-    /// The grader or the rule that gave it.
+    /// The grade, 0–1; `None` of an item that was not looked at.
+    pub score: Option<Score>,
+    /// The grader or the rule that gave it, or did not look.
     pub by: GradedBy,
 }
 
@@ -74,7 +74,7 @@ impl EvidenceFold {
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceGraded { scores, by, .. } => {
                 for graded in scores {
-                    let (score, by) = (graded.score, *by);
+                    let (score, by) = (graded.grade(), *by);
                     if let Some(row) = self.row_mut(&graded.id) {
                         row.grade = Some(Grade { score, by });
                     }
@@ -267,6 +267,7 @@ mod tests {
         let removed = EventBody::EvidenceRemoved {
             id: EvidenceId("e1".to_owned()),
             score: Score::clamped(0.1),
+            not_looked_at: false,
         };
         let mut fold = fold(&[added, removed]);
         assert_eq!(ids_and_numbers(&fold), [("e2", None), ("e1", None)]);
@@ -354,6 +355,7 @@ mod tests {
             scores: vec![ItemScore {
                 id: EvidenceId("e1".to_owned()),
                 score: Score::clamped(0.2),
+                not_looked_at: false,
             }],
             average: 0.0,
             action: GraderAction::ReRetrieve,
@@ -362,6 +364,7 @@ mod tests {
         let removed = EventBody::EvidenceRemoved {
             id: EvidenceId("e1".to_owned()),
             score: Score::clamped(0.2),
+            not_looked_at: false,
         };
         let added = |low| EventBody::EvidenceAdded {
             items: vec![item("e1", 2, low)],
@@ -370,7 +373,7 @@ mod tests {
         let row = fold.rows().next().unwrap();
         assert_eq!(row.standing, ContextState::Low);
         assert_eq!(
-            row.grade.map(|grade| grade.score),
+            row.grade.and_then(|grade| grade.score),
             Some(Score::clamped(0.2))
         );
     }
@@ -418,7 +421,8 @@ mod tests {
                 for at in dropped {
                     if at < context.len() {
                         let id = context.remove(at).id;
-                        fold.apply(&EventBody::EvidenceRemoved { id, score: Score::ZERO });
+                        let (score, not_looked_at) = (Score::ZERO, at % 2 == 0);
+                        fold.apply(&EventBody::EvidenceRemoved { id, score, not_looked_at });
                     }
                 }
                 prop_assert_eq!(fold.kept_count(), context.len());

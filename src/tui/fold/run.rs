@@ -505,9 +505,11 @@ pub struct PendingCall {
 pub struct Grading {
     /// The mean over what remained; `None` where nothing did.
     pub average: Option<f64>,
-    /// How many items it spoke of.
+    /// How many items it gave a grade.
     pub items: usize,
-    /// How many of them were too weak to stay.
+    /// How many others it did not look at.
+    pub not_looked_at: usize,
+    /// How many did not stay: the weak ones, and those that it did not look at.
     pub dropped: usize,
     /// The decision that followed.
     pub action: GraderAction,
@@ -560,7 +562,8 @@ impl Grading {
         let remaining = scores.iter().filter(|item| item.score.value() >= KEEP_FROM);
         Self {
             average: (remaining.clone().count() > 0).then_some(average),
-            items: scores.len(),
+            items: scores.iter().filter(|item| !item.not_looked_at).count(),
+            not_looked_at: scores.iter().filter(|item| item.not_looked_at).count(),
             dropped: scores.len() - remaining.count(),
             action,
             by,

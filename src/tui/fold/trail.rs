@@ -243,7 +243,10 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             by,
         } => {
             let grading = Grading::new(scores, *average, *action, *by);
-            let items = grouped_plural(scores.len(), "item");
+            let mut items = grouped_plural(scores.len(), "item");
+            if grading.not_looked_at > 0 {
+                items.push_str(&format!(", {} not looked at", grading.not_looked_at));
+            }
             let action = action.as_str();
             // What a rule decided, or what was never measured, is no average.
             match by {
@@ -255,9 +258,17 @@ fn summary(body: &EventBody, run: &RunView) -> String {
                 }
             }
         }
-        EventBody::EvidenceRemoved { id, score } => {
+        EventBody::EvidenceRemoved {
+            id,
+            score,
+            not_looked_at,
+        } => {
             let place = evidence.place(id).unwrap_or_else(|| id.to_string());
-            format!("{place} · {} < {KEEP_FROM:.2}", measure(score.value()))
+            if *not_looked_at {
+                format!("{place} · not looked at")
+            } else {
+                format!("{place} · {} < {KEEP_FROM:.2}", measure(score.value()))
+            }
         }
         EventBody::EvidenceNumbered { items } => {
             let places = items.iter().map(|item| {
@@ -387,14 +398,30 @@ fn is_of_one_kind(one: &AuditRow, next: &AuditRow) -> bool {
     one.name == next.name && one.node == next.node && is_plain(one) && is_plain(next)
 }
 
-/// What events of one kind have in common, on one line.
-pub fn group_summary(rows: &[AuditRow]) -> String {
-    let scores = rows.iter().filter_map(|row| match row.body() {
-        EventBody::EvidenceRemoved { score, .. } => Some(score.value()),
+/// Between which grades items were removed, and how many because they were not looked at.
+fn summary_of_removed(rows: &[AuditRow]) -> Option<String> {
+    let removed = rows.iter().filter_map(|row| match row.body() {
+        EventBody::EvidenceRemoved {
+            score,
+            not_looked_at,
+            ..
+        } => Some((!not_looked_at).then_some(score.value())),
         _ => None,
     });
-    if let Some((least, most)) = range(scores) {
-        return format!("{} < {KEEP_FROM:.2}", span(&measure(least), &measure(most)));
+    let not_looked_at = removed.clone().filter(Option::is_none).count();
+    let measured = range(removed.flatten()).map(|(least, most)| {
+        let span = span(&measure(least), &measure(most));
+        format!("{span} < {KEEP_FROM:.2}")
+    });
+    let unmeasured = (not_looked_at > 0).then(|| format!("{not_looked_at} not looked at"));
+    let said: Vec<String> = measured.into_iter().chain(unmeasured).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// What events of one kind have in common, on one line.
+pub fn group_summary(rows: &[AuditRow]) -> String {
+    if let Some(summary) = summary_of_removed(rows) {
+        return summary;
     }
     let times = rows.iter().filter_map(|row| match row.body() {
         EventBody::ToolFinished { ms, .. }

@@ -6,13 +6,13 @@ use similar::{ChangeTag, TextDiff};
 use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::{Mode, RunId};
 use crate::text::duration;
-use crate::tui::fold::{ContextState, EvidenceRow, RunView, outcome_word};
+use crate::tui::fold::{ContextState, EvidenceRow, Grade, RunView, outcome_word};
 use crate::tui::ink::{Ink, Row, grouped, measure, pad, wrap_plain};
 use crate::tui::model::Model;
 use crate::tui::{ink, markdown};
 
 use super::path;
-use super::wording::{band, route_ink};
+use super::wording::{NOT_LOOKED_AT, band, route_ink};
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
@@ -199,9 +199,14 @@ fn evidence_row(run: &RunView, item: &EvidenceRow) -> Row {
     let mut row = Row::new(Ink::Citation, format!("{number:>3} "));
     row.push(Ink::Text, item.place());
     match item.grade {
-        Some(grade) => {
-            let value = grade.score.value();
+        Some(Grade {
+            score: Some(score), ..
+        }) => {
+            let value = score.value();
             row.push(band(value), format!("  {}", measure(value)));
+        }
+        Some(Grade { score: None, .. }) => {
+            row.push(Ink::Unmeasured, format!("  {NOT_LOOKED_AT}"));
         }
         None => row.push(Ink::Unmeasured, "  not graded"),
     }

@@ -11,7 +11,7 @@ use crate::tui::model::{Model, OpenRun};
 use crate::tui::pane_state::PathItem;
 
 use super::node::{cue_words, sign};
-use super::wording::{band, broken_off, certainty, reason_ink, short_tool};
+use super::wording::{NOT_LOOKED_AT, band, broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
 pub fn title(item: PathItem, mode: Mode) -> &'static str {
@@ -274,10 +274,15 @@ impl WindowRows<'_> {
 
     fn scores(&mut self, scores: &[ItemScore], turn: &OpenRun) {
         for graded in scores {
-            let value = graded.score.value();
             let place = turn.run.evidence.place(&graded.id).unwrap_or_default();
-            let figure = format!("{:<6}", measure(value));
-            let row = Row::new(Ink::Dim, INDENT).add(band(value), figure);
+            let row = Row::new(Ink::Dim, INDENT);
+            let Some(grade) = graded.grade() else {
+                let row = row.add(Ink::Unmeasured, "–     ").add(Ink::Text, place);
+                self.row(row.add(Ink::Unmeasured, format!("  {NOT_LOOKED_AT}")));
+                continue;
+            };
+            let value = grade.value();
+            let row = row.add(band(value), format!("{:<6}", measure(value)));
             let mut row = row.add(Ink::Text, place);
             if value < KEEP_FROM {
                 row.push(Ink::Dropped, format!("  dropped, below {KEEP_FROM:.2}"));

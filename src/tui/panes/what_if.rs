@@ -135,6 +135,7 @@ fn decision(
     let grading = Grading {
         average: decision.average,
         items: decision.kept.len(),
+        not_looked_at: 0,
         dropped: decision.kept.len() - decision.kept_count(),
         action: decision.action,
         by: decision.by,

@@ -76,6 +76,9 @@ pub fn band(value: f64) -> Ink {
     }
 }
 
+/// What is said of an item that the grader did not look at, in place of a grade.
+pub const NOT_LOOKED_AT: &str = "not looked at";
+
 /// How much room there is to say how an item was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoreDetail {
@@ -98,12 +101,13 @@ pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
         None => low(found_by(item, room)),
         Some(Grade {
             by: GradedBy::Grader,
-            score,
+            score: Some(score),
         }) => graded_row(item, score.value(), with_bar),
         Some(Grade { by, score }) => {
-            let words = match by {
-                GradedBy::Rule(rule) => format!("rule {}", rule.as_str()),
-                _ => format!("fallback {:.1}", score.value()),
+            let words = match (by, score) {
+                (_, None) => NOT_LOOKED_AT.to_owned(),
+                (GradedBy::Rule(rule), _) => format!("rule {}", rule.as_str()),
+                (_, Some(score)) => format!("fallback {:.1}", score.value()),
             };
             let dashes = if with_bar {
                 format!("{UNMEASURED}  ")

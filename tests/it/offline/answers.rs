@@ -9,7 +9,7 @@ use kb_agent::domain::{
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
-use super::{FIRST, Round, analyze, answer, demo, grade, item, plan, run, turn};
+use super::{FIRST, Round, analyze, answer, demo, grade, grades, item, plan, run, turn};
 
 #[tokio::test]
 async fn r17_grades_tell_answers_from_the_rest() {
@@ -268,6 +268,17 @@ async fn r01_no_input_is_too_strange() {
         assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");
         answer(query, &history, Complexity::Simple, &[], &context).await;
     }
+}
+
+#[tokio::test]
+async fn r17_a_passage_that_was_not_looked_at_has_no_grade() {
+    let text = |at: usize| format!("# Note {at}\n\nThe backup of host {at} runs at night.");
+    let context: Vec<_> = (1..=10)
+        .map(|at| item(at, &format!("note{at}.md"), &text(at)))
+        .collect();
+    let grades = grades("When does the backup run?", &[], &context).await;
+    assert_eq!(grades.iter().flatten().count(), 8, "{grades:?}");
+    assert!(grades.iter().flatten().all(|grade| *grade > 0.0));
 }
 
 #[tokio::test]

@@ -64,6 +64,7 @@ fn r20_an_average_just_below_the_mark_does_not_look_like_it() {
         .map(|n| ItemScore {
             id: item(n, "a.md", (1, 1), ToolName::GrepSearch, 0.8).id,
             score: Score::clamped(0.6967),
+            not_looked_at: false,
         })
         .collect();
     tape.add(

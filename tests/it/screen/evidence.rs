@@ -1,11 +1,18 @@
 //! The evidence pane: what a score is, where it came from, and what an item holds.
 
-use kb_agent::domain::{Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, ToolName};
+use std::sync::Arc;
+
+use kb_agent::agent::RunRequest;
+use kb_agent::domain::{
+    Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, RoutingLimits, ToolName,
+};
 use kb_agent::protocol::{Event, EventBody, EvidenceItem};
 use kb_agent::tui::{Screen, ThemeName};
 use ratatui::style::Modifier;
 
 use super::runs::{self, Tape, cite, item};
+use crate::support::{self, Script, ScriptedReasoner, ScriptedTools, hybrid, items, plan_for};
+
 use super::{KeyCode, KeyModifiers, pictures, played, press, tap, themed};
 
 fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
@@ -223,4 +230,52 @@ fn ui_what_was_sent_for_want_of_better_is_not_called_no_evidence() {
     let expected = "round 2: 2 sent, all low · 0 cited · nothing new → max_iterations";
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("2nd round"), "{text}");
+}
+
+/// A run whose grader looks at the first three of five items.
+async fn half_looked_at() -> Vec<Event> {
+    let reasoner = ScriptedReasoner::new(Script {
+        analyses: vec![(plan_for(Complexity::Complex), None)],
+        plans: vec![vec![hybrid("one")]],
+        grades: vec![Ok(vec![0.9, 0.8, 0.1, 0.0, 0.0])],
+        looks_at: Some(3),
+        answer: vec!["It is so [1]."],
+        ..Script::default()
+    });
+    let tools = ScriptedTools {
+        items: vec![("one", items(5, ToolName::HybridSearch, 0.5))],
+        ..ScriptedTools::default()
+    };
+    let question = RunRequest {
+        query: "the question".to_owned(),
+        ..RunRequest::default()
+    };
+    let limits = RoutingLimits::default();
+    let run = support::run(reasoner, Arc::new(tools), limits, question);
+    run.await.events
+}
+
+#[tokio::test]
+async fn r17_what_was_not_looked_at_is_not_drawn_as_measured() {
+    let events = half_looked_at().await;
+    let graded = events.iter().find_map(|event| match &event.body {
+        EventBody::EvidenceGraded {
+            scores, average, ..
+        } => Some((scores, *average)),
+        _ => None,
+    });
+    let (scores, average) = graded.unwrap();
+    let measured: Vec<bool> = scores.iter().map(|item| item.grade().is_some()).collect();
+    assert_eq!(measured, [true, true, true, false, false]);
+    assert!((average - 0.85).abs() < 1e-9, "{average}");
+    let mut screen = on_evidence(events.clone());
+    for (width, height) in [(160, 45), (100, 30)] {
+        let text = screen.text(width, height);
+        assert!(text.contains("3 graded · 2 sent"), "{text}");
+        assert!(text.matches("not looked at").count() >= 2, "{text}");
+        assert!(
+            text.contains("0.10 dropped") && !text.contains("0.00 "),
+            "{text}"
+        );
+    }
 }

@@ -157,6 +157,7 @@ impl Tape {
                     .map(|(id, score)| ItemScore {
                         id: EvidenceId((*id).to_owned()),
                         score: Score::clamped(*score),
+                        not_looked_at: false,
                     })
                     .collect(),
                 average,
@@ -170,6 +171,7 @@ impl Tape {
                 EventBody::EvidenceRemoved {
                     id: EvidenceId((*id).to_owned()),
                     score: Score::clamped(*score),
+                    not_looked_at: false,
                 },
             );
         }

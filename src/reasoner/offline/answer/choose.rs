@@ -14,7 +14,7 @@ use crate::domain::Question;
 use crate::reasoner::regex;
 
 /// Blocks of an answer.
-pub const MOST_BLOCKS: usize = 3;
+pub const MOST_QUOTED_BLOCKS: usize = 3;
 /// A block whose log-odds lie further below those of the best block adds nothing to it: of the questions over the
 /// manuals of `assets/judge/NOTICE` that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
 const WITHIN: f64 = 2.0;
@@ -27,7 +27,7 @@ pub struct Choice {
     pub block: usize,
     /// The sentence to be set in bold, by its place in the block.
     pub sentence: Option<usize>,
-    /// How likely it answers.
+    /// How likely it answers; 0 where its passage was not looked at.
     pub chance: f64,
 }
 
@@ -70,8 +70,8 @@ pub fn best(question: &Question, judgement: &Judgement, passages: &[Passage]) ->
     let mut chosen: Vec<Choice> = Vec::new();
     for choice in ranked {
         let is_named = nearest > 0 && chosen.is_empty();
-        let is_likely = choice.chance > 0.0 && choice.is_near(&chosen);
-        if chosen.len() == MOST_BLOCKS || !is_likely && !is_named {
+        let is_likely = judgement.looked_at(choice.passage) && choice.is_near(&chosen);
+        if chosen.len() == MOST_QUOTED_BLOCKS || !is_likely && !is_named {
             break;
         }
         let block = choice.block(passages);

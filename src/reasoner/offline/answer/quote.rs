@@ -10,8 +10,7 @@ use regex::{Captures, Regex};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::language::{Frames, filled, trimmed};
-use super::super::passage::Passage;
-use super::super::passage::{BlockKind, line_ranges};
+use super::super::passage::{BlockKind, Passage, line_ranges};
 use crate::reasoner::regex;
 use crate::text::{code_ranges, ends_all_blocks, markup};
 

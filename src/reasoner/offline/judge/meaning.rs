@@ -15,7 +15,7 @@ use crate::text::LetterCounts;
 
 /// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
 /// measured of a block.
-const MOST_BLOCKS: usize = 8;
+const MOST_EMBEDDED_BLOCKS: usize = 8;
 /// Tokens of a block that are looked at, those of its headings included.
 const MOST_TOKENS: usize = 96;
 /// Headings that stand before the text of a block, the innermost ones.
@@ -41,13 +41,15 @@ pub(super) fn nearness(
     let texts: Vec<&str> = std::iter::once(query.text.as_str())
         .chain(texts.iter().map(String::as_str))
         .collect();
-    let never = AtomicBool::new(false);
+    // Nobody sets it: the embedder of a run brings the stop of the run (`CancellableEmbedder`), and a measurement is not
+    // stopped.
+    let never_stopped = AtomicBool::new(false);
     let languages = languages_of(query, &texts);
     let wanted = TokensWanted {
         most: MOST_TOKENS,
         languages,
     };
-    let vectors = embedder.embed_tokens(&texts, wanted, (&never).into())?;
+    let vectors = embedder.embed_tokens(&texts, wanted, (&never_stopped).into())?;
     let (question, blocks) = vectors
         .as_deref()
         .and_then(<[TokenVectors]>::split_first)
@@ -83,18 +85,18 @@ fn nearest_in_words(query: &Query, pool: &Pool, promising: &[bool]) -> Vec<(usiz
     for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
         for (block, terms) in terms.blocks.iter().enumerate() {
             let sentence = best_sentence(query, terms).map_or(0.0, |it| it.1);
-            let share = query.words.share(&[&terms.with_topic]);
+            let share = query.stems.share(&[&terms.with_topic]);
             let found = pool.found[passage].score;
             ranked.push((share + found + SENTENCE_SHARE * sentence, (passage, block)));
         }
     }
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    ranked.truncate(MOST_BLOCKS);
+    ranked.truncate(MOST_EMBEDDED_BLOCKS);
     ranked.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The inverse document frequency of each token of a question (Robertson and Spärck Jones 1976), a block counting as
-/// a document.
+/// The inverse document frequency of each token of a question (Spärck Jones 1972), a block counting as a document; smoothed,
+/// so that a token that all blocks hold counts too. Words have another form (`terms.rs`).
 fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
     let mut doc_freq: HashMap<i32, usize> = HashMap::new();
     for block in blocks {
@@ -134,7 +136,7 @@ fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVecto
 /// much.
 pub(super) fn best_sentence(query: &Query, block: &BlockTerms) -> Option<(usize, f64)> {
     let share = |sentence: &HashSet<String>| {
-        query.words.share(&[sentence, &block.heading]) + query.words.share(&[sentence])
+        query.stems.share(&[sentence, &block.heading]) + query.stems.share(&[sentence])
     };
     let shares = block.sentences.iter().map(share).enumerate();
     shares.rev().max_by(|a, b| a.1.total_cmp(&b.1))

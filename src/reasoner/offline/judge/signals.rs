@@ -1,7 +1,7 @@
 //! What speaks for a block: each signal has a name.
 //!
-//! Most are between 0 and 1. A relative signal counts once more as its distance to the best block of the question,
-//! because a share that is high beside poor blocks may be low beside a good one.
+//! Most are between 0 and 1. Some count once more as their distance to the best block of the question, because a share
+//! that is high beside poor blocks may be low beside a good one; what the search measured counts as its distance alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
@@ -20,53 +20,82 @@ struct Candidate<'a> {
     /// How near it is to the question in meaning.
     nearness: f64,
     /// The words of the block before it in its section.
-    before: Option<&'a BlockTerms>,
-    /// What the search measured of the passage, less the best of all passages in each.
-    found: SearchMeasure,
+    block_before: Option<&'a BlockTerms>,
+    search: SearchDistance,
 }
 
-type Signal = fn(&Query, &Candidate<'_>) -> f64;
+/// What the search measured of a passage, less the best of all passages in each: 0 of the best, below 0 of the others.
+struct SearchDistance {
+    score: f64,
+    cosine: f64,
+}
 
-/// The signals, each with its name and whether it is relative.
-const SIGNALS: [(&str, bool, Signal); 10] = [
+/// Something that speaks for a block.
+struct Signal {
+    name: &'static str,
+    measure: fn(&Query, &Candidate<'_>) -> f64,
+    /// Whether it counts once more as its distance to the best block of the question.
+    also_to_best: bool,
+}
+
+const SIGNALS: [Signal; 10] = [
     // The share that the whole passage holds with its headings and the names and path of its document.
-    ("passage_terms", true, |query, it| {
-        query.words.share(&[&it.passage_terms.all])
+    Signal::also_to_best("passage_terms", |query, it| {
+        query.stems.share(&[&it.passage_terms.all])
     }),
-    ("named", false, heading_match),
+    Signal::plain("heading_match", heading_match),
     // The share of the words as they are written, small ones too.
-    ("written", false, |query, it| {
-        query.written.share(&[&it.terms.written])
+    Signal::plain("raw_words", |query, it| {
+        query.raw_words.share(&[&it.terms.raw_words])
     }),
     // The share of the question's letters, in threes, or Chinese characters.
-    ("grams", true, |query, it| {
+    Signal::also_to_best("grams", |query, it| {
         let common = query.grams.intersection(&it.terms.grams).count();
         common as f64 / query.grams.len().max(1) as f64
     }),
-    ("nearness", true, |_, it| it.nearness),
-    ("found", false, |_, it| it.found.score),
-    ("found_cosine", false, |_, it| it.found.cosine),
-    ("before", false, |query, it| {
-        it.before.map_or(0.0, |it| query.words.share(&[&it.held]))
+    Signal::also_to_best("nearness", |_, it| it.nearness),
+    Signal::plain("search_score_to_best", |_, it| it.search.score),
+    Signal::plain("search_cosine_to_best", |_, it| it.search.cosine),
+    Signal::plain("block_before", |query, it| {
+        let before = it.block_before;
+        before.map_or(0.0, |it| query.stems.share(&[&it.stems]))
     }),
     // Code within its sentences, where a way to do something is asked for.
-    ("shows_code", false, |query, it| {
+    Signal::plain("shows_code", |query, it| {
         f64::from(query.kind == QuestionKind::How && it.block.text.contains('`'))
     }),
     // Where several things are asked for.
-    ("lists", false, |query, it| {
+    Signal::plain("lists", |query, it| {
         use BlockKind::{List, Slide, Table};
         let lists = matches!(it.block.kind, List | Table | Slide);
         f64::from(query.kind == QuestionKind::List && lists)
     }),
 ];
 
-/// The names of the signals in the order of a row; relative ones stand once more behind all others.
+impl Signal {
+    const fn plain(name: &'static str, measure: fn(&Query, &Candidate<'_>) -> f64) -> Self {
+        Self {
+            name,
+            measure,
+            also_to_best: false,
+        }
+    }
+
+    const fn also_to_best(name: &'static str, measure: fn(&Query, &Candidate<'_>) -> f64) -> Self {
+        Self {
+            name,
+            measure,
+            also_to_best: true,
+        }
+    }
+}
+
+/// The names of the signals in the order of a row; behind them all stand the distances to the best block.
 pub fn signal_names() -> Vec<String> {
-    let plain = SIGNALS.iter().map(|(name, ..)| (*name).to_owned());
-    let relative = SIGNALS.iter().filter(|(_, is_relative, _)| *is_relative);
-    let relative = relative.map(|(name, ..)| format!("{name}_to_best"));
-    plain.chain(relative).collect()
+    let plain = SIGNALS.iter().map(|signal| signal.name.to_owned());
+    let to_best = SIGNALS.iter().filter(|signal| signal.also_to_best);
+    let to_best = to_best.map(|signal| format!("{}_to_best", signal.name));
+    plain.chain(to_best).collect()
 }
 
 /// A row of signals for each block of each passage.
@@ -82,22 +111,22 @@ pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec
             let candidate = Candidate {
                 block: &blocks[block],
                 terms: &terms.blocks[block],
-                before: before.map(|before| &terms.blocks[before]),
+                block_before: before.map(|before| &terms.blocks[before]),
                 passage_terms: terms,
                 nearness: nearness[at][block],
-                found: SearchMeasure {
+                search: SearchDistance {
                     score: pool.found[at].score - best_score,
                     cosine: pool.found[at].cosine - best_cosine,
                 },
             };
             let signals = SIGNALS.iter();
             signals
-                .map(|(.., signal)| signal(query, &candidate))
+                .map(|signal| (signal.measure)(query, &candidate))
                 .collect()
         };
         rows.push((0..blocks.len()).map(of_block).collect());
     }
-    for column in (0..SIGNALS.len()).filter(|at| SIGNALS[*at].1) {
+    for column in (0..SIGNALS.len()).filter(|at| SIGNALS[*at].also_to_best) {
         let values = rows.iter().flatten().map(|row| row[column]);
         let best = values.fold(f64::NEG_INFINITY, f64::max);
         for row in rows.iter_mut().flatten() {
@@ -127,26 +156,72 @@ static FITTED: LazyLock<BTreeMap<String, Model>> = LazyLock::new(|| {
 /// A logistic model of the signals, and what the chance of a block means for the passage that holds it and for an answer
 /// that quotes it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "FittedModel")]
 pub(super) struct Model {
     bias: f64,
-    /// Weights by the names of the signals.
-    weights: BTreeMap<String, f64>,
+    /// A weight for each signal, in the order of a row; 0 of one that says nothing.
+    weights: Vec<f64>,
     grade: GradeModel,
     pub(super) answer: AnswerModel,
-    /// The lowest confidence with which an answer is given rather than "not found".
-    pub(super) answer_from: f64,
 }
 
 /// How likely a passage answers: by its best block, and by how far it is behind the best of all passages.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 struct GradeModel {
     bias: f64,
     /// The weight of the log-odds of the best block.
     odds: f64,
+    /// The places in a row of the distances that count, each with its weight.
+    to_best: [(usize, f64); 2],
+}
+
+/// A [`Model`] as it is written, by the names of the signals.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FittedModel {
+    bias: f64,
+    weights: BTreeMap<String, f64>,
+    grade: FittedGrade,
+    answer: AnswerModel,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FittedGrade {
+    bias: f64,
+    odds: f64,
     terms_to_best: f64,
     nearness_to_best: f64,
+}
+
+impl TryFrom<FittedModel> for Model {
+    type Error = String;
+
+    fn try_from(fitted: FittedModel) -> Result<Self, String> {
+        let names = signal_names();
+        let column = |name: &str| {
+            let at = names.iter().position(|known| known == name);
+            at.ok_or_else(|| format!("'{name}' is no signal"))
+        };
+        let mut weights = vec![0.0; names.len()];
+        for (name, weight) in &fitted.weights {
+            weights[column(name)?] = *weight;
+        }
+        let grade = &fitted.grade;
+        Ok(Self {
+            bias: fitted.bias,
+            weights,
+            grade: GradeModel {
+                bias: grade.bias,
+                odds: grade.odds,
+                to_best: [
+                    (column("passage_terms_to_best")?, grade.terms_to_best),
+                    (column("nearness_to_best")?, grade.nearness_to_best),
+                ],
+            },
+            answer: fitted.answer,
+        })
+    }
 }
 
 /// How likely an answer is right.
@@ -178,28 +253,19 @@ impl Model {
 
     /// The chance that a block with these signals answers, 0–1.
     pub(super) fn chance(&self, row: &[f64]) -> f64 {
-        let weight = |name: &String| self.weights.get(name).copied().unwrap_or_default();
-        let names = signal_names();
-        let weighed = names
-            .iter()
-            .zip(row)
-            .map(|(name, value)| weight(name) * value);
+        let weighed = self.weights.iter().zip(row);
+        let weighed = weighed.map(|(weight, value)| weight * value);
         logistic(self.bias + weighed.sum::<f64>())
     }
 
     /// How likely a passage answers whose best block has this chance and whose blocks have these signals.
     pub(super) fn grade(&self, best: f64, rows: &[Vec<f64>]) -> f64 {
-        let greatest = |name: &str| {
-            let at = signal_names().iter().position(|known| known == name);
-            let values = rows.iter().filter_map(|row| row.get(at?).copied());
-            values.reduce(f64::max).unwrap_or_default()
-        };
-        logistic(
-            self.grade.bias
-                + self.grade.odds * log_odds(best)
-                + self.grade.terms_to_best * greatest("passage_terms_to_best")
-                + self.grade.nearness_to_best * greatest("nearness_to_best"),
-        )
+        let mut sum = self.grade.bias + self.grade.odds * log_odds(best);
+        for (column, weight) in self.grade.to_best {
+            let greatest = rows.iter().map(|row| row[column]).reduce(f64::max);
+            sum += weight * greatest.unwrap_or_default();
+        }
+        logistic(sum)
     }
 }
 
@@ -208,7 +274,7 @@ fn logistic(sum: f64) -> f64 {
 }
 
 /// The inverse of [`logistic`], finite also at 0 and 1.
-pub(crate) fn log_odds(chance: f64) -> f64 {
+pub fn log_odds(chance: f64) -> f64 {
     let chance = chance.clamp(1e-6, 1.0 - 1e-6);
     (chance / (1.0 - chance)).ln()
 }
@@ -223,9 +289,7 @@ mod tests {
             assert!(FITTED.contains_key(name), "{name}");
         }
         for model in FITTED.values() {
-            for name in model.weights.keys() {
-                assert!(signal_names().contains(name), "{name}");
-            }
+            assert_eq!(model.weights.len(), signal_names().len());
             let graded = |best, name: &str, value| {
                 let names = signal_names().into_iter();
                 let row = names.map(|known| f64::from(u8::from(known == name)) * value);
@@ -240,7 +304,18 @@ mod tests {
             assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
             assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
             assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
-            assert!((0.0..1.0).contains(&model.answer_from));
         }
+    }
+
+    #[test]
+    fn r17_a_weight_of_no_signal_is_an_error() {
+        let text = include_str!("../../../../assets/judge/weights.toml");
+        let read = |text: &str| toml::from_str::<BTreeMap<String, Model>>(text);
+        assert!(read(text).is_ok());
+        let error = read(&text.replace("heading_match", "named")).unwrap_err();
+        assert!(
+            error.to_string().contains("'named' is no signal"),
+            "{error}"
+        );
     }
 }

@@ -21,10 +21,9 @@ pub(super) struct PassageTerms {
 /// The words of a block.
 #[derive(Debug)]
 pub(super) struct BlockTerms {
-    /// Stems of the words.
-    pub(super) held: HashSet<String>,
+    pub(super) stems: HashSet<String>,
     /// Words as they are written, in lower case.
-    pub(super) written: HashSet<String>,
+    pub(super) raw_words: HashSet<String>,
     pub(super) grams: HashSet<String>,
     /// The words of the innermost heading.
     pub(super) heading: HashSet<String>,
@@ -52,17 +51,17 @@ impl PassageTerms {
 impl BlockTerms {
     fn read(block: &Block, names: &[HashSet<String>], language: Language) -> Self {
         let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
-        let held = set(&block.text);
+        let stems = set(&block.text);
         let headings = terms(&block.headings.join("\n"), language);
-        let with_topic = held.iter().chain(&headings).chain(names.iter().flatten());
+        let with_topic = stems.iter().chain(&headings).chain(names.iter().flatten());
         let sentences = block.sentences.iter();
         Self {
             with_topic: with_topic.cloned().collect(),
-            written: raw_words(&block.text).collect(),
-            grams: grams(held.iter()),
+            raw_words: raw_words(&block.text).collect(),
+            grams: grams(stems.iter()),
             heading: set(bare(block.heading())),
             sentences: sentences.map(|it| set(&it.text)).collect(),
-            held,
+            stems,
         }
     }
 }
@@ -146,9 +145,10 @@ pub(super) struct Query {
     pub(super) text: String,
     pub(super) kind: QuestionKind,
     pub(super) language: Language,
-    pub(super) words: IdfWeights,
+    /// The stems of the words that carry it.
+    pub(super) stems: IdfWeights,
     /// The words as they are written, small ones too.
-    pub(super) written: IdfWeights,
+    pub(super) raw_words: IdfWeights,
     pub(super) grams: HashSet<String>,
     /// The words of what it is about, without those that ask.
     pub(super) subject: HashSet<String>,
@@ -158,9 +158,9 @@ impl Query {
     pub(super) fn read(question: &Question, pool: &Pool) -> Self {
         let blocks: Vec<&BlockTerms> = pool.terms.iter().flat_map(|it| &it.blocks).collect();
         let terms = &question.terms;
-        let weigh = |words: Vec<String>, held: fn(&BlockTerms) -> &HashSet<String>| {
+        let weigh = |words: Vec<String>, words_of: fn(&BlockTerms) -> &HashSet<String>| {
             let mut doc_freq: HashMap<&str, usize> = HashMap::new();
-            for word in blocks.iter().flat_map(|block| held(block)) {
+            for word in blocks.iter().flat_map(|block| words_of(block)) {
                 *doc_freq.entry(word).or_default() += 1;
             }
             IdfWeights::new(words, &doc_freq, blocks.len())
@@ -169,8 +169,10 @@ impl Query {
             text: question.search_text(),
             kind: question.kind,
             language: question.language,
-            words: weigh(terms.clone(), |block| &block.held),
-            written: weigh(raw_words(&question.asked).collect(), |block| &block.written),
+            stems: weigh(terms.clone(), |block| &block.stems),
+            raw_words: weigh(raw_words(&question.asked).collect(), |block| {
+                &block.raw_words
+            }),
             grams: grams(terms.iter()),
             subject: subject_terms(question).into_iter().collect(),
         }
@@ -178,7 +180,7 @@ impl Query {
 }
 
 /// Words, each once, with their inverse document frequency (Robertson and Spärck Jones 1976); a block counts as a
-/// document.
+/// document. Tokens are weighed by another form (`meaning.rs`): the weights of the judge are fitted on both as they are.
 #[derive(Debug)]
 pub(super) struct IdfWeights {
     weights: BTreeMap<String, f64>,
@@ -186,7 +188,7 @@ pub(super) struct IdfWeights {
     total: f64,
 }
 
-/// The weight of a word that all blocks hold.
+/// Added to every weight, so that a word that all blocks hold counts a little.
 const FLOOR: f64 = 0.1;
 
 impl IdfWeights {
