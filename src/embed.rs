@@ -296,8 +296,8 @@ struct Loaded {
     /// The vectors of the tokens, of which `out` is the mean.
     states: NodeId,
     pools: Vec<Arc<ThreadPool>>,
-    /// As many for work in bulk, which leaves the cores to whatever else wants them; made when there
-    /// is some.
+    /// The same number of pools for work in bulk, which leaves the cores to whatever else wants them. They
+    /// are made when there is such work.
     behind: OnceLock<Vec<Arc<ThreadPool>>>,
     /// All cores on one text: a user waits for it.
     all: Arc<ThreadPool>,

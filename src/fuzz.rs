@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipWriter};
 /// A target that reads documents.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentTarget {
-    /// As `KB_AGENT_FUZZ_TARGET` and the folder of its kept inputs name it.
+    /// The name that `KB_AGENT_FUZZ_TARGET` and the folder of its kept inputs have.
     pub name: &'static str,
     /// The endings of the files that its inputs are read as.
     pub endings: &'static [&'static str],
@@ -20,7 +20,7 @@ pub struct DocumentTarget {
     pub is_packed: bool,
 }
 
-const fn whole(name: &'static str, endings: &'static [&'static str]) -> DocumentTarget {
+const fn target(name: &'static str, endings: &'static [&'static str]) -> DocumentTarget {
     DocumentTarget {
         name,
         endings,
@@ -38,23 +38,23 @@ const fn parts(name: &'static str, endings: &'static [&'static str]) -> Document
 
 /// Every target that reads documents. The others read what models and the engine say.
 pub const DOCUMENT_TARGETS: &[DocumentTarget] = &[
-    whole("pdf", &["pdf"]),
-    whole("doc", &["doc"]),
-    whole("ppt", &["ppt"]),
-    whole("xls", &["xls"]),
-    whole("msg", &["msg"]),
-    whole("rtf", &["rtf"]),
-    whole("mail", &["eml", "emlx"]),
-    whole("mbox", &["mbox"]),
-    whole("mht", &["mht"]),
-    whole("agenda", &["ics", "vcf"]),
-    whole("subtitles", &["srt", "vtt"]),
-    whole("html", &["html"]),
-    whole("notebook", &["ipynb"]),
-    whole("json", &["json"]),
-    whole("table", &["csv", "tsv"]),
-    whole("text", &["md", "txt", "rst", "org", "rs"]),
-    whole("archive", &["docx", "pptx", "xlsx", "odt", "epub"]),
+    target("pdf", &["pdf"]),
+    target("doc", &["doc"]),
+    target("ppt", &["ppt"]),
+    target("xls", &["xls"]),
+    target("msg", &["msg"]),
+    target("rtf", &["rtf"]),
+    target("mail", &["eml", "emlx"]),
+    target("mbox", &["mbox"]),
+    target("mht", &["mht"]),
+    target("agenda", &["ics", "vcf"]),
+    target("subtitles", &["srt", "vtt"]),
+    target("html", &["html"]),
+    target("notebook", &["ipynb"]),
+    target("json", &["json"]),
+    target("table", &["csv", "tsv"]),
+    target("text", &["md", "txt", "rst", "org", "rs"]),
+    target("archive", &["docx", "pptx", "xlsx", "odt", "epub"]),
     parts("docx", &["docx"]),
     parts("pptx", &["pptx"]),
     parts("xlsx", &["xlsx"]),
@@ -89,7 +89,7 @@ pub fn packed(input: &[u8]) -> Vec<u8> {
 ///
 /// # Panics
 /// Where there are none.
-pub fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
+pub fn kept_inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fuzz/corpus")
         .join(target);

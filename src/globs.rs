@@ -129,7 +129,7 @@ impl Inclusion {
         true
     }
 
-    /// Those that have fitted nothing so far, here and in all clones.
+    /// The patterns that have matched nothing so far, in this value and all its clones.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let patterns = self.patterns.iter();
         let unused = patterns.filter(|pattern| !pattern.is_used.load(Ordering::Relaxed));

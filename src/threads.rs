@@ -39,7 +39,7 @@ pub(crate) fn search_begins() {
     *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
-/// On how many threads a search runs best now.
+/// The number of threads that a search runs best on now.
 pub(crate) fn for_a_search() -> usize {
     if IN_BULK.load(Ordering::Relaxed) > 0 {
         return 1;
@@ -47,7 +47,7 @@ pub(crate) fn for_a_search() -> usize {
     cores()
 }
 
-/// On how many threads work in bulk may run now.
+/// The number of threads that work in bulk may use now.
 pub(crate) fn for_bulk() -> usize {
     let last = *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner);
     left_for_bulk(cores(), last.map(|last| last.elapsed()))
@@ -59,7 +59,7 @@ fn left_for_bulk(cores: usize, since_a_search: Option<Duration>) -> usize {
     (cores - usize::from(another_is_likely)).max(1)
 }
 
-/// As many as when it was first asked: the system keeps the answer in files.
+/// The number of cores, asked once: the system keeps the answer in files.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

@@ -83,8 +83,8 @@ impl ChainEnd {
         let known = || Head::read(log).map(|head| head.end);
         let mut next = match (self.written, self.written.or_else(known)) {
             (_, None) => return NextLine::without_head(file, log),
-            (Some(written), _) if written.bytes == length => NextLine::at(written),
-            (_, Some(end)) => NextLine::behind(file, end)?,
+            (Some(written), _) if written.bytes == length => NextLine::after_end(written),
+            (_, Some(end)) => NextLine::find(file, end)?,
         };
         if self.head == HeadState::Missing {
             next.noted.get_or_insert(HeadMismatch::NoHead);
@@ -111,7 +111,7 @@ impl ChainEnd {
         let old = Head::read(log);
         let mut head = match &old {
             Some(head) => head.clone(),
-            None if self.head == HeadState::MayBeMade => Head::behind(BEGINNING),
+            None if self.head == HeadState::MayBeMade => Head::without_lines(BEGINNING),
             None if is_chained(log)? => {
                 self.head = HeadState::Missing;
                 return Ok(false);
@@ -141,8 +141,8 @@ impl ChainEnd {
 }
 
 impl NextLine {
-    /// Right behind the last line that was written.
-    fn at(end: FileEnd) -> Self {
+    /// The next line comes right after this end of the file.
+    fn after_end(end: FileEnd) -> Self {
         Self {
             end,
             is_ended: true,
@@ -151,15 +151,15 @@ impl NextLine {
         }
     }
 
-    /// Behind what goes on from `known`, the end that was noted last.
-    fn behind(file: &File, known: FileEnd) -> io::Result<Self> {
+    /// Finds the end of the file from `known`, the end that was noted last.
+    fn find(file: &File, known: FileEnd) -> io::Result<Self> {
         if known.is_still_in(file)? {
-            let next = Self::at(known);
+            let next = Self::after_end(known);
             next.read_on(file, |link, last| {
                 link.prev == Some(last) || link.was_cut_short()
             })
         } else {
-            let mut next = Self::at(FileEnd::behind(known.last));
+            let mut next = Self::after_end(FileEnd::without_lines(known.last));
             next.noted = Some(HeadMismatch::LastLineGone(known.lines));
             next.read_on(file, |_, _| false)
         }
@@ -167,7 +167,7 @@ impl NextLine {
 
     /// Behind the last line of a log of which nothing is noted.
     fn without_head(file: &File, log: &Path) -> io::Result<Self> {
-        let mut next = Self::at(FileEnd::behind(last_put_aside(log)));
+        let mut next = Self::after_end(FileEnd::without_lines(last_put_aside(log)));
         if !is_chained(log)? {
             return next.read_on(file, |_, _| true);
         }
@@ -197,7 +197,7 @@ impl NextLine {
 /// The head of a log without a chain, whose lines are taken as they are. What a crash left of the
 /// last one stays to be ended by the next.
 fn take_over(mut file: &File, log: &Path) -> io::Result<Head> {
-    let mut end = FileEnd::behind(last_put_aside(log));
+    let mut end = FileEnd::without_lines(last_put_aside(log));
     let mut is_ended = true;
     let mut lines = lines_from(file, 0)?;
     while let Some(link) = lines.next_link()? {
@@ -214,7 +214,7 @@ fn take_over(mut file: &File, log: &Path) -> io::Result<Head> {
     }
     Ok(Head {
         end,
-        ..Head::behind(BEGINNING)
+        ..Head::without_lines(BEGINNING)
     })
 }
 
@@ -262,7 +262,7 @@ fn rotate_if_overgrown(
     if length <= ROTATE_AT_BYTES.min(keep_bytes / FEWEST_PARTS) {
         return Ok(false);
     }
-    head.end = NextLine::behind(file, head.end)?.end;
+    head.end = NextLine::find(file, head.end)?.end;
     // A process that starts after a kill between the two finds the chain's end here.
     head.write(log)?;
     let part = next_part(log);
@@ -273,7 +273,7 @@ fn rotate_if_overgrown(
         lines: head.end.lines,
         last: head.end.last,
     });
-    head.end = FileEnd::behind(head.end.last);
+    head.end = FileEnd::without_lines(head.end.last);
     head.write(log)?;
     Ok(true)
 }

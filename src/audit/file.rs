@@ -168,7 +168,7 @@ pub(super) fn canonical(text: &str) -> Option<Uuid> {
 }
 
 /// The path beside the log whose name is the log's with this ending.
-pub(super) fn beside(log: &Path, ending: &str) -> PathBuf {
+pub(super) fn path_beside(log: &Path, ending: &str) -> PathBuf {
     let mut name = log.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     log.with_file_name(name)

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 
-use super::file::beside;
+use super::file::path_beside;
 use super::lines::without_zeros;
 
 /// What the first line of all refers to.
@@ -64,11 +64,11 @@ pub(super) struct LogPart {
 
 impl Head {
     /// The head of a log without lines, whose first one is to refer to `last`.
-    pub(super) fn behind(last: Hash) -> Self {
+    pub(super) fn without_lines(last: Hash) -> Self {
         Self {
             parts: Vec::new(),
             removed: None,
-            end: FileEnd::behind(last),
+            end: FileEnd::without_lines(last),
         }
     }
 
@@ -101,13 +101,13 @@ impl Head {
     }
 
     pub(super) fn path(log: &Path) -> PathBuf {
-        beside(log, ".head")
+        path_beside(log, ".head")
     }
 }
 
 impl FileEnd {
     /// The end of a file without lines, whose first one is to refer to `last`.
-    pub(super) fn behind(last: Hash) -> Self {
+    pub(super) fn without_lines(last: Hash) -> Self {
         Self {
             lines: 0,
             bytes: 0,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
 use crate::protocol::new_id;
 
-use super::file::{beside, canonical};
+use super::file::{path_beside, canonical};
 
 const GATE: &str = "gate";
 /// A larger file is none of ours.
@@ -163,7 +163,7 @@ fn is_held(path: &Path) -> bool {
 }
 
 fn folder(log: &Path) -> PathBuf {
-    beside(log, ".live")
+    path_beside(log, ".live")
 }
 
 /// The notes on the conversations of one log.
@@ -244,7 +244,7 @@ impl SessionNotes {
 }
 
 fn notes_path(log: &Path) -> PathBuf {
-    beside(log, ".sessions")
+    path_beside(log, ".sessions")
 }
 
 #[cfg(test)]

@@ -334,7 +334,7 @@ mod tests {
                 authorities: Vec::new(),
                 query_prefix: None,
                 passage_prefix: None,
-                data: EmbeddingData::with(None).unwrap(),
+                data: EmbeddingData::read(None).unwrap(),
             };
             let embedder = EndpointEmbedder::new(&endpoint).unwrap();
             assert_eq!(embedder.model_id(), "endpoint:m");

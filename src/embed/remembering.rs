@@ -13,7 +13,7 @@ use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWant
 
 /// How many vectors are remembered where nothing else is said: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
-/// Of how many texts the vectors of the tokens are remembered: about 18 MB with 96 tokens a text.
+/// Number of texts whose token vectors are kept: about 18 MB with 96 tokens a text.
 const TEXTS_WITH_TOKENS: NonZeroUsize = NonZeroUsize::new(128).unwrap();
 
 /// An embedding that does not compute a vector twice.

@@ -24,7 +24,7 @@ static FORMS: &[u8] = include_bytes!("../../assets/embedding/multilingual/forms.
 
 /// A vocabulary with the probability of each piece, and the way to cut a text into it.
 pub struct Unigram {
-    /// From the bytes of a piece to its number.
+    /// Maps the bytes of a piece to its number.
     pieces: Fst<&'static [u8]>,
     /// The logarithm of the probability of each piece, by number.
     scores: &'static [[u8; 4]],

@@ -23,7 +23,7 @@ pub struct WordPiece {
 }
 
 impl WordPiece {
-    /// With the vocabulary of `bert-base-uncased`, which all-MiniLM-L6-v2 shares, but for what no text
+    /// Reads the vocabulary of `bert-base-uncased`, which all-MiniLM-L6-v2 shares, but for what no text
     /// leads to.
     pub fn bert_uncased() -> Self {
         let ids: HashMap<&'static str, i32> = include_str!("../../assets/embedding/vocab.txt")

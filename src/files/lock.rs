@@ -14,15 +14,15 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
 /// Takes the lock on `file` for this process alone; `false` where another has it.
 pub fn try_lock(file: &File) -> io::Result<bool> {
-    taken(file.try_lock())
+    is_taken(file.try_lock())
 }
 
 /// Takes the lock on `file` along with others who share it; `false` where one has it alone.
 pub fn try_lock_shared(file: &File) -> io::Result<bool> {
-    taken(file.try_lock_shared())
+    is_taken(file.try_lock_shared())
 }
 
-fn taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
+fn is_taken(tried: Result<(), TryLockError>) -> io::Result<bool> {
     match tried {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),

@@ -325,7 +325,7 @@ impl ThemeName {
     pub const DARK: Self = Self("dark");
     /// For light backgrounds.
     pub const LIGHT: Self = Self("light");
-    /// Without any colour.
+    /// The theme without any colour.
     pub const MONO: Self = Self("mono");
 
     /// All themes in the order in which help lists them.

@@ -70,7 +70,7 @@ fn endpoint(base_url: &str, model: Option<&str>) -> EmbeddingEndpoint {
         authorities: Vec::new(),
         query_prefix: None,
         passage_prefix: None,
-        data: EmbeddingData::with(None).unwrap(),
+        data: EmbeddingData::read(None).unwrap(),
     }
 }
 

@@ -22,7 +22,7 @@ fn read(target: &str, ending_of: impl Fn(&str) -> String, bytes_of: impl Fn(&[u8
     let words = Arc::new(WordEmbedder::default());
     let base = KnowledgeBase::open(std::slice::from_ref(&docs), &home, words).unwrap();
     let base = base.reading_by(Some(Path::new(env!("CARGO_BIN_EXE_kb-agent"))));
-    for (name, input) in fuzz::kept(target) {
+    for (name, input) in fuzz::kept_inputs(target) {
         let document = format!("a.{}", ending_of(&name));
         std::fs::write(docs.join(&document), bytes_of(&input)).unwrap();
         let resolved = base.resolve(&document).unwrap();
@@ -85,7 +85,7 @@ fn every_folder_of_kept_inputs_is_that_of_a_target() {
 #[test]
 fn of_each_target_one_kept_input_is_read() {
     for target in DOCUMENT_TARGETS {
-        let mut kept = fuzz::kept(target.name).into_iter();
+        let mut kept = fuzz::kept_inputs(target.name).into_iter();
         let is_read = kept.any(|(name, input)| {
             let (ending, bytes) = if target.is_packed {
                 (target.endings[0].to_owned(), fuzz::packed(&input))

@@ -49,9 +49,9 @@ pub struct InputType {
     /// The field's name.
     #[serde(default = "input_type")]
     pub field: String,
-    /// Of a question.
+    /// What stands before a question.
     pub query: String,
-    /// Of a passage.
+    /// What stands before a passage.
     pub passage: String,
 }
 
@@ -81,13 +81,13 @@ pub enum RefusalKind {
     TooMany,
     /// The form that vectors are asked for in.
     Encoding,
-    /// That it is not told, or is told, what a text is.
+    /// The server is told, or not told, what a text is.
     InputType,
 }
 
 impl EmbeddingData {
     /// The built-in tables with the user's own before them; the error is one line.
-    pub fn with(own: Option<&str>) -> Result<Self, String> {
+    pub fn read(own: Option<&str>) -> Result<Self, String> {
         crate::files::read_tables(own, BUILT_IN)
     }
 
@@ -118,7 +118,7 @@ impl ModelRow {
 }
 
 impl InputType {
-    /// As a server that asks for it calls the two, as far as it says so.
+    /// The names that a server gives the two kinds of text, read from its error.
     pub fn asked_for(said: &str) -> Self {
         let (query, passage) = if said.contains("search_document") {
             ("search_query", "search_document")
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn each_row_is_what_its_examples_are_taken_for() {
-        let data = EmbeddingData::with(None).unwrap();
+        let data = EmbeddingData::read(None).unwrap();
         for row in &data.model {
             assert!(!row.examples.is_empty(), "{row:?}");
             for example in &row.examples {
@@ -159,7 +159,7 @@ mod tests {
     fn rows_of_the_users_own_come_first_and_a_mistake_in_them_is_one_line() {
         let own = "[[model]]\nparts = [\"our-e5-base\"]\nquery = \"ask: \"\n\
                    [[refusal]]\nkind = \"too_many\"\nsays = [\"slow down the texts\"]\n";
-        let data = EmbeddingData::with(Some(own)).unwrap();
+        let data = EmbeddingData::read(Some(own)).unwrap();
         assert_eq!(data.form_of("Our_E5_base").query, "ask: ");
         assert_eq!(data.form_of("e5-base").query, "query: ");
         let minds = data.refusal("please slow down the texts");
@@ -169,7 +169,7 @@ mod tests {
             "[[model]]\nparts = []\nqery = \"\"",
             "[[",
         ] {
-            let line = EmbeddingData::with(Some(own)).unwrap_err();
+            let line = EmbeddingData::read(Some(own)).unwrap_err();
             assert!(!line.contains('\n'), "{line}");
         }
     }

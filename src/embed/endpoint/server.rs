@@ -340,7 +340,7 @@ impl EmbeddingServer {
             let line = self.site.refusal(status, &body);
             let code = status.as_u16();
             if let 400 | 403 | 415 | 422 | 500 = code
-                && let Some(failure) = self.adapt_to_refusal(&sent, &said(&body), &line)
+                && let Some(failure) = self.adapt_to_refusal(&sent, &error_text(&body), &line)
             {
                 return Err(failure);
             }
@@ -529,8 +529,8 @@ impl EmbeddingFailure {
     }
 }
 
-/// The words of an error, and the field that it is about where that stands apart.
-fn said(body: &[u8]) -> String {
+/// The message of an error, and the field that it is about where that stands apart.
+fn error_text(body: &[u8]) -> String {
     let Ok(error) = serde_json::from_slice::<Value>(body) else {
         return String::from_utf8_lossy(body).into_owned();
     };

@@ -243,7 +243,7 @@ struct Matches<'p> {
 }
 
 impl<'p> Matches<'p> {
-    /// At most `keep` passages of one rank class can be of use.
+    /// Keeps at most `keep` passages of one rank class.
     fn new(pattern: &'p Pattern, root: usize, path: &Path, keep: usize) -> Self {
         Self {
             pattern,

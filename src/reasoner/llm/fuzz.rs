@@ -77,7 +77,7 @@ pub fn stream(input: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::fuzz::kept;
+    use crate::fuzz::kept_inputs;
 
     #[test]
     fn kept_replies_thoughts_and_streams_are_read() {

@@ -39,7 +39,7 @@ pub fn events(input: &[u8]) {
 mod tests {
     #[test]
     fn kept_events_are_folded() {
-        for (_, input) in crate::fuzz::kept("events") {
+        for (_, input) in crate::fuzz::kept_inputs("events") {
             super::events(&input);
         }
     }

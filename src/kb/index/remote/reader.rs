@@ -250,7 +250,7 @@ impl Reader for RemoteReader {
         }
         let scored = found.rows.iter().map(|row| Match {
             score: score(found.bm25, &terms, row),
-            ..named(row)
+            ..named_match(row)
         });
         let matches = Match::best(scored.filter(|found| found.score > 0.0), k);
         Ok(LexicalMatches {
@@ -527,7 +527,7 @@ fn score(bm25: Bm25, terms: &[SearchTerm], row: &Row) -> f64 {
 }
 
 /// A chunk of the answer of the server's function, without a score.
-fn named(row: &Row) -> Match {
+fn named_match(row: &Row) -> Match {
     Match {
         chunk: chunk_id(row, 1),
         source: row.get(2),
