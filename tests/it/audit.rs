@@ -172,12 +172,7 @@ impl Hanging {
 
     #[cfg(unix)]
     fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-s", name, &pid])
-            .status()
-            .unwrap();
-        assert!(sent.success());
+        crate::workplace::signal(name, self.child.id());
     }
 }
 
@@ -222,8 +217,7 @@ async fn a_kill_loses_no_line_that_was_shown_and_the_next_start_says_so() {
         run.seen,
         "all that was shown is on disk"
     );
-    let verified = demo.run(&["audit", "verify"]);
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    demo.run_well(&["audit", "verify"]);
 
     let next = demo.run(&["ask", "--json", "hello"]);
     let line = one_line(&next);
@@ -303,8 +297,7 @@ fn a_log_with_a_torn_last_line_is_continued() {
     assert_eq!(torn, b"{\"schema\": 1, \"ts\": \"20\n");
     assert_eq!(json_lines(rest)[0]["event"], "run_started");
     demo.ask(&["hello"]);
-    let verified = demo.run(&["audit", "verify"]);
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    demo.run_well(&["audit", "verify"]);
     // A torn line that was ended by somebody else begins no log of ours.
     fs::write(demo.place().audit_log(), torn).unwrap();
     assert!(one_line(&demo.run(&["ask", "hello"])).contains("no audit log"));

@@ -204,8 +204,7 @@ fn trust_a_missing_head_is_reported_and_stays_reported_after_the_next_question()
         assert!(doctor.contains("audit.jsonl.head"), "{doctor}");
         let expected = format!("line {} was written", whole.len() + 1);
         for _ in 0..2 {
-            let output = demo.run(&["ask", "hello"]);
-            assert!(output.status.success(), "{}", text(&output.stderr));
+            demo.run_well(&["ask", "hello"]);
             let line = fails(&demo, &["audit", "verify"]);
             assert!(
                 line.contains(&expected) && line.contains("missing"),
@@ -245,8 +244,7 @@ fn trust_a_copy_of_an_earlier_line_at_the_end_is_named_itself() {
 #[test]
 fn audit_verify_says_that_there_is_no_log_yet() {
     let demo = Workplace::with_demo();
-    let output = demo.run(&["audit", "verify"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["audit", "verify"]);
     assert!(output.stderr.is_empty());
     let printed = text(&output.stdout);
     assert!(printed.contains("no audit log yet"), "{printed}");

@@ -139,10 +139,10 @@ fn check(case: &Case, mode: Mode, finished: &Finished) {
         panic!("no start");
     };
     assert_eq!(*reported, mode);
-    let complexity = finished.bodies().into_iter().find_map(|body| match body {
-        EventBody::RoutingPlan { plan, .. } => Some(plan.complexity),
-        _ => None,
-    });
+    let complexity = picked!(
+        finished, EventBody::RoutingPlan { plan, .. } => plan.complexity
+    )
+    .next();
     assert_eq!(complexity, Some(case.route), "{what}");
     let answer = finished.answer.as_ref().unwrap();
     assert_eq!(
@@ -231,23 +231,15 @@ async fn r18_every_odd_grading_reply_leads_on() {
         )
         .await;
         assert_eq!(finished.outcome(), Outcome::Answered, "{reply}");
-        let graded = finished.bodies().into_iter().find_map(|body| match body {
-            EventBody::EvidenceGraded { by, scores, .. } => Some((by.as_str(), scores.len())),
-            _ => None,
-        });
+        let graded = picked!(
+            finished, EventBody::EvidenceGraded { by, scores, .. } => (by.as_str(), scores.len())
+        )
+        .next();
         assert_eq!(graded, Some((by, 3)), "{reply}");
-        let refused: Vec<_> = finished
-            .bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::ToolFinished {
-                    error: Some(error),
-                    items: 0,
-                    ..
-                } => Some(error.as_str()),
-                _ => None,
-            })
-            .collect();
+        let refused: Vec<_> = picked!(
+            finished, EventBody::ToolFinished { error: Some(error), items: 0, .. } => error.as_str()
+        )
+        .collect();
         assert_eq!(refused.len(), 1, "the file outside: {refused:?}");
         assert!(
             refused[0].contains("outside the knowledge base"),

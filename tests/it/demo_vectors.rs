@@ -126,8 +126,7 @@ fn write_the_vectors_of_the_frozen_pages() {
 #[test]
 fn the_first_question_to_the_demo_misses_no_meaning() {
     let place = Workplace::empty();
-    let output = place.run(&["ask", "--json", "What are the four rules?"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = place.run_well(&["ask", "--json", "What are the four rules?"]);
     assert_eq!(text(&output.stderr), "");
     let answered = json_lines(&output.stdout);
     assert!(events(&answered, "warning").is_empty());

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fault_server::{Act, FaultServer, stream_head};
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, events, text};
+use crate::workplace::{Demo, Workplace, events, signal, text};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
@@ -71,12 +71,7 @@ fn silent_endpoint() -> FaultServer {
 
 fn at_endpoint(demo: &Demo, server: &FaultServer) -> Command {
     let mut command = demo.command(&[]);
-    command
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m");
+    command.envs(server.settings());
     command
 }
 
@@ -292,12 +287,6 @@ fn until_it_catches(child: &Child) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &pid]).status();
-    assert!(sent.unwrap().success());
-}
-
 fn ends_within(child: &mut Child, patience: Duration) -> Option<i32> {
     let begun = Instant::now();
     while begun.elapsed() < patience {
@@ -327,7 +316,7 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
         asking.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = asking.spawn().unwrap();
         until_it_catches(&child);
-        signal(&child, name);
+        signal(name, child.id());
         assert_eq!(ends_within(&mut child, IN_ORDER), Some(130), "{name}");
     }
     let terminal = Terminal::start(&demo.command(&[]), 100, 30);
@@ -349,7 +338,7 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
         text(&output.stderr)
     );
     drop(gate);
-    assert!(demo.run(&["ask", "hello"]).status.success());
+    demo.run_well(&["ask", "hello"]);
 }
 
 #[test]
@@ -363,7 +352,7 @@ fn ends_indexing_a_document_that_takes_long() {
         let mut child = indexing.spawn().unwrap();
         until_it_catches(&child);
         thread::sleep(Duration::from_millis(200));
-        signal(&child, name);
+        signal(name, child.id());
         let code = ends_within(&mut child, IN_ORDER);
         assert_eq!(code, Some(130), "{name}");
     }
@@ -387,7 +376,7 @@ fn ends_not_at_a_hangup_that_it_was_started_to_ignore() {
         .stderr(Stdio::null());
     let mut child = kept.spawn().unwrap();
     until_it_catches(&child);
-    signal(&child, "HUP");
+    signal("HUP", child.id());
     assert_eq!(ends_within(&mut child, Duration::from_millis(500)), None);
 }
 

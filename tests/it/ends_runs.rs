@@ -102,8 +102,7 @@ fn goes_on(work: impl Future<Output = ()>) -> Duration {
 
 #[test]
 fn ends_every_tool_whose_run_is_cancelled() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let line = "nothing of what is looked for stands in any of these many lines of a log\n";
     place.file("kb/large.log", line.repeat(1_500_000));
     place.file("kb/page.html", "<p>It waits for PROJ-7.</p>");
@@ -259,8 +258,7 @@ impl Reasoner for Faulty {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let tools = Arc::new(KbToolbox::new(base(&place, Arc::new(Faulty))));
     let call = ToolCall::VectorSearch {
         query: "gate".to_owned(),

@@ -432,16 +432,10 @@ fn a_manifest_without_its_commit_does_not_count() {
 
 #[test]
 fn identifiers_and_chinese_are_found_by_their_words() {
-    let bench = Bench::new(&[
-        ("zh.md", "# 路由\n\n快速路径可以跳过评分节点。\n"),
-        (
-            "ids.md",
-            "# Settings\n\nSee PROJ-123 about max_retry_count and HttpServer.\n",
-        ),
-        (
-            "other.md",
-            "# Other\n\nPROJ-124 is about gardens and 苹果。\n",
-        ),
+    let bench = Bench::new(&table![
+        "zh.md", "# 路由\n\n快速路径可以跳过评分节点。\n";
+        "ids.md", "# Settings\n\nSee PROJ-123 about max_retry_count and HttpServer.\n";
+        "other.md", "# Other\n\nPROJ-124 is about gardens and 苹果。\n";
     ]);
     let base = bench.indexed();
     for (query, source) in [

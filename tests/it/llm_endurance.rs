@@ -52,9 +52,7 @@ fn kept(text: &str) -> Act {
 }
 
 async fn indexed(place: &Workplace, server: &FaultServer) -> Engine {
-    let engine = engine(place, &format!("http://{}/v1", server.address()))
-        .await
-        .unwrap();
+    let engine = engine(place, &server.base_url()).await.unwrap();
     engine
         .knowledge()
         .update(&|_| (), &AtomicBool::new(false))
@@ -125,26 +123,12 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
     let half = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
     let chat = r#"{"complexity": "chitchat", "reply": null}"#;
     let busy = reply("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
-    for (name, acts) in [
-        (
-            "a first byte",
-            vec![("analyze_and_route", vec![Act::Hang(vec![])])],
-        ),
-        (
-            "a body",
-            vec![("analyze_and_route", vec![Act::Hang(stream_head())])],
-        ),
-        (
-            "the rest of an answer",
-            vec![
-                ("analyze_and_route", vec![kept(chat)]),
-                ("synthesize", vec![half]),
-            ],
-        ),
-        (
-            "the next attempt",
-            vec![("analyze_and_route", vec![Act::Keep(busy)])],
-        ),
+    for (name, acts) in table![
+        "a first byte", vec![("analyze_and_route", vec![Act::Hang(vec![])])];
+        "a body", vec![("analyze_and_route", vec![Act::Hang(stream_head())])];
+        "the rest of an answer",
+            vec![("analyze_and_route", vec![kept(chat)]), ("synthesize", vec![half])];
+        "the next attempt", vec![("analyze_and_route", vec![Act::Keep(busy)])];
     ] {
         let mut script = vec![(
             "",

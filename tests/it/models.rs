@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::fault_server::{Act, FaultServer, error};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, text};
 
@@ -36,11 +37,7 @@ async fn server() -> ScriptedEndpoint {
 }
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
+    let place = Workplace::with_gate();
     place
 }
 
@@ -264,7 +261,7 @@ fn ui_a_server_that_is_down_is_one_line_in_the_place_of_the_list() {
 fn ui_a_server_that_is_silent_does_not_hold_up_the_keys() {
     let server = FaultServer::start(&[("", vec![Act::Hang(Vec::new())])]);
     let place = place();
-    let url = format!("http://{}/v1", server.address());
+    let url = server.base_url();
     let mut terminal = open(&place, &url, 120, 36);
     terminal.keys("/model\r");
     terminal.wait_for_text("asking the server for its models");
@@ -280,7 +277,7 @@ fn ui_a_server_that_is_silent_does_not_hold_up_the_keys() {
 fn ui_where_a_server_has_no_list_any_name_is_taken() {
     let server = FaultServer::start(&[("", vec![error("404 Not Found", "", "no such path")])]);
     let place = place();
-    let url = format!("http://{}/v1", server.address());
+    let url = server.base_url();
     let mut terminal = open(&place, &url, 120, 36);
     terminal.keys("/model\r");
     terminal.wait_for_text("has no list of models; /model NAME takes one by its name");
@@ -317,10 +314,7 @@ async fn ui_plain_mode_lists_and_chooses_models() {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
     }
     let complaints = text(&output.stderr);
-    assert!(
-        complaints.contains("lists no model 'nonsense'"),
-        "{complaints}"
-    );
+    complaints.must_hold("lists no model 'nonsense'");
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
     assert_eq!(models, ["qwen3-8b", "gemma-3", "qwen3-8b", "qwen3-8b"]);
 }

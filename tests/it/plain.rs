@@ -7,6 +7,7 @@ use std::time::Duration;
 use kb_agent::domain::NodeName;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, text};
 
@@ -149,16 +150,10 @@ fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
     let said = text(&piped(&demo, &["--plain"], question).stdout);
     let graded = said.matches("Node grade_evidence").count();
     assert!(graded > 1, "{said}");
-    assert!(
-        said.contains(&format!("Node grade_evidence, round {graded}.\n")),
-        "{said}"
-    );
+    said.must_hold(&format!("Node grade_evidence, round {graded}.\n"));
     assert!(said.contains("Node synthesize.\n"), "{said}");
     let report = text(&demo.run(&["export", "last"]).stdout).replace('\\', "");
-    assert!(
-        report.contains(&format!("grade_evidence, round {graded}")),
-        "{report}"
-    );
+    report.must_hold(&format!("grade_evidence, round {graded}"));
     assert!(
         report.contains("synthesize") && !report.contains("synthesize, round"),
         "{report}"
@@ -167,8 +162,7 @@ fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
 
 #[test]
 fn the_first_question_of_an_empty_data_folder_is_answered_from_the_files() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")]);
     let mut command = place.command(&["--plain", "kb"]);
     let questions = place.file("questions", "When does the gate open?\n");
     command.stdin(std::fs::File::open(questions).unwrap());

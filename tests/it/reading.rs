@@ -185,11 +185,10 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
 
 #[test]
 fn without_an_editor_one_line_says_what_to_set() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/notes.md",
         "# The gate\n\nThe gate threshold is seven.\n",
-    );
+    )]);
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     terminal.wait_for_text("1 doc");
     terminal.keys("What is the gate threshold?\r");

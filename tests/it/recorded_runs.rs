@@ -4,6 +4,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
@@ -99,19 +100,12 @@ fn runs_are_listed_newest_first_from_all_parts_of_the_log() {
     assert_eq!((&first["calls"], &first["saved"]), (&json!(3), &json!(1)));
     // What a run that was broken off left undone was not saved.
     assert_eq!(runs[1]["outcome"], "cancelled");
-    assert_eq!(
-        (&runs[1]["calls"], &runs[1]["saved"]),
-        (&json!(1), &Value::Null)
-    );
-    assert_eq!(
-        (&runs[1]["retry_of"], &first["retry_of"]),
-        (&json!(RUN_A), &Value::Null)
-    );
+    assert_eq!(runs[1]["calls"], json!(1));
+    assert_eq!(runs[1]["saved"], Value::Null);
+    assert_eq!(runs[1]["retry_of"], json!(RUN_A));
+    assert_eq!(first["retry_of"], Value::Null);
     let exported = text(&place.run(&["export", RUN_B]).stdout);
-    assert!(
-        exported.contains(&format!("again, after run {RUN_A}")),
-        "{exported}"
-    );
+    exported.must_hold(&format!("again, after run {RUN_A}"));
     for unknown in ["route", "outcome", "calls", "saved", "ms", "error"] {
         assert_eq!(runs[0][unknown], Value::Null, "{unknown}");
     }
@@ -163,10 +157,8 @@ fn runs_are_a_table_of_short_ids_without_control_characters() {
 fn runs_of_one_session_are_named_by_a_beginning_of_its_id() {
     let place = recorded();
     let runs = listed(&place.run(&["runs", "--json", "--session", "01a2b3c3"]));
-    let questions: Vec<_> = runs
-        .iter()
-        .map(|run| run["question"].as_str().unwrap())
-        .collect();
+    let questions = runs.iter().map(|run| run["question"].as_str().unwrap());
+    let questions: Vec<_> = questions.collect();
     assert_eq!(questions, ["two", "one\u{1b}[31m red\nline"]);
     for (name, expected) in [
         ("01a2b3c", "fits 2 ids"),
@@ -304,10 +296,8 @@ fn stats_sum_up_what_is_recorded() {
     );
     let plan = &stats["latency_by_node"][1];
     assert_eq!(plan["node"], "plan");
-    assert_eq!(
-        (&plan["median_ms"], &plan["p95_ms"]),
-        (&json!(20.0), &json!(30.0))
-    );
+    assert_eq!(plan["median_ms"], json!(20.0));
+    assert_eq!(plan["p95_ms"], json!(30.0));
     assert_eq!(stats["latency_by_node"][0]["median_ms"], Value::Null);
 
     let table = text(&place.run(&["stats", log.to_str().unwrap()]).stdout);
@@ -410,8 +400,7 @@ fn hostile() -> Workplace {
 #[test]
 fn export_as_markdown_tells_the_run_and_escapes_what_documents_say() {
     let place = hostile();
-    let output = place.run(&["export", RUN_A]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = place.run_well(&["export", RUN_A]);
     let markdown = text(&output.stdout);
     for expected in [
         "# what \\<b\\>is\\</b\\> it?\n",
@@ -471,22 +460,14 @@ fn export_takes_sessions_and_says_what_it_does_not_know() {
         json!({"to": "synthesize", "reason": "GENERATE"})
     );
     let items = first["evidence"].as_array().unwrap();
-    assert_eq!(
-        (&items[0]["n"], &items[0]["cited"]),
-        (&json!(1), &json!(true))
-    );
-    assert_eq!(
-        (&items[1]["n"], &items[1]["standing"]),
-        (&Value::Null, &json!("dropped"))
-    );
-    assert_eq!(
-        (&items[1]["grade"], &items[1]["graded_by"]),
-        (&json!(0.1), &json!("grader"))
-    );
-    assert_eq!(
-        (&open["answer"], &open["outcome"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!(items[0]["n"], json!(1));
+    assert_eq!(items[0]["cited"], json!(true));
+    assert_eq!(items[1]["n"], Value::Null);
+    assert_eq!(items[1]["standing"], json!("dropped"));
+    assert_eq!(items[1]["grade"], json!(0.1));
+    assert_eq!(items[1]["graded_by"], json!("grader"));
+    assert_eq!(open["answer"], Value::Null);
+    assert_eq!(open["outcome"], Value::Null);
     let markdown = text(&place.run(&["export", SESSION_1]).stdout);
     assert!(markdown.contains("# and then?") && markdown.contains("no end recorded"));
     assert!(refused(&place, &["export", "01a2b3c4"]).contains("fits 2 ids"));
@@ -533,10 +514,8 @@ fn runs_take_the_width_of_the_terminal_and_one_line_each() {
     let place = recorded();
     let terminal = Terminal::start(&place.command(&["runs"]), 40, 12);
     let screen = terminal.wait_for_text("0000000a");
-    let rows: Vec<&str> = screen
-        .lines()
-        .filter(|row| !row.trim().is_empty())
-        .collect();
+    let rows = screen.lines().filter(|row| !row.trim().is_empty());
+    let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), 4, "{screen}");
     assert!(
         rows[0].starts_with("id        outcome    question"),
@@ -625,8 +604,7 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
         "# Gates\n\nThe gates stay open for seven hours.\n",
     );
     place.file("kb/wall.md", "# Walls\n\nThe walls are of stone.\n");
-    let asked = place.run(&["ask", "--kb", "kb", "How long do the gates stay open?"]);
-    assert!(asked.status.success(), "{}", text(&asked.stderr));
+    place.run_well(&["ask", "--kb", "kb", "How long do the gates stay open?"]);
     for is_there in [true, false] {
         if !is_there {
             std::fs::remove_file(&file).unwrap();
@@ -678,10 +656,7 @@ fn r23_the_confidence_of_an_answer_is_listed_and_exported_where_it_was_measured(
     assert!(runs[0].get("confidence_level").is_none());
     for format in ["md", "html"] {
         let exported = text(&place.run(&["export", RUN_A, "--format", format]).stdout);
-        assert!(
-            exported.contains("answered · look yourself · 3 "),
-            "{exported}"
-        );
+        exported.must_hold("answered · look yourself · 3 ");
     }
     let exported = place.run(&["export", RUN_A, "--format", "json"]);
     let exported: Value = serde_json::from_slice(&exported.stdout).unwrap();

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::workplace::{Workplace, events, json_lines, one_line};
 
 const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -27,23 +27,11 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Two folders that say something about the same.
 fn place() -> Workplace {
     let place = Workplace::empty();
-    for (name, content) in [
-        (
-            "house/lease.md",
-            "# Lease\n\nThe rent of the house is 900 a month. See PROJ-7.\n",
-        ),
-        (
-            "house/keys.md",
-            "# Keys\n\nThe rent includes two keys. See PROJ-7.\n",
-        ),
-        (
-            "garden/plot.md",
-            "# Plot\n\nThe rent of the garden plot is 40 a month. See PROJ-7.\n",
-        ),
-        (
-            "garden/my tools.md",
-            "# Tools\n\nThe rent of the tools is 5 a day. See PROJ-7.\n",
-        ),
+    for (name, content) in table![
+        "house/lease.md", "# Lease\n\nThe rent of the house is 900 a month. See PROJ-7.\n";
+        "house/keys.md", "# Keys\n\nThe rent includes two keys. See PROJ-7.\n";
+        "garden/plot.md", "# Plot\n\nThe rent of the garden plot is 40 a month. See PROJ-7.\n";
+        "garden/my tools.md", "# Tools\n\nThe rent of the tools is 5 a day. See PROJ-7.\n";
     ] {
         place.file(&format!("kb/{name}"), content);
     }
@@ -172,8 +160,7 @@ fn ui_ask_keeps_within_what_the_question_names() {
         ("What is the rent? @garden/", "garden/"),
         ("Compare @lease.md with @keys.md", "house/"),
     ] {
-        let output = place.run(&["ask", "--json", "--kb", "kb", question]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = place.run_well(&["ask", "--json", "--kb", "kb", question]);
         let emitted = json_lines(&output.stdout);
         let begun = &events(&emitted, "run_started")[0];
         assert_eq!(begun["query"], question);
@@ -201,7 +188,7 @@ fn ui_ask_keeps_within_what_the_question_names() {
 #[test]
 fn ui_a_scope_that_names_nothing_is_one_line_before_the_run() {
     let place = place();
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    place.index();
     for (question, said) in [
         (
             "What is the rent? @hose/",

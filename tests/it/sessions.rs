@@ -9,6 +9,7 @@ use kb_agent::protocol::{Command, SessionCommand, SessionUpdate, Update};
 use serde_json::Value;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, exports, json_lines, one_line};
 
@@ -87,8 +88,8 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
 
 /// A knowledge base in a folder whose name a shell would take apart, and nothing set.
 fn heron() -> Workplace {
-    let place = Workplace::empty();
-    place.file("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n");
+    let place =
+        Workplace::holding([("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n")]);
     place
 }
 
@@ -136,10 +137,7 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
         terminal.keys("When does the heron sleep?\r");
         terminal.wait_for_text("saved 1");
         let line = left(terminal);
-        assert!(
-            line.ends_with(" --data-dir 'my data' --kb 'my docs'"),
-            "{line}"
-        );
+        line.must_end_with(" --data-dir 'my data' --kb 'my docs'");
         // Another conversation begins within the same second or so.
         let ask = place
             .command(&["--data-dir", "my data", "--kb", "my docs", "ask", "hello"])
@@ -285,7 +283,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     terminal.keys("\u{1b}");
     closed(&terminal);
     leave(terminal);
-    assert!(demo.run(&["audit", "verify"]).status.success());
+    demo.run_well(&["audit", "verify"]);
     let runs = json_lines(&demo.run(&["runs", "--json"]).stdout);
     assert_eq!(runs.len(), 4);
     let mut terminal = open(&demo, &[]);
@@ -308,8 +306,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
 async fn trust_a_conversation_taken_up_meanwhile_is_not_sent_where_a_folder_says() {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint.say(NodeName::AnalyzeAndRoute, Reply::error(400, "not this"));
-    let place = Workplace::empty();
-    place.file("kb/diary.md", "# Heron\n\nThe heron sleeps at noon.\n");
+    let place = Workplace::holding([("kb/diary.md", "# Heron\n\nThe heron sleeps at noon.\n")]);
     let (data, url) = (place.data(), endpoint.base_url());
     let settings = |url: &str, endpoint_file: Option<PathBuf>| {
         let pairs = [

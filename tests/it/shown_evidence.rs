@@ -17,7 +17,7 @@ use crate::fault_server::{Act, FaultServer, piece, says, stream};
 use crate::llm_jobs::reasoner_at;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::{
-    Finished, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, run,
+    Finished, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, run,
 };
 use crate::workplace::{Workplace, json_lines, text};
 
@@ -290,21 +290,13 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
         let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
         assert_eq!(finished.outcome(), Outcome::NotFound);
         let said = finished.text();
-        assert!(
-            said.contains("plan.md is not in the knowledge base"),
-            "{said}"
-        );
+        said.must_hold("plan.md is not in the knowledge base");
     }
 }
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    let output = place.run(&["index", "--kb", "kb"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let place = Workplace::with_gate();
+    place.index();
     place
 }
 
@@ -325,11 +317,7 @@ fn ask_cut_off(flags: &[&str], answer: &str) -> (std::process::Output, String) {
     command
         .args(flags)
         .arg("What is the threshold?")
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m");
+        .envs(server.settings());
     (command.output().unwrap(), server.address().to_owned())
 }
 
@@ -338,10 +326,7 @@ fn shown_ask_says_what_went_wrong_on_a_line_of_its_own() {
     let (output, address) = ask_cut_off(&[], "It is seven [1] and");
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(
-        stdout.starts_with("It is seven [1] and\n\n[1] gate.md:"),
-        "{stdout}"
-    );
+    stdout.must_begin_with("It is seven [1] and\n\n[1] gate.md:");
     let footer = stdout.lines().last().unwrap();
     assert!(footer.contains(" · 2 warnings · "), "{footer}");
     let lines: Vec<&str> = stderr.lines().collect();
@@ -367,11 +352,7 @@ fn shown_ask_ends_the_line_of_the_answer_before_it_warns() {
     let both = std::fs::File::create(&log).unwrap();
     let status = place
         .command(&["ask", "--kb", "kb", "hello"])
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m")
+        .envs(server.settings())
         .stdout(both.try_clone().unwrap())
         .stderr(both)
         .status()

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::terminal::Terminal;
 use super::workplace::{Workplace, json_lines, text};
+use crate::support::Said;
 
 /// A run of that day of January 2026.
 fn run(day: u32, nth: u32, hit: Option<(&str, &str)>, ms: f64) -> Vec<Value> {
@@ -79,10 +80,7 @@ fn on_terminal(place: &Workplace, locale: &str, columns: u16) -> String {
 fn ui_stats_on_a_terminal_have_a_bar_a_day() {
     let place = recorded();
     let shown = on_terminal(&place, "C.UTF-8", 100);
-    assert!(
-        shown.contains("a bar a day, 2026-01-01 to 2026-01-04 (UTC)"),
-        "{shown}"
-    );
+    shown.must_hold("a bar a day, 2026-01-01 to 2026-01-04 (UTC)");
     let bars = |label: &str| {
         let line = shown
             .lines()
@@ -105,10 +103,7 @@ fn ui_stats_on_a_terminal_have_a_bar_a_day() {
     ] {
         assert_eq!(bars(label), drawn, "{label}: {shown}");
     }
-    assert!(
-        shown.contains("saved, at the mean of a call: ~400 tokens, ~$0.40"),
-        "{shown}"
-    );
+    shown.must_hold("saved, at the mean of a call: ~400 tokens, ~$0.40");
     // Without UTF-8 the same, in ASCII.
     let ascii = on_terminal(&place, "C", 100);
     assert!(ascii.is_ascii() && ascii.contains("#+.+"), "{ascii}");

@@ -265,6 +265,50 @@ pub fn plan_for(complexity: Complexity) -> RoutingPlan {
     plan
 }
 
+/// An array of tuples: a case a line, its fields apart by commas.
+macro_rules! table {
+    ($($($field:expr),+);+ $(;)?) => {
+        [$(($($field),+)),+]
+    };
+}
+
+/// What is required of a text; where it is not so, the text is shown.
+pub trait Said {
+    fn must_hold(&self, part: &str);
+    fn must_begin_with(&self, part: &str);
+    fn must_end_with(&self, part: &str);
+}
+
+impl Said for str {
+    #[track_caller]
+    fn must_hold(&self, part: &str) {
+        assert!(self.contains(part), "{part} is missing: {self}");
+    }
+
+    #[track_caller]
+    fn must_begin_with(&self, part: &str) {
+        assert!(self.starts_with(part), "it begins not with {part}: {self}");
+    }
+
+    #[track_caller]
+    fn must_end_with(&self, part: &str) {
+        assert!(self.ends_with(part), "it ends not with {part}: {self}");
+    }
+}
+
+/// What in the events of a run fits a pattern.
+macro_rules! picked {
+    ($finished:expr, $pattern:pat => $value:expr) => {
+        $finished
+            .bodies()
+            .into_iter()
+            .filter_map(|body| match body {
+                $pattern => Some($value),
+                _ => None,
+            })
+    };
+}
+
 /// One finished run: what came out and the stream it left.
 pub struct Finished {
     pub answer: Option<Answer>,
@@ -307,28 +351,17 @@ impl Finished {
     }
 
     pub fn warnings(&self) -> Vec<&str> {
-        self.bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::Warning { code, .. } => Some(code.as_str()),
-                _ => None,
-            })
-            .collect()
+        picked!(self, EventBody::Warning { code, .. } => code.as_str()).collect()
     }
 
     /// `(path_type, rule_name)` of every short cut.
     pub fn fast_paths(&self) -> Vec<(&'static str, &str)> {
-        self.bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::FastPathHit {
-                    path_type,
-                    rule_name,
-                    ..
-                } => Some((path_type.as_str(), rule_name.as_str())),
-                _ => None,
-            })
-            .collect()
+        picked!(
+            self,
+            EventBody::FastPathHit { path_type, rule_name, .. } =>
+                (path_type.as_str(), rule_name.as_str())
+        )
+        .collect()
     }
 
     pub fn text(&self) -> &str {

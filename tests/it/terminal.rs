@@ -251,14 +251,7 @@ impl Terminal {
 
     #[cfg(unix)]
     pub fn signal(&self, name: &str) {
-        let pid = self.child.process_id().unwrap().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", name, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        crate::workplace::signal(name, self.child.process_id().unwrap());
     }
 
     /// Ends the program as the system would: with no chance to say goodbye.

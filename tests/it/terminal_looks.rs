@@ -32,10 +32,8 @@ fn ink(screen: &vt100::Screen, word: &str) -> Option<vt100::Color> {
                     .to_owned()
             })
             .collect();
-        let line: String = symbols
-            .iter()
-            .map(|s| if s.is_empty() { " " } else { s })
-            .collect();
+        let line = symbols.iter().map(|s| if s.is_empty() { " " } else { s });
+        let line: String = line.collect();
         let at = line.find(word)?;
         let column = line[..at].chars().count() as u16;
         screen.cell(row, column).map(vt100::Cell::fgcolor)

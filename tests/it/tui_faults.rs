@@ -33,17 +33,10 @@ impl Fault {
             ("analyze_and_route", then(analyze, says(CHITCHAT))),
             ("synthesize", then(synthesize, says("Better now."))),
         ]);
-        let place = Workplace::empty();
-        place.file(
-            "kb/gate.md",
-            "# Gate\n\nThe threshold of the gate is seven.\n",
-        );
+        let place = Workplace::with_gate();
         let mut command = place.command(&["kb"]);
         command
-            .env(
-                "KB_AGENT_LLM_BASE_URL",
-                format!("http://{}/v1", server.address()),
-            )
+            .env("KB_AGENT_LLM_BASE_URL", server.base_url())
             .env("KB_AGENT_LLM_API_KEY", "sk-verysecret0123456789")
             .env("KB_AGENT_LLM_MODEL", "m")
             .env("KB_AGENT_LLM_RETRIES", "1");

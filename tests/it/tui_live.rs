@@ -51,12 +51,11 @@ fn a_question_is_answered_and_its_path_shown() {
 
 #[test]
 fn ui_the_first_picture_waits_for_no_index_and_one_that_cannot_be_opened_is_one_line() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/gate.md",
         "# Gates\n\nThe gates stay open for seven hours.\n",
-    );
-    assert!(place.run(&["index"]).status.success());
+    )]);
+    place.run_well(&["index"]);
     // To be made anew at the start, which another process holds up for longer than it is waited for.
     let home = fs::read_dir(place.data().join("index")).unwrap();
     let home = home.map(|entry| entry.unwrap().path()).next().unwrap();

@@ -16,6 +16,7 @@ use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
 fn fixture(name: &str) -> PathBuf {
@@ -146,8 +147,7 @@ async fn embedding_server() -> MockServer {
 }
 
 fn small_base() -> Workplace {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")]);
     place
 }
 
@@ -263,10 +263,7 @@ fn r26_a_certificate_file_that_cannot_be_used_is_one_line() {
             assert_eq!(output.status.code(), Some(2), "{line}");
             let named = format!("KB_AGENT_LLM_CA: {file}");
             assert!(line.contains(&named) && line.contains(says), "{line}");
-            assert!(
-                line.ends_with("; give a certificate file in PEM form"),
-                "{line}"
-            );
+            line.must_end_with("; give a certificate file in PEM form");
         }
     }
     let mut command = place.command(&["search", "--tool", "grep", "--kb", "kb", "gate"]);

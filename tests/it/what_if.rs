@@ -489,10 +489,8 @@ fn what_if_reads_scores_from_the_log_to_the_last_bit() {
         else {
             panic!("another event");
         };
-        let read: Vec<u64> = read
-            .iter()
-            .map(|item| item.score.value().to_bits())
-            .collect();
+        let read = read.iter().map(|item| item.score.value().to_bits());
+        let read: Vec<u64> = read.collect();
         let written: Vec<u64> = scores.iter().map(|score| score.to_bits()).collect();
         prop_assert_eq!(read, written);
         prop_assert_eq!(read_average.to_bits(), average.to_bits());

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::reported::{file, place_of, text};
 use crate::samples;
+use crate::support::Said;
 use crate::workplace::{self, Workplace, one_line};
 
 #[test]
@@ -136,10 +137,7 @@ fn escapes_and_quoted_values_of_calendars_and_contacts_are_read() {
         "a.ics",
         "BEGIN:VEVENT\nSUMMARY:Copy\nDESCRIPTION:from C:\\\\new\\, then\\nshut\\; go\nEND:VEVENT\n",
     );
-    assert!(
-        said.contains("Description: from C:\\new, then\nshut; go"),
-        "{said}"
-    );
+    said.must_hold("Description: from C:\\new, then\nshut; go");
     let contact = "BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=BCrgen;;;\nADR;WORK;ENCODING=QUOTED-PRINTABLE:;;Quay=207;Os=\nlo;;;\nEND:VCARD\nBEGIN:VCARD\nN:Berg;Ann;;;\nFN:Dr Ann Berg\nTEL:1\nEND:VCARD\n";
     let read = file("a.vcf", contact);
     assert_eq!(
@@ -390,10 +388,7 @@ fn comments_and_charts_of_opendocument_are_read_where_they_stand() {
         "a.odt",
         samples::odf_with("text", &body, &[("Object 1/content.xml", &chart)]),
     );
-    assert!(
-        said.contains("Termination [Comment (Legal): thirty days] is at once."),
-        "{said}"
-    );
+    said.must_hold("Termination [Comment (Legal): thirty days] is at once.");
     let at = |words: &str| {
         said.find(words)
             .unwrap_or_else(|| panic!("{words}: {said}"))

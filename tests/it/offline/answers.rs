@@ -10,6 +10,7 @@ use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
 use super::{FIRST, Round, analyze, answer, demo, grade, item, plan, run, turn};
+use crate::support::Said;
 
 #[tokio::test]
 async fn r17_grades_tell_answers_from_the_rest() {
@@ -81,15 +82,11 @@ async fn r23_what_belongs_together_is_quoted_together() {
             "# Backup\n\nTo restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```\n\nIt takes an hour.",
         ),
     ];
-    for (query, expected) in [
-        (
-            "What runs on port 445?",
-            "| port | service |\n|---|---|\n| 22 | ssh |\n| **445** | **smb** |\n| 5001 | admin |\n\n[1]",
-        ),
-        (
-            "How do I restore a file?",
-            "To restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```",
-        ),
+    for (query, expected) in table![
+        "What runs on port 445?",
+            "| port | service |\n|---|---|\n| 22 | ssh |\n| **445** | **smb** |\n| 5001 | admin |\n\n[1]";
+        "How do I restore a file?",
+            "To restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```";
     ] {
         let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &context).await;
         assert_eq!(outcome, Outcome::Answered, "{query}: {text}");
@@ -134,16 +131,11 @@ async fn r23_a_cut_block_says_how_much_is_left_out() {
 
 #[tokio::test]
 async fn r23_nothing_found_is_said_and_not_guessed() {
-    for (query, words) in [
-        (
-            "What is the capital of France?",
-            "Nothing in the knowledge base answers this.",
-        ),
-        (
-            "What is the default of the KB_CACHE_SIZE threshold?",
-            "Nothing in the knowledge base answers this: it does not mention “KB_CACHE_SIZE”.",
-        ),
-        ("怎么做红烧肉？", "知识库中没有能回答这个问题的内容。"),
+    for (query, words) in table![
+        "What is the capital of France?", "Nothing in the knowledge base answers this.";
+        "What is the default of the KB_CACHE_SIZE threshold?",
+            "Nothing in the knowledge base answers this: it does not mention “KB_CACHE_SIZE”.";
+        "怎么做红烧肉？", "知识库中没有能回答这个问题的内容。";
     ] {
         let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &demo()).await;
         assert_eq!(outcome, Outcome::NotFound, "{text}");
@@ -183,10 +175,7 @@ async fn r05_a_follow_up_says_what_it_is_about() {
         &demo(),
     )
     .await;
-    assert!(
-        text.starts_with("About: What is the vector score threshold?\n\n"),
-        "{text}"
-    );
+    text.must_begin_with("About: What is the vector score threshold?\n\n");
     assert!(text.contains("Its default is 0.8"), "{text}");
 }
 
@@ -201,10 +190,7 @@ async fn r23_a_block_that_names_both_sides_of_a_comparison_comes_first() {
     let parts = ["What is the simple path?", "What is the complex path?"];
     let query = "Compare the simple path with the complex path";
     let (text, _, _) = answer(query, &[], Complexity::Complex, &parts, &context).await;
-    assert!(
-        text.starts_with("The first is quick, the second is careful. [4]"),
-        "{text}"
-    );
+    text.must_begin_with("The first is quick, the second is careful. [4]");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape};
 use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap, write};
+use crate::support::Said;
 
 const QUESTION: &str = "What is the default chunk size?";
 
@@ -81,10 +82,7 @@ fn words_that_differ_between_two_answers_are_marked() {
     write(&mut screen, "/compare");
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(160, 90);
-    assert!(
-        text.contains("A chunk holds [-512-]{+256+} tokens by default."),
-        "{text}"
-    );
+    text.must_hold("A chunk holds [-512-]{+256+} tokens by default.");
 }
 
 #[test]

@@ -127,20 +127,15 @@ fn nothing_is_saved_by_not_arriving() {
 
 #[test]
 fn seven_samples_fit_and_answer_to_their_digits() {
-    let samples = [
-        ("chitchat", "Hello! Who are you?"),
-        ("simple", "What is the default chunk size?"),
-        (
-            "complex · rule",
-            "How is read_file related to local_file_qa, and when is each of them chosen?",
-        ),
-        ("complex", "How does REFINE differ from RE_RETRIEVE?"),
-        (
-            "refine",
-            "路由有哪几种方式？请比较简单路径和复杂路径各自的代价。",
-        ),
-        ("re-retrieve", "Which colours do the themes have?"),
-        ("simple", "Where is the audit log?"),
+    let samples = table![
+        "chitchat", "Hello! Who are you?";
+        "simple", "What is the default chunk size?";
+        "complex · rule",
+            "How is read_file related to local_file_qa, and when is each of them chosen?";
+        "complex", "How does REFINE differ from RE_RETRIEVE?";
+        "refine", "路由有哪几种方式？请比较简单路径和复杂路径各自的代价。";
+        "re-retrieve", "Which colours do the themes have?";
+        "simple", "Where is the audit log?";
     ];
     let mut screen = opened(&samples, &[]);
     for (width, height) in SIZES {

@@ -7,6 +7,7 @@ use ratatui::style::Modifier;
 
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press, tap, themed};
+use crate::support::Said;
 
 fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
     EvidenceItem {
@@ -83,10 +84,7 @@ fn shown_an_ungraded_item_tells_its_match_and_its_ranks_and_no_bar() {
         assert!(text.contains("match .60 · meaning #2"), "{text}");
         assert!(text.contains("match .67"), "{text}");
         assert!(text.contains("read   not scored"), "{text}");
-        assert!(
-            text.contains("4 sent · 1 cited · not graded (simple)"),
-            "{text}"
-        );
+        text.must_hold("4 sent · 1 cited · not graded (simple)");
         assert!(!text.contains('▇') && !text.contains('╌'), "{text}");
     }
     pictures("ungraded", &mut screen);
@@ -129,10 +127,7 @@ fn shown_what_an_item_holds_folds_under_it() {
 #[test]
 fn shown_a_title_speaks_of_one_round() {
     let text = on_evidence(grown()).text(160, 45);
-    assert!(
-        text.contains("round 2: 1 in context · not graded yet"),
-        "{text}"
-    );
+    text.must_hold("round 2: 1 in context · not graded yet");
     let text = played(runs::complex()).text(160, 45);
     let said = "round 2: 3 graded · 3 sent · 3 cited · avg 0.78 → GENERATE";
     assert!(text.contains(said), "{text}");

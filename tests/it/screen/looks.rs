@@ -11,6 +11,7 @@ use ratatui::style::Color;
 
 use super::runs;
 use super::{KeyCode, KeyModifiers, press, tap};
+use crate::support::Said;
 
 /// On a terminal whose ground is for the theme that is wanted.
 fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
@@ -279,10 +280,7 @@ fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     };
     let mut screen = on(setup.clone(), ColorDepth::True, Glyphs::Unicode);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("⚠ themes/mine.toml: 'haeding' is no ink; it is not used."),
-        "{text}"
-    );
+    text.must_hold("⚠ themes/mine.toml: 'haeding' is no ink; it is not used.");
     let own = OwnFiles {
         keymap: Some("[[key]]\non = ['x']\ndo = 'fly'\nwhere = 'list'".to_owned()),
         ..OwnFiles::default()
@@ -290,10 +288,7 @@ fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     let setup = Setup { own, ..setup };
     let mut screen = on(setup, ColorDepth::True, Glyphs::Unicode);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("⚠ keymap.toml: line 3: unknown variant"),
-        "{text}"
-    );
+    text.must_hold("⚠ keymap.toml: line 3: unknown variant");
     press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
     tap(&mut screen, KeyCode::Char('z'));
     assert!(screen.text(160, 45).contains("▸ Audit"));

@@ -8,6 +8,7 @@ use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap};
+use crate::support::Said;
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, ToolExec};
 
@@ -218,10 +219,7 @@ fn loops_are_drawn_and_lit_when_they_are_taken() {
     let text = path_of(compared()).text(160, 45);
     assert!(text.contains(" ╭▶● plan"), "{text}");
     assert!(text.contains(" ╰─┤ avg 0.64 < 0.70 → REFINE"), "{text}");
-    assert!(
-        text.contains("╰┄┄┄┤ RE_RETRIEVE ┄▷ analyze_and_route"),
-        "{text}"
-    );
+    text.must_hold("╰┄┄┄┤ RE_RETRIEVE ┄▷ analyze_and_route");
     assert!(text.contains("▼ avg 0.78 ≥ 0.70 → GENERATE"), "{text}");
     let text = path_of(retrieved_again()).text(160, 45);
     assert!(
@@ -314,10 +312,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
         ];
         assert!(of_node.iter().any(|word| line.contains(word)), "{line}");
     }
-    assert!(
-        text.contains("node_entered      tool_exec · round 2"),
-        "{text}"
-    );
+    text.must_hold("node_entered      tool_exec · round 2");
     // What grading dropped is marked, what it left alone is not.
     tap(&mut screen, KeyCode::Down);
     let text = screen.text(160, 45);
@@ -351,23 +346,14 @@ fn enter_opens_what_went_on_in_a_node() {
     tap(&mut screen, KeyCode::Char('j'));
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("called   hybrid {\"semantic_query\":\"index pipeline\"}"),
-        "{text}"
-    );
+    text.must_hold("called   hybrid {\"semantic_query\":\"index pipeline\"}");
     assert!(text.contains("           3 items · 6 ms"), "{text}");
     tap(&mut screen, KeyCode::Esc);
     tap(&mut screen, KeyCode::Char('j'));
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("verdict  REFINE, average 0.64 by the grader"),
-        "{text}"
-    );
-    assert!(
-        text.contains("0.12  faq.md:88-93  dropped, below 0.30"),
-        "{text}"
-    );
+    text.must_hold("verdict  REFINE, average 0.64 by the grader");
+    text.must_hold("0.12  faq.md:88-93  dropped, below 0.30");
 }
 
 #[test]
@@ -379,14 +365,8 @@ fn fenced_parts_of_a_prompt_unfold_and_fold() {
     tap(&mut screen, KeyCode::Enter);
     pictures("detail_prompt", &mut screen);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("asked    small · 612 ms · 1 240 sent, 30 received · 1 retry"),
-        "{text}"
-    );
-    assert!(
-        text.contains("▸ evidence n=\"1\" source=\"index.md\" lines=\"10-42\"  2 lines"),
-        "{text}"
-    );
+    text.must_hold("asked    small · 612 ms · 1 240 sent, 30 received · 1 retry");
+    text.must_hold("▸ evidence n=\"1\" source=\"index.md\" lines=\"10-42\"  2 lines");
     assert!(
         text.contains("Grade each passage.") && text.contains("[0.82, 0.46, 0.12]"),
         "{text}"
@@ -438,14 +418,8 @@ fn the_meter_tells_where_its_numbers_come_from() {
     tap(&mut screen, KeyCode::Char('G'));
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("grade_evidence     0 made  1 saved: simple questions are not graded"),
-        "{text}"
-    );
-    assert!(
-        text.contains("3 made + 1 saved = 4 steps of the full pipeline"),
-        "{text}"
-    );
+    text.must_hold("grade_evidence     0 made  1 saved: simple questions are not graded");
+    text.must_hold("3 made + 1 saved = 4 steps of the full pipeline");
     // And what commands take for the run, which the header has no room for.
     let id = &runs::simple()[0].run.0;
     assert!(text.contains(&format!("run {id} ")), "{text}");
@@ -458,10 +432,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
     tap(&mut screen, KeyCode::Char('G'));
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("synthesize         0 made  1 saved: the answer needed no step"),
-        "{text}"
-    );
+    text.must_hold("synthesize         0 made  1 saved: the answer needed no step");
 }
 
 #[test]
@@ -473,10 +444,7 @@ fn the_node_of_a_failed_run_says_why() {
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
     assert!(text.contains("⚠ the index is damaged"), "{text}");
-    assert!(
-        text.contains("× the search failed: the index is damaged"),
-        "{text}"
-    );
+    text.must_hold("× the search failed: the index is damaged");
 }
 
 #[test]
@@ -488,10 +456,7 @@ fn a_node_that_ran_nowhere_says_what_it_is_for() {
     }
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("one call that grades every passage"),
-        "{text}"
-    );
+    text.must_hold("one call that grades every passage");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use ratatui::buffer::Buffer;
 
 use super::runs::{self, Tape, item};
 use super::{ctrl, pictures, played, press, screen, source, tap, write};
+use crate::support::Said;
 
 /// The smallest screen with all four panes.
 const FOUR_PANES: (u16, u16) = (120, 24);
@@ -262,11 +263,8 @@ impl Generated {
                 .enumerate()
                 .map(|(at, id)| (id.as_str(), grade(at)))
                 .collect();
-            let kept: Vec<f64> = scores
-                .iter()
-                .map(|(_, s)| *s)
-                .filter(|s| *s >= 0.3)
-                .collect();
+            let kept = scores.iter().map(|(_, s)| *s).filter(|s| *s >= 0.3);
+            let kept: Vec<f64> = kept.collect();
             let average = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
             tape.grade(u32::try_from(round).unwrap(), &scores, average, by);
             if average >= 0.7 {
@@ -423,10 +421,7 @@ fn replay_plays_at_the_recorded_pace_and_says_which_pause_is_shortened() {
     assert!(said.contains("2 of 4"), "{said}");
     for (width, height) in [(160, 45), (60, 20)] {
         let text = screen.text(width, height);
-        assert!(
-            text.contains("pause of 1 m 00 s shortened to 2.0 s"),
-            "{text}"
-        );
+        text.must_hold("pause of 1 m 00 s shortened to 2.0 s");
     }
     // Half of the pause is over, and so is half of the time that it took.
     assert!(said.contains("+30.0 s of 1 m 00 s"), "{said}");
@@ -541,10 +536,7 @@ fn replay_of_a_log_comes_with_the_answer_as_a_whole_and_ends_the_program() {
     let mut screen = screen();
     assert!(screen.replay_recorded(events.clone()));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("recorded without the answer's pieces"),
-        "{text}"
-    );
+    text.must_hold("recorded without the answer's pieces");
     tap(&mut screen, KeyCode::End);
     press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
     assert_eq!(tap(&mut screen, KeyCode::Esc), [Effect::Quit]);

@@ -8,6 +8,7 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::{SIZES, played, press, runs, screen, tap};
+use crate::support::Said;
 
 /// As the log holds them: no pieces of the answer, no prompts, and written and read again.
 fn recorded(events: &[Event]) -> Vec<Event> {
@@ -80,10 +81,7 @@ fn what_the_log_does_not_hold_of_an_answer_is_not_made_up() {
     end.run = cancelled[0].run.clone();
     cancelled.push(end);
     let text = resumed(session(&cancelled)).text(160, 45);
-    assert!(
-        text.contains("what came of the answer is not in the log"),
-        "{text}"
-    );
+    text.must_hold("what came of the answer is not in the log");
     assert!(!text.contains("before an answer came"), "{text}");
 
     let mut open = runs::complex();

@@ -9,6 +9,7 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::{ctrl, pictures, played, runs, screen, tap, write};
+use crate::support::Said;
 
 fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
     SessionSummary {
@@ -156,10 +157,7 @@ fn a_conversation_gets_a_name() {
         message: "Exported to /data/exports/session-b.md".to_owned(),
     }));
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("Exported to /data/exports/session-b.md"),
-        "{text}"
-    );
+    text.must_hold("Exported to /data/exports/session-b.md");
     ctrl(&mut screen, 'r');
     assert!(screen.text(100, 30).contains("name: pipeline q"));
     tap(&mut screen, KeyCode::Esc);

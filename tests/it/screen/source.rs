@@ -8,6 +8,7 @@ use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, ctrl, pictures, played, press, tap, write};
+use crate::support::Said;
 
 pub const SOURCE: &str = "docs/guide/pipeline.md";
 
@@ -204,10 +205,7 @@ fn a_document_that_changed_or_vanished_says_so_in_one_line() {
     let mut screen = opened(Ok(moved));
     for (width, height) in [(160, 45), (100, 30)] {
         let text = screen.text(width, height);
-        assert!(
-            text.contains("⚠ the file has changed since: the passage stands at 32-35 now"),
-            "{text}"
-        );
+        text.must_hold("⚠ the file has changed since: the passage stands at 32-35 now");
         assert!(text.contains(" 32 ▌ line 30 of the document"), "{text}");
     }
     let written = DocumentPart {
@@ -260,10 +258,7 @@ fn of_a_large_document_the_lines_that_are_scrolled_to_are_asked_for() {
         Ok(part(89_500, 90_000, 90_000)),
     );
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("90000   line 90000 of the document"),
-        "{text}"
-    );
+    text.must_hold("90000   line 90000 of the document");
     assert!(!text.contains('⚠'), "{text}");
     assert_eq!(tap(&mut screen, KeyCode::Char('g')), asked_for(SOURCE, 1));
     send(&mut screen, SOURCE, 1, Ok(part(1, 500, 90_000)));

@@ -206,17 +206,13 @@ fn ui_every_state_keeps_its_frame_at_every_size() {
 
 #[test]
 fn ui_every_theme_paints_every_state() {
-    let themes = [
-        ("dark", ThemeName::DARK, ColorDepth::True),
-        ("light", ThemeName::LIGHT, ColorDepth::True),
-        (
-            "high-contrast",
-            ThemeName::parse("high-contrast").unwrap(),
-            ColorDepth::True,
-        ),
-        ("mono", ThemeName::MONO, ColorDepth::True),
-        ("dark-16", ThemeName::DARK, ColorDepth::Sixteen),
-        ("light-16", ThemeName::LIGHT, ColorDepth::Sixteen),
+    let themes = table![
+        "dark", ThemeName::DARK, ColorDepth::True;
+        "light", ThemeName::LIGHT, ColorDepth::True;
+        "high-contrast", ThemeName::parse("high-contrast").unwrap(), ColorDepth::True;
+        "mono", ThemeName::MONO, ColorDepth::True;
+        "dark-16", ThemeName::DARK, ColorDepth::Sixteen;
+        "light-16", ThemeName::LIGHT, ColorDepth::Sixteen;
     ];
     for (theme, name, depth) in themes {
         let mut looks = Looks::default();

@@ -12,6 +12,7 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 use super::runs::{self, Tape, item};
 use super::{SIZES, played, screen, tap, write};
+use crate::support::Said;
 
 fn report_status(screen: &mut Screen, status: KnowledgeStatus) {
     screen.handle(Msg::Update(Update::Knowledge(status)));
@@ -74,10 +75,7 @@ fn files_that_are_read_are_counted_likewise() {
     report_status(&mut screen, reading(20, 0));
     report_status(&mut screen, reading(120, 2_000));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("reading 120 of 640 files · 50/s · 11 s left"),
-        "{text}"
-    );
+    text.must_hold("reading 120 of 640 files · 50/s · 11 s left");
 }
 
 #[test]

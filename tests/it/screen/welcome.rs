@@ -9,6 +9,7 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Msg, Screen, Setup};
 
 use super::{ask, pictures, tap, write};
+use crate::support::Said;
 
 fn over(contents: KnowledgeContents) -> Screen {
     let mut screen = Screen::new(Setup {
@@ -142,12 +143,6 @@ fn ui_windows_list_sources_and_what_was_left_out() {
     write(&mut screen, "/index");
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("house/scan.pdf: a scan without text"),
-        "{text}"
-    );
-    assert!(
-        text.contains("and 500 more; 'kb-agent index' lists all"),
-        "{text}"
-    );
+    text.must_hold("house/scan.pdf: a scan without text");
+    text.must_hold("and 500 more; 'kb-agent index' lists all");
 }

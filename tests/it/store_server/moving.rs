@@ -9,10 +9,7 @@ use crate::eval::{CORPUS, QRELS, QUERIES};
 use crate::workplace::{Workplace, text};
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -37,15 +34,13 @@ fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_collection_is_measured_over_the_store_as_over_the_data_folder() {
-    let place = Workplace::empty();
-    place.file("tiny/corpus.jsonl", CORPUS);
-    place.file("tiny/queries.jsonl", QUERIES);
-    place.file("tiny/qrels/test.tsv", QRELS);
+    let place = Workplace::holding([
+        ("tiny/corpus.jsonl", CORPUS),
+        ("tiny/queries.jsonl", QUERIES),
+        ("tiny/qrels/test.tsv", QRELS),
+    ]);
     let store = Store::prepared(&place);
     let measured = |output: &Output| {
         succeeds(output);
