@@ -453,11 +453,8 @@ fn ends_nothing_when_it_is_stopped_and_continued_from_outside() {
     });
     assert!(!terminal.is_canonical(), "keys come one by one again");
     // A window without a shell has nothing to go back to.
-    terminal.keys(CTRL_Z);
-    terminal.wait_for_text("no shell to go back to");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until(CTRL_Z, "no shell to go back to");
+    terminal.leave();
 }
 
 /// A screen whose passage is open in an editor that is this script.
@@ -475,14 +472,10 @@ fn in_the_editor(place: &Workplace, script: &str) -> Terminal {
     command.env("EDITOR", format!("'{}'", editor.display()));
     let mut terminal = Terminal::start(&command, 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("What is the gate threshold?\r");
-    terminal.wait_for_text("saved 1");
-    terminal.keys("\u{1b}3");
-    terminal.wait_for_text("▸ Evidence");
-    terminal.keys("\r");
-    terminal.wait_for_text("▌ The gate threshold");
-    terminal.keys("o");
-    terminal.wait_for_text("THE-EDITOR-IS-OPEN");
+    terminal.press_until("What is the gate threshold?\r", "saved 1");
+    terminal.press_until("\u{1b}3", "▸ Evidence");
+    terminal.press_until("\r", "▌ The gate threshold");
+    terminal.press_until("o", "THE-EDITOR-IS-OPEN");
     terminal
 }
 
@@ -495,26 +488,21 @@ fn ends_nothing_when_the_editor_is_interrupted() {
          echo THE-EDITOR-IS-OPEN\nuntil read answer; do :; done\n",
     );
     for (key, said) in [(CTRL_C, "IT-WAS-INTERRUPTED"), ("\u{1c}", "IT-WAS-TO-QUIT")] {
-        terminal.keys(key);
-        terminal.wait_for_text(said);
+        terminal.press_until(key, said);
     }
-    terminal.keys("\n");
-    terminal.wait_for_text("▌ The gate threshold");
+    terminal.press_until("\n", "▌ The gate threshold");
     // One that the key ends, as it ends most programs.
     let script = "#!/bin/sh\necho >> times\necho OPEN-$(($(wc -l < times)))\nread answer\n";
     fs::write(place.path().join("bin/editor"), script).unwrap();
     for time in 1..=3 {
-        terminal.keys("o");
-        terminal.wait_for_text(&format!("OPEN-{time}"));
+        terminal.press_until("o", &format!("OPEN-{time}"));
         terminal.keys(CTRL_C);
         terminal.wait_for("the screen", |screen| {
             screen.alternate_screen() && screen.contents().contains("▌ The gate threshold")
         });
     }
     // Now they are for the program again.
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -598,14 +586,12 @@ fn a_screen_whose_own_thread_panics() {
 #[test]
 fn ends_nothing_when_another_thread_panics() {
     let command = itself("ends::a_screen_beside_threads_that_panic");
-    let mut terminal = Terminal::start(&command, 100, 30);
+    let terminal = Terminal::start(&command, 100, 30);
     let screen = terminal.wait_for("the notice", |screen| {
         screen.alternate_screen() && screen.contents().contains("it went on")
     });
     assert!(!screen.contains("panicked"), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]

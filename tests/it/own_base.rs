@@ -109,7 +109,7 @@ fn ui_the_empty_chat_shows_ones_own_base_and_questions_that_were_answered() {
         ("kb/garden.md", GARDEN),
         ("kb/list.csv", "name,price\nrake,12\n"),
     ]);
-    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
+    let terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
     let screen = terminal.wait_for("the questions to try", |screen| {
         let shown = screen.contents();
         shown.contains("press its number") || shown.contains("No question to try")
@@ -117,9 +117,7 @@ fn ui_the_empty_chat_shows_ones_own_base_and_questions_that_were_answered() {
     assert!(screen.contains("2 Markdown · 1 table"), "{screen}");
     assert!(screen.contains("(1 kB)"), "{screen}");
     assert!(screen.contains("Newest: "), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     // What is asked for the samples is in no log.
     let log = std::fs::read_to_string(place.audit_log()).unwrap_or_default();
     assert!(!log.contains("run_started"), "{log}");
@@ -132,11 +130,8 @@ fn ui_without_a_usable_heading_there_is_no_sample_and_it_is_said() {
     let screen = terminal.wait_for_text("No question to try");
     assert!(screen.contains("1 text"), "{screen}");
     assert!(screen.contains("Newest: notes.txt"), "{screen}");
-    terminal.keys("1 gate");
-    terminal.wait_for_text("> 1 gate");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("1 gate", "> 1 gate");
+    terminal.leave();
 }
 
 /// Whether the questions to try are, or that none of them had a sure answer.
@@ -174,15 +169,12 @@ fn ui_the_sources_and_what_was_left_out_are_listed() {
     terminal.wait_for("the window closed", |screen| {
         !screen.contents().contains("Sources")
     });
-    terminal.keys("/index\r");
-    terminal.wait_for_text("kb/broken.pdf: ");
+    terminal.press_until("/index\r", "kb/broken.pdf: ");
     terminal.keys("\u{1b}");
     terminal.wait_for("the window closed", |screen| {
         !screen.contents().contains("Left out")
     });
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -197,8 +189,7 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
             "kb/lease.md is part of the knowledge base already",
         ),
     ] {
-        terminal.keys(format!("/add {path}\r"));
-        terminal.wait_for_text(said);
+        terminal.press_until(format!("/add {path}\r"), said);
     }
     terminal.keys("When is the rhubarb watered?\r");
     terminal.wait_for_text("◌ not found in the knowledge base");
@@ -209,18 +200,14 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
             .lines()
             .any(|line| line.contains("more/") && line.contains("folder"))
     });
-    terminal.keys("\t");
-    terminal.wait_for_text("> /add more/");
+    terminal.press_until("\t", "> /add more/");
     terminal.wait_for_text("more/garden.md");
-    terminal.keys("\r");
-    terminal.wait_for_text("Added for this session: more/, 1 document");
+    terminal.press_until("\r", "Added for this session: more/, 1 document");
     terminal.wait_for_text("2 docs");
-    terminal.keys("When is the rhubarb watered?\r");
-    terminal.wait_for_text("At dawn");
+    terminal.press_until("When is the rhubarb watered?\r", "At dawn");
     place.file("more/shed.md", "# Shed\n\nThe shed holds the rakes.\n");
     terminal.wait_for_text("3 docs");
-    terminal.keys("/kb\r");
-    let screen = terminal.wait_for_text("2 documents · 2 chunks · added for this session");
+    let screen = terminal.press_until("/kb\r", "2 documents · 2 chunks · added for this session");
     assert!(screen.contains("KB_AGENT_SOURCE=/"), "{screen}");
     terminal.keys("\u{1b}");
     terminal.wait_for("the window closed", |screen| {

@@ -215,10 +215,8 @@ fn typing(demo: &Demo) -> Terminal {
 fn a_terminal_that_cannot_be_drawn_on_gets_lines_and_no_escape_sequence() {
     let demo = Workplace::with_demo();
     let mut terminal = typing(&demo);
-    terminal.keys("hello\n");
-    terminal.wait_for_text("3 saved");
-    terminal.keys("/help\n");
-    terminal.wait_for_text("/retry [auto|simple|complex|chitchat]:");
+    terminal.press_until("hello\n", "3 saved");
+    terminal.press_until("/help\n", "/retry [auto|simple|complex|chitchat]:");
     terminal.keys(CTRL_D);
     let (code, written) = terminal.end_with_written();
     assert_eq!(code, 0);
@@ -244,10 +242,8 @@ fn ctrl_c_stops_the_answer_and_twice_leaves() {
     command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
     let mut terminal = Terminal::start(&command, 100, 40);
     terminal.wait_for_text("ask>");
-    terminal.keys("what hangs?\n");
-    terminal.wait_for_text("Node analyze_and_route.");
-    terminal.keys(CTRL_C);
-    terminal.wait_for_text("Stopped · ");
+    terminal.press_until("what hangs?\n", "Node analyze_and_route.");
+    terminal.press_until(CTRL_C, "Stopped · ");
     terminal.keys(CTRL_C);
     assert_eq!(terminal.end(), 0);
     let log = demo.place().audit();
@@ -288,10 +284,8 @@ fn the_demo_walks_by_itself_until_a_key_is_pressed() {
     terminal.wait_for_text("Small talk goes straight to the answer");
     terminal.wait_for_text("saved 3");
     terminal.wait_for_text("What are the four rules?");
-    terminal.keys("x");
-    terminal.wait_for_text("The demo is left.");
-    terminal.keys("hello again\r");
-    terminal.wait_for_text("hello again");
+    terminal.press_until("x", "The demo is left.");
+    terminal.press_until("hello again\r", "hello again");
     terminal.keys([CTRL_C, CTRL_C, CTRL_C].concat());
     // It is resumed over the demo, whatever else is set.
     let (code, last) = terminal.end_with_text();

@@ -579,18 +579,15 @@ fn replay_opens_a_recorded_run_step_by_step_and_leaves_the_log_as_it_is() {
     let before = demo.place().audit();
     let mut terminal = Terminal::start(&demo.command(&["replay"]), 120, 40);
     terminal.wait_for_text("replay 1 of ");
-    terminal.keys("\u{1b}[C");
-    terminal.wait_for_text("replay 2 of ");
-    terminal.keys("\u{1b}[F");
-    let text = terminal.wait_for_text("answered ·");
+    terminal.press_until("\u{1b}[C", "replay 2 of ");
+    let text = terminal.press_until("\u{1b}[F", "answered ·");
     assert!(text.contains("What are the four rules?"), "{text}");
     terminal.keys("q");
     assert_eq!(terminal.end(), 0);
     let first = before[0]["run"].as_str().unwrap();
     let mut terminal = Terminal::start(&demo.command(&["replay", first]), 100, 30);
     terminal.wait_for_text("hello");
-    terminal.keys("\u{3}");
-    terminal.wait_for_text("Ctrl+C again leaves");
+    terminal.press_until("\u{3}", "Ctrl+C again leaves");
     terminal.keys("\u{3}");
     assert_eq!(terminal.end(), 0);
     assert_eq!(demo.place().audit(), before);
@@ -612,10 +609,8 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
         let command = place.command(&["replay", "--kb", "kb", "last"]);
         let mut terminal = Terminal::start(&command, 100, 30);
         terminal.wait_for_text("replay 1 of");
-        terminal.keys("\u{1b}[F");
-        terminal.wait_for_text("■ replay");
-        terminal.keys("\u{1b}3");
-        terminal.wait_for_text("▸Evidence");
+        terminal.press_until("\u{1b}[F", "■ replay");
+        terminal.press_until("\u{1b}3", "▸Evidence");
         terminal.keys("\r");
         let said = if is_there {
             "# Gates"
@@ -626,8 +621,7 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
             let contents = screen.contents();
             contents.contains("▸ Source gate.md") && contents.contains(said)
         });
-        terminal.keys("q");
-        terminal.wait_for_text("▸Evidence");
+        terminal.press_until("q", "▸Evidence");
         terminal.keys("q");
         assert_eq!(terminal.end(), 0);
     }

@@ -21,7 +21,6 @@ use crate::engine::engine;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, json_lines, one_line};
 
-const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Two folders that say something about the same.
@@ -281,25 +280,17 @@ fn ui_a_name_after_an_at_is_completed_and_kept_within() {
     let place = place();
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     terminal.wait_for_text("4 Markdown");
-    terminal.keys("what is the rent @gar");
-    terminal.wait_for_text("▸ garden/");
-    terminal.keys("\t");
-    terminal.wait_for_text("@garden/");
-    terminal.keys("plo");
-    terminal.wait_for_text("▸ garden/plot.md");
-    terminal.keys("\r");
-    terminal.wait_for_text("> what is the rent @garden/plot.md");
-    terminal.keys("\r");
-    let screen = terminal.wait_for_text("saved 1");
+    terminal.press_until("what is the rent @gar", "▸ garden/");
+    terminal.press_until("\t", "@garden/");
+    terminal.press_until("plo", "▸ garden/plot.md");
+    terminal.press_until("\r", "> what is the rent @garden/plot.md");
+    let screen = terminal.press_until("\r", "saved 1");
     assert!(screen.contains("within garden/plot.md"), "{screen}");
     assert!(screen.contains("40 a month"), "{screen}");
     assert!(!screen.contains("900"), "{screen}");
-    terminal.keys("rent @attic/\r");
-    let screen = terminal.wait_for_text("@attic/ names nothing");
+    let screen = terminal.press_until("rent @attic/\r", "@attic/ names nothing");
     assert!(screen.contains("> rent @attic/"), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     let log = place.audit();
     let begun = events(&log, "run_started");
     assert_eq!(begun.len(), 1);

@@ -121,6 +121,52 @@ pub fn write(screen: &mut Screen, text: &str) {
     }
 }
 
+/// Strikes these keys, `<Alt+4>` and `<Enter>` among them by their names; what the last one does.
+fn strike(screen: &mut Screen, keys: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let mut rest = keys.chars();
+    while let Some(c) = rest.next() {
+        effects = if c == '<' {
+            let name: String = rest.by_ref().take_while(|c| *c != '>').collect();
+            let (modifier, key) = name.split_once('+').unwrap_or(("", &name));
+            press(screen, key_named(key), modifier_named(modifier))
+        } else {
+            tap(screen, KeyCode::Char(c))
+        };
+    }
+    effects
+}
+
+fn modifier_named(name: &str) -> KeyModifiers {
+    match name {
+        "" => KeyModifiers::NONE,
+        "Alt" => KeyModifiers::ALT,
+        "Ctrl" => KeyModifiers::CONTROL,
+        "Shift" => KeyModifiers::SHIFT,
+        _ => panic!("{name} is no modifier"),
+    }
+}
+
+fn key_named(name: &str) -> KeyCode {
+    use KeyCode::{BackTab, Backspace, Delete, Down, End, Enter, Esc, Home, Left};
+    use KeyCode::{PageDown, PageUp, Right, Tab, Up};
+    let named = [
+        BackTab, Backspace, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right,
+        Tab, Up,
+    ];
+    let mut named = named.into_iter();
+    let mut letters = name.chars();
+    match (letters.next(), letters.as_str()) {
+        (Some(letter), "") => KeyCode::Char(letter),
+        (Some('F'), number) if !number.starts_with(char::is_alphabetic) => {
+            KeyCode::F(number.parse().unwrap())
+        }
+        _ => named
+            .find(|key| format!("{key:?}") == name)
+            .unwrap_or_else(|| panic!("{name} is no key")),
+    }
+}
+
 fn ask(query: &str, route: Option<Complexity>) -> Vec<Effect> {
     vec![Effect::Send(Command::Ask {
         query: query.to_owned(),
@@ -227,8 +273,7 @@ fn a_run_that_failed_before_its_first_node_says_so() {
     assert!(text.contains("failed before the first node"), "{text}");
     assert!(!text.contains("× analyze_and_route"), "{text}");
     assert_eq!(text.matches("skipped: run failed").count(), 5, "{text}");
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('u'));
+    strike(&mut screen, "<Alt+2>u");
     let text = screen.text(160, 45);
     assert!(text.contains("failed before the first node"), "{text}");
 }
@@ -265,8 +310,7 @@ fn help_is_made_from_the_keymap() {
 #[test]
 fn side_panes_take_their_turn() {
     let mut screen = played(runs::complex());
-    tap(&mut screen, KeyCode::Tab);
-    tap(&mut screen, KeyCode::Tab);
+    strike(&mut screen, "<Tab><Tab>");
     pictures("evidence", &mut screen);
     tap(&mut screen, KeyCode::Tab);
     pictures("audit", &mut screen);
@@ -299,11 +343,8 @@ fn offline_answers_say_so() {
 #[test]
 fn typing_and_sending() {
     let mut screen = screen();
-    write(&mut screen, "what is");
-    press(&mut screen, KeyCode::Enter, KeyModifiers::ALT);
-    write(&mut screen, "a chunk");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "what is<Alt+Enter>a chunk<Enter>"),
         ask("what is\na chunk", None)
     );
     let text = screen.text(100, 30);
@@ -317,8 +358,7 @@ fn typing_and_sending() {
 #[test]
 fn a_refused_question_is_not_lost() {
     let mut screen = screen();
-    write(&mut screen, "hello");
-    let Effect::Send(command) = tap(&mut screen, KeyCode::Enter).remove(0) else {
+    let Effect::Send(command) = strike(&mut screen, "hello<Enter>").remove(0) else {
         panic!("no command");
     };
     screen.handle(Msg::Refused(command));
@@ -335,9 +375,8 @@ fn a_digit_sends_a_sample_only_while_nothing_is_typed() {
     let mut screen = screen();
     write(&mut screen, "a1");
     assert!(screen.text(100, 30).contains("> a1"));
-    ctrl(&mut screen, 'c');
     assert_eq!(
-        tap(&mut screen, KeyCode::Char('2')),
+        strike(&mut screen, "<Ctrl+c>2"),
         ask("What is the default chunk size?", None)
     );
 }
@@ -347,32 +386,26 @@ fn commands_at_the_prompt() {
     let mut screen = screen();
     write(&mut screen, "/ro");
     assert!(screen.text(100, 30).contains("/route"));
-    tap(&mut screen, KeyCode::Tab);
-    write(&mut screen, "simple");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
-    write(&mut screen, "why");
+    assert_eq!(strike(&mut screen, "<Tab>simple<Enter>"), []);
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "why<Enter>"),
         ask("why", Some(Complexity::Simple))
     );
 
     let mut screen = played(runs::simple());
-    write(&mut screen, "/clear");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "/clear<Enter>"),
         [Effect::Send(Command::Forget)]
     );
     assert!(screen.text(100, 30).contains("Ask demo-kb anything"));
-    write(&mut screen, "/nope");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/nope<Enter>");
     assert!(screen.text(100, 30).contains("/nope is no command"));
 }
 
 #[test]
 fn retry_by_another_route() {
     let mut screen = played(runs::simple());
-    write(&mut screen, "/retry");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/retry<Enter>");
     assert!(screen.text(100, 30).contains("by which route?"));
     let effects = tap(&mut screen, KeyCode::Enter);
     let first = runs::simple()[0].run.clone();
@@ -385,8 +418,7 @@ fn retry_by_another_route() {
         })]
     );
     let mut other = played(runs::simple());
-    write(&mut other, "/retry simple");
-    let by_name = tap(&mut other, KeyCode::Enter);
+    let by_name = strike(&mut other, "/retry simple<Enter>");
     let [Effect::Send(Command::Ask { route, .. })] = &by_name[..] else {
         panic!("no question");
     };
@@ -402,8 +434,7 @@ fn retry_by_another_route() {
     for event in tape.events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
-    write(&mut screen, "/retry");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/retry<Enter>");
     let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
     else {
         panic!("no question");
@@ -414,8 +445,7 @@ fn retry_by_another_route() {
 #[test]
 fn ctrl_c_clears_then_leaves() {
     let mut screen = screen();
-    write(&mut screen, "half a question");
-    assert_eq!(ctrl(&mut screen, 'c'), []);
+    assert_eq!(strike(&mut screen, "half a question<Ctrl+c>"), []);
     assert!(screen.text(100, 30).contains("↑ brings it back"));
     tap(&mut screen, KeyCode::Up);
     assert!(screen.text(100, 30).contains("> half a question"));
@@ -493,8 +523,7 @@ fn keys_with_a_use_in_a_pane_keep_it() {
         for key in "kkjgGnN ".chars() {
             tap(&mut screen, KeyCode::Char(key));
         }
-        press(&mut screen, KeyCode::Char('x'), KeyModifiers::ALT);
-        tap(&mut screen, KeyCode::Backspace);
+        strike(&mut screen, "<Alt+x><Backspace>");
         let text = screen.text(size.0, size.1);
         assert!(
             text.contains("▸ Audit") || text.contains("▸Audit"),
@@ -530,8 +559,7 @@ fn a_paste_is_never_lost() {
     pasted(&mut helped);
     // Only a filter that is being typed takes it, and only while it has the keys.
     let mut screen = played(runs::complex());
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('/'));
+    strike(&mut screen, "<Alt+4>/");
     screen.handle(Msg::Paste("route".to_owned()));
     let text = screen.text(160, 45);
     assert!(
@@ -588,8 +616,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     tape.start("What is a chunk?");
     tape.end(Outcome::Failed, 0, 0, Some(why));
     let mut screen = played(tape.events);
-    tap(&mut screen, KeyCode::BackTab);
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<BackTab><Enter>");
     screen.text(60, 20);
     assert!(screen.text(60, 20).contains(" 1–14 of "));
     tap(&mut screen, KeyCode::Char('G'));
@@ -598,8 +625,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     let words = inside.collect::<Vec<_>>().join(" ");
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(why), "{text}");
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::F(1));
+    strike(&mut screen, "<Esc><F1>");
     assert!(screen.text(60, 20).contains(" 1–14 of "));
     assert!(!screen.text(160, 120).contains(" 1–"));
 }
@@ -692,9 +718,7 @@ fn escape_sequences_never_reach_a_cell() {
                 }
             }
         }
-        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-        tap(&mut screen, KeyCode::Char('g'));
-        tap(&mut screen, KeyCode::Enter);
+        strike(&mut screen, "<Alt+4>g<Enter>");
         let json = screen.text(160, 45);
         assert!(json.contains("run_started"), "{json}");
         assert!(

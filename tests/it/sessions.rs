@@ -48,8 +48,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
     let demo = Workplace::with_demo();
     assert_eq!(leave(open(&demo, &[])), None, "nothing was asked");
     let mut terminal = open(&demo, &[]);
-    terminal.keys("What are the four rules?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("What are the four rules?\r", "saved 1");
     let name = leave(terminal).unwrap();
     assert!(name.len() >= 8, "{name}");
 
@@ -65,8 +64,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
         assert!(screen.contains(shown), "{shown}:\n{screen}");
     }
     // The next question is one of the same conversation, and about what was said before.
-    terminal.keys("and the second one?\r");
-    terminal.wait_for_text("look yourself");
+    terminal.press_until("and the second one?\r", "look yourself");
     assert_eq!(leave(terminal).as_ref(), Some(&name));
     let named = sessions(&demo);
     assert_eq!(named.len(), 2);
@@ -134,8 +132,7 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
     ] {
         let mut terminal = over_heron(&place, args, "");
         terminal.wait_for_text("1 doc ");
-        terminal.keys("When does the heron sleep?\r");
-        terminal.wait_for_text("saved 1");
+        terminal.press_until("When does the heron sleep?\r", "saved 1");
         let line = left(terminal);
         line.must_end_with(" --data-dir 'my data' --kb 'my docs'");
         // Another conversation begins within the same second or so.
@@ -152,8 +149,7 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
                 && !screen.contains("another knowledge base"),
             "{screen}"
         );
-        terminal.keys("]\r");
-        terminal.wait_for_text("lines 1–3 of 3");
+        terminal.press_until("]\r", "lines 1–3 of 3");
         assert_eq!(left(terminal), line);
     }
 }
@@ -166,14 +162,12 @@ fn ui_a_session_over_another_base_says_so_and_calls_nothing_removed() {
     place.file("other/gate.md", "# The gate\n\nThe gate opens at seven.\n");
     let mut terminal = over_heron(&place, &["--data-dir", data, "my docs"], "");
     terminal.wait_for_text("1 doc ");
-    terminal.keys("When does the heron sleep?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("When does the heron sleep?\r", "saved 1");
     left(terminal);
     let again = ["--continue", "--data-dir", data, "other"];
     let mut terminal = over_heron(&place, &again, "");
     terminal.wait_for_text("holds none of the");
-    terminal.keys("]\r");
-    let screen = terminal.wait_for_text("is not in this knowledge base");
+    let screen = terminal.press_until("]\r", "is not in this knowledge base");
     assert!(screen.contains("or of another one"), "{screen}");
     left(terminal);
 }
@@ -206,8 +200,7 @@ fn a_conversation_that_is_not_there_is_one_line() {
 fn a_conversation_is_open_in_one_window_at_a_time() {
     let demo = Workplace::with_demo();
     let mut first = open(&demo, &[]);
-    first.keys("hello\r");
-    first.wait_for_text("saved 3");
+    first.press_until("hello\r", "saved 3");
     let second = Terminal::start(&demo.command(&["--continue"]), 160, 45);
     second.wait_for_text("it is open in another kb-agent");
     assert_eq!(second.end_with_text().0, 1);
@@ -237,15 +230,12 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     demo.ask(&["What are the four rules?"]);
     demo.ask(&["hello"]);
     let mut terminal = open(&demo, &[]);
-    terminal.keys("What is corrective grading?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("What is corrective grading?\r", "saved 1");
     let list = listed(&mut terminal);
     assert!(list.contains("● What is corrective grading?"), "{list}");
     // A name, and a file.
-    terminal.keys("\u{1b}[B\u{12}small talk\r");
-    terminal.wait_for_text("small talk  hello");
-    terminal.keys("\u{5}");
-    let screen = terminal.wait_for_text("Exported to ");
+    terminal.press_until("\u{1b}[B\u{12}small talk\r", "small talk  hello");
+    let screen = terminal.press_until("\u{5}", "Exported to ");
     let files = std::fs::read_dir(exports()).unwrap();
     let names = files.map(|entry| entry.unwrap().path());
     let exported = names
@@ -254,19 +244,16 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     let exported = exported.unwrap_or_else(|| panic!("{screen}"));
     assert!(exported.contains("## Path"), "{exported}");
     // Resumed in place: the panes show it, and the next question belongs to it.
-    terminal.keys("fourrules\r");
-    let screen = terminal.wait_for_text("Resumed: 1 run");
+    let screen = terminal.press_until("fourrules\r", "Resumed: 1 run");
     assert!(screen.contains("auto-approve rules are tried"), "{screen}");
     assert!(!screen.contains("corrective"), "{screen}");
-    terminal.keys("and the second one?\r");
-    terminal.wait_for_text("look yourself");
+    terminal.press_until("and the second one?\r", "look yourself");
     let log = demo.place().audit();
     let started = events(&log, "run_started");
     assert_eq!(started[3]["session"], started[0]["session"]);
     // Deleted from the list, and nowhere else.
     listed(&mut terminal);
-    terminal.keys("smalltalk\u{18}");
-    terminal.wait_for_text("The audit log keeps it. y/n");
+    terminal.press_until("smalltalk\u{18}", "The audit log keeps it. y/n");
     terminal.keys("y\u{1b}");
     terminal.wait_for("the list without it", |screen| {
         let contents = screen.contents();
@@ -297,8 +284,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     );
     terminal.keys("\u{1b}");
     closed(&terminal);
-    terminal.keys("\u{12}second\r");
-    terminal.wait_for_text("> and the second one?");
+    terminal.press_until("\u{12}second\r", "> and the second one?");
     leave(terminal);
 }
 

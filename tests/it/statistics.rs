@@ -143,8 +143,7 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     command.env("LC_ALL", "C.UTF-8");
     let mut terminal = Terminal::start(&command, 120, 45);
     terminal.wait_for_text("Ask ");
-    terminal.keys("/stats\r");
-    let shown = terminal.wait_for_text("2026-01-01 to 2026-01-04");
+    let shown = terminal.press_until("/stats\r", "2026-01-01 to 2026-01-04");
     let total = json_lines(&place.run(&["stats", "--json"]).stdout).remove(0);
     for expected in [
         format!("calls made            {} ", total["calls"]),
@@ -159,6 +158,5 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     terminal.wait_for("the window's end", |screen| {
         !screen.contents().contains("Statistics of all")
     });
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }

@@ -397,10 +397,8 @@ fn trust_what_was_said_elsewhere_is_not_sent_where_only_a_folder_says() {
             .file("private/diary.md", "# Heron\n\nThe heron sleeps at noon.\n");
         let mut terminal = Terminal::start(&clone.place.command(&["private"]), 140, 30);
         terminal.wait_for_text("1 doc");
-        terminal.keys("When does the heron sleep?\r");
-        terminal.wait_for_text("saved 1");
-        terminal.keys("\u{3}\u{3}");
-        assert_eq!(terminal.end(), 0);
+        terminal.press_until("When does the heron sleep?\r", "saved 1");
+        terminal.leave();
 
         for (given, is_sent) in [(&[][..], false), (&["--env-file", ".env"][..], true)] {
             let args = [&["--continue", "--kb", "docs"][..], given].concat();
@@ -589,8 +587,7 @@ fn trust_is_asked_for_on_a_terminal() {
     shown.must_hold(&format!("KB_AGENT_LLM_BASE_URL={url}"));
     assert!(shown.contains("[masked, 14 characters]"), "{shown}");
     assert!(!listener.was_reached());
-    terminal.keys("n\r");
-    terminal.wait_for_text("going on without it");
+    terminal.press_until("n\r", "going on without it");
     assert_eq!(terminal.end(), 0, "it answers without an endpoint");
     assert!(!listener.was_reached());
 
@@ -598,8 +595,7 @@ fn trust_is_asked_for_on_a_terminal() {
     let screen = clone.command(&["--kb", "docs"]);
     let mut terminal = Terminal::start(&screen, 140, 30);
     terminal.wait_for_text(QUESTION);
-    terminal.keys("y\r");
-    terminal.wait_for_text("Ask docs anything");
+    terminal.press_until("y\r", "Ask docs anything");
     terminal.keys("\u{3}\u{3}");
     terminal.end();
     assert!(clone.place.data().join("trusted.json").is_file());

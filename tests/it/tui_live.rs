@@ -18,12 +18,6 @@ fn open(demo: &Demo, columns: u16, rows: u16) -> Terminal {
     terminal
 }
 
-fn leave(mut terminal: Terminal) {
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
-}
-
 #[test]
 fn a_question_is_answered_and_its_path_shown() {
     let demo = Workplace::with_demo();
@@ -44,7 +38,7 @@ fn a_question_is_answered_and_its_path_shown() {
             }
             assert!(screen.contains("skipped"), "{screen}");
         }
-        leave(terminal);
+        terminal.leave();
     }
     assert_eq!(events(&demo.place().audit(), "run_finished").len(), 3);
 }
@@ -102,11 +96,9 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
             .lines()
             .any(|line| line.contains("analyze_and_route") && line.contains("1 call"))
     });
-    terminal.keys(ESC);
-    terminal.wait_for_text("cancelled");
-    terminal.keys("thanks!\r");
-    terminal.wait_for_text("Still here.");
-    leave(terminal);
+    terminal.press_until(ESC, "cancelled");
+    terminal.press_until("thanks!\r", "Still here.");
+    terminal.leave();
     let log = demo.place().audit();
     let outcomes: Vec<_> = events(&log, "run_finished")
         .into_iter()
@@ -122,12 +114,11 @@ fn a_resize_to_almost_nothing_and_back_is_survived() {
     for (columns, rows) in [(10, 3), (1, 1), (300, 100), (39, 9), (160, 45)] {
         terminal.resize(columns, rows);
     }
-    terminal.keys("hello\r");
-    terminal.wait_for_text("saved 3");
+    terminal.press_until("hello\r", "saved 3");
     terminal.resize(10, 3);
     terminal.resize(120, 40);
     terminal.wait_for_text("saved 3");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -163,7 +154,7 @@ fn a_document_full_of_escape_sequences_repaints_nothing() {
         screen.contents().contains("saved 1")
     });
     assert!(screen.contains("seven and no more."), "{screen}");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[cfg(unix)]
@@ -207,7 +198,7 @@ fn a_kill_is_reported_at_the_next_start() {
     );
     let next = open(&demo, 140, 40);
     next.wait_for_text("interrupted");
-    leave(next);
+    next.leave();
     assert_eq!(
         events(&demo.place().audit(), "run_finished")[0]["error"],
         "interrupted"
@@ -237,7 +228,7 @@ fn an_endpoint_that_is_not_there_is_reported_at_the_first_question_and_not_befor
     let screen = terminal.wait_for_text("/retry asks again · kb-agent doctor says why");
     assert!(screen.contains("no model reached"), "{screen}");
     assert!(!screen.contains("not known yet"), "{screen}");
-    leave(terminal);
+    terminal.leave();
     let log = demo.place().audit();
     assert_eq!(events(&log, "run_finished")[0]["outcome"], "failed");
 }

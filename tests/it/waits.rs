@@ -242,8 +242,7 @@ fn ui_what_the_list_of_models_waits_for_is_reported_before_the_run_begins() {
     let (command, _server) = start(&["kb"]);
     let mut terminal = Terminal::start(&command, 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("hello\r");
-    terminal.wait_for_text(line);
+    terminal.press_until("hello\r", line);
     let screen = terminal.wait_for_text("Hello!");
     assert!(!screen.contains("starting"), "{screen}");
     terminal.signal("TERM");

@@ -398,10 +398,8 @@ fn a_file_saved_while_the_screen_is_open_answers_a_question() {
     terminal.wait_for_text("1 doc · 1 chunk · watching");
     place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
     terminal.wait_for_text("2 docs · 2 chunks · watching");
-    terminal.keys("What does the door have?\r");
-    terminal.wait_for_text("a rusty hinge");
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("What does the door have?\r", "a rusty hinge");
+    terminal.leave();
 }
 
 #[test]
@@ -409,7 +407,7 @@ fn a_second_screen_follows_what_the_first_one_finds() {
     let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let first = Terminal::start(&place.command(&["kb"]), 140, 40);
     first.wait_for_text("1 doc · 1 chunk · watching");
-    let mut second = Terminal::start(&place.command(&["kb"]), 140, 40);
+    let second = Terminal::start(&place.command(&["kb"]), 140, 40);
     second.wait_for_text("1 doc · 1 chunk · watching");
     place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
     first.wait_for_text("2 docs");
@@ -417,6 +415,5 @@ fn a_second_screen_follows_what_the_first_one_finds() {
     first.kill();
     place.file("kb/roof.md", "# Roof\n\nThe roof is thatched.\n");
     second.wait_for_text("3 docs · 3 chunks · watching");
-    second.keys("\u{3}\u{3}");
-    assert_eq!(second.end(), 0);
+    second.leave();
 }

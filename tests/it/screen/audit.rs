@@ -5,7 +5,7 @@ use kb_agent::protocol::{Event, EventBody};
 use kb_agent::tui::Screen;
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, tap};
+use super::{KeyCode, KeyModifiers, pictures, played, press, strike, tap};
 
 /// A run of which the grader drops five passages.
 pub fn dropping() -> Vec<Event> {
@@ -80,8 +80,7 @@ fn events_of_one_kind_fold_and_unfold() {
         if selected.matches("evidence_removed").count() > 1 {
             break;
         }
-        tap(&mut screen, KeyCode::Char('k'));
-        tap(&mut screen, KeyCode::Char(' '));
+        strike(&mut screen, "k ");
     }
     let text = screen.text(160, 45);
     assert_eq!(text.matches("evidence_removed").count(), 6, "{text}");
@@ -131,8 +130,7 @@ fn bars_show_where_the_time_went() {
 #[test]
 fn the_window_of_an_event_goes_on_to_the_next() {
     let mut screen = audit(dropping());
-    tap(&mut screen, KeyCode::Char('g'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "g<Enter>");
     let text = screen.text(160, 45);
     assert!(
         text.contains("\"run_started\"") && text.contains(" 1 of "),

@@ -6,7 +6,7 @@ use ratatui::style::Modifier;
 
 use super::runs;
 use super::{
-    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, press, tap, write,
+    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, strike, tap,
 };
 
 pub fn read(source: &str, line: usize) -> Vec<Effect> {
@@ -105,8 +105,7 @@ fn brackets_choose_a_citation_and_enter_shows_its_source() {
 #[test]
 fn brackets_are_text_where_text_is_typed() {
     let mut screen = played(runs::complex());
-    tap(&mut screen, KeyCode::Char(']'));
-    write(&mut screen, "what [1] says]");
+    strike(&mut screen, "]what [1] says]");
     let text = screen.text(100, 30);
     assert!(text.contains("> what [1] says]"), "{text}");
     assert_eq!(chosen(&mut screen, 100, 30), "");
@@ -122,8 +121,7 @@ fn a_click_on_a_mark_shows_its_source_and_the_run_it_belongs_to() {
     let mut screen = played(twice());
     let (x, y) = find(&mut screen, size, "[2], then reranks");
     assert_eq!(click(&mut screen, x + 1, y), read("engine.md", 3));
-    tap(&mut screen, KeyCode::Esc);
-    press(&mut screen, KeyCode::Home, KeyModifiers::CONTROL);
+    strike(&mut screen, "<Esc><Ctrl+Home>");
     let (x, y) = find(&mut screen, size, "[2], as PROJ-123");
     assert_eq!(click(&mut screen, x + 2, y), read("tickets/PROJ-77.md", 4));
     tap(&mut screen, KeyCode::Esc);

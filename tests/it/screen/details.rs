@@ -7,7 +7,7 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, ask, ctrl, played, press, screen, tap, write};
+use super::{KeyCode, KeyModifiers, ask, played, press, screen, strike, tap, write};
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
 
@@ -233,8 +233,7 @@ fn a_window_over_wide_characters_keeps_its_frame() {
 #[test]
 fn ctrl_u_empties_the_line_as_in_a_shell() {
     let mut screen = screen();
-    write(&mut screen, "half a question");
-    ctrl(&mut screen, 'u');
+    strike(&mut screen, "half a question<Ctrl+u>");
     assert!(screen.text(100, 30).contains("> ask, / for commands"));
 }
 
@@ -249,8 +248,7 @@ fn help_is_not_cut_where_there_are_two_columns() {
 #[test]
 fn help_above_another_window_gives_it_back() {
     let mut screen = played(runs::complex());
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Alt+4><Enter>");
     let event = screen.text(100, 30);
     assert!(event.contains("\"schema\": 1"), "{event}");
     for help in [KeyCode::Char('?'), KeyCode::F(1)] {
@@ -261,8 +259,7 @@ fn help_above_another_window_gives_it_back() {
             assert_eq!(screen.text(100, 30), event, "{help:?}, {close:?}");
         }
     }
-    tap(&mut screen, KeyCode::Char('?'));
-    ctrl(&mut screen, 'c');
+    strike(&mut screen, "?<Ctrl+c>");
     let closed = screen.text(100, 30);
     assert!(!closed.contains("─ Help ─") && !closed.contains("\"schema\""));
 }

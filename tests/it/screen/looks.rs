@@ -10,7 +10,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
 use super::runs;
-use super::{KeyCode, KeyModifiers, press, tap};
+use super::{KeyCode, KeyModifiers, press, strike, tap};
 use crate::support::Said;
 
 /// On a terminal whose ground is for the theme that is wanted.
@@ -289,8 +289,7 @@ fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     let mut screen = on(setup, ColorDepth::True, Glyphs::Unicode);
     let text = screen.text(160, 45);
     text.must_hold("⚠ keymap.toml: line 3: unknown variant");
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('z'));
+    strike(&mut screen, "<Alt+4>z");
     assert!(screen.text(160, 45).contains("▸ Audit"));
 }
 

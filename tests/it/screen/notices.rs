@@ -4,7 +4,7 @@ use kb_agent::protocol::{NoticeLevel, Update};
 use kb_agent::tui::{Msg, Screen};
 
 use super::runs;
-use super::{KeyCode, KeyModifiers, played, press, tap, write};
+use super::{KeyCode, KeyModifiers, played, press, strike, tap};
 
 fn warned(screen: &mut Screen) {
     let message = "the index could not be written, because the disk is full: 12 documents are not \
@@ -84,8 +84,7 @@ fn ui_a_long_warning_hides_what_lies_below_it() {
 #[test]
 fn ui_esc_leaves_a_replay_and_nothing_says_that_it_stops_it() {
     let mut screen = played(runs::complex());
-    write(&mut screen, "/replay");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/replay<Enter>");
     for _ in 0..12 {
         tap(&mut screen, KeyCode::Right);
         for (width, height) in [(160, 45), (60, 20)] {

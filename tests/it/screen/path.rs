@@ -7,7 +7,7 @@ use kb_agent::protocol::{Event, EventBody, Mode, Timestamp, Update};
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap};
+use super::{KeyCode, KeyModifiers, pictures, played, press, screen, strike, tap};
 use crate::support::Said;
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, ToolExec};
@@ -294,8 +294,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
     let text = screen.text(160, 45);
     assert!(!text.contains('▌'), "nothing is selected yet\n{text}");
     // plan, tool_exec
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Char('j'));
+    strike(&mut screen, "jj");
     let text = screen.text(160, 45);
     assert!(
         text.contains("▌ 1 index.md:10-42") || text.contains("▌ 1 index.md"),
@@ -330,8 +329,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
 #[test]
 fn enter_opens_what_went_on_in_a_node() {
     let mut screen = path_of(compared());
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "j<Enter>");
     pictures("detail_plan", &mut screen);
     let text = screen.text(160, 45);
     for expected in [
@@ -342,15 +340,11 @@ fn enter_opens_what_went_on_in_a_node() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Esc>j<Enter>");
     let text = screen.text(160, 45);
     text.must_hold("called   hybrid {\"semantic_query\":\"index pipeline\"}");
     assert!(text.contains("           3 items · 6 ms"), "{text}");
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Esc>j<Enter>");
     let text = screen.text(160, 45);
     text.must_hold("verdict  REFINE, average 0.64 by the grader");
     text.must_hold("0.12  faq.md:88-93  dropped, below 0.30");
@@ -393,8 +387,7 @@ fn fenced_parts_of_a_prompt_unfold_and_fold() {
     );
     assert!(!text.contains('\u{1b}') && !text.contains("[31m"), "{text}");
     // From within it folds again, and the keys are on its line.
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "j<Enter>");
     let text = screen.text(160, 45);
     assert!(!text.contains("reads a folder"), "{text}");
     tap(&mut screen, KeyCode::Esc);
@@ -415,8 +408,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
     };
     events.insert(at, hit);
     let mut screen = path_of(events);
-    tap(&mut screen, KeyCode::Char('G'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "G<Enter>");
     let text = screen.text(100, 30);
     text.must_hold("grade_evidence     0 made  1 saved: simple questions are not graded");
     text.must_hold("3 made + 1 saved = 4 steps of the full pipeline");
@@ -429,8 +421,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
         "{copied:?}"
     );
     let mut screen = path_of(runs::chitchat());
-    tap(&mut screen, KeyCode::Char('G'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "G<Enter>");
     let text = screen.text(100, 30);
     text.must_hold("synthesize         0 made  1 saved: the answer needed no step");
 }

@@ -15,7 +15,7 @@ use proptest::test_runner::Config;
 use ratatui::buffer::Buffer;
 
 use super::runs::{self, Tape, item};
-use super::{ctrl, pictures, played, press, screen, source, tap, write};
+use super::{ctrl, pictures, played, press, screen, source, strike, tap};
 use crate::support::Said;
 
 /// The smallest screen with all four panes.
@@ -27,8 +27,7 @@ fn feed(screen: &mut Screen, event: &Event) {
 
 fn replaying(events: Vec<Event>) -> Screen {
     let mut screen = played(events);
-    write(&mut screen, "/replay");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert_eq!(strike(&mut screen, "/replay<Enter>"), []);
     screen
 }
 
@@ -305,8 +304,7 @@ proptest! {
             feed(&mut screen, event);
             live.push(panes(&mut screen));
         }
-        write(&mut screen, "/replay");
-        tap(&mut screen, KeyCode::Enter);
+        strike(&mut screen, "/replay<Enter>");
         for (at, live) in live.iter().enumerate() {
             if at > 0 {
                 tap(&mut screen, KeyCode::Right);
@@ -351,11 +349,9 @@ proptest! {
             feed(&mut screen, event);
         }
         for _ in 0..2 {
-            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
-            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+            strike(&mut screen, "<Alt+Up><Alt+Up>");
             proptest::prop_assert_eq!(&each_pane(&mut screen), &live);
-            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
-            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
+            strike(&mut screen, "<Alt+Down><Alt+Down>");
         }
     }
 }
@@ -373,9 +369,7 @@ fn replay_pictures() {
     pictures("replay_midway", &mut screen);
     tap(&mut screen, KeyCode::Char('?'));
     assert!(screen.text(160, 45).contains("In a replay"));
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Tab);
-    tap(&mut screen, KeyCode::Char('z'));
+    strike(&mut screen, "<Esc><Tab>z");
     pictures("replay_zoomed", &mut screen);
 }
 
@@ -385,8 +379,7 @@ fn replay_steps_by_event_and_by_node_and_says_where_it_is() {
     let all = events.len();
     let mut screen = replaying(events.clone());
     assert!(position(&mut screen).contains(&format!("1 of {all}")));
-    tap(&mut screen, KeyCode::Right);
-    tap(&mut screen, KeyCode::Char('l'));
+    strike(&mut screen, "<Right>l");
     let said = position(&mut screen);
     assert!(said.contains(&format!("3 of {all} · +41 ms of ")), "{said}");
     tap(&mut screen, KeyCode::Left);
@@ -399,8 +392,7 @@ fn replay_steps_by_event_and_by_node_and_says_where_it_is() {
     assert!(position(&mut screen).contains(&format!("{} of {all}", nodes[0] + 1)));
     tap(&mut screen, KeyCode::End);
     assert!(position(&mut screen).contains(&format!("{all} of {all}")));
-    tap(&mut screen, KeyCode::Home);
-    tap(&mut screen, KeyCode::Left);
+    strike(&mut screen, "<Home><Left>");
     assert!(position(&mut screen).contains(&format!("1 of {all}")));
 }
 
@@ -451,8 +443,7 @@ fn replay_of_a_run_of_milliseconds_is_slow_by_itself() {
     tape.leave(NodeName::AnalyzeAndRoute, 0, 2, 1);
     tape.end(Outcome::Answered, 1, 0, None);
     let mut screen = played(tape.events);
-    write(&mut screen, "/replay slow");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/replay slow<Enter>");
     assert!(position(&mut screen).contains("1× slow"));
     tick(&mut screen, 1_000);
     tick(&mut screen, 1_300);
@@ -520,12 +511,10 @@ fn replay_begins_with_a_key_in_any_pane_and_waits_for_the_end_of_a_run() {
     let mut events = runs::simple();
     events.truncate(5);
     let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('R'));
+    strike(&mut screen, "<Alt+2>R");
     assert!(screen.text(160, 45).contains("still going on"));
     let mut empty = super::screen();
-    write(&mut empty, "/replay");
-    tap(&mut empty, KeyCode::Enter);
+    strike(&mut empty, "/replay<Enter>");
     assert!(empty.text(160, 45).contains("Nothing to replay yet"));
 }
 
@@ -537,9 +526,7 @@ fn replay_of_a_log_comes_with_the_answer_as_a_whole_and_ends_the_program() {
     assert!(screen.replay_recorded(events.clone()));
     let text = screen.text(160, 45);
     text.must_hold("recorded without the answer's pieces");
-    tap(&mut screen, KeyCode::End);
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Esc), [Effect::Quit]);
+    assert_eq!(strike(&mut screen, "<End><Alt+3><Esc>"), [Effect::Quit]);
     // What has no beginning is no run.
     events.remove(0);
     assert!(!super::screen().replay_recorded(events));
@@ -550,8 +537,7 @@ fn ui_a_replay_opens_the_documents_of_its_evidence() {
     let mut recorded = screen();
     assert!(recorded.replay_recorded(runs::simple()));
     for mut screen in [replaying(runs::simple()), recorded] {
-        tap(&mut screen, KeyCode::End);
-        press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+        strike(&mut screen, "<End><Alt+3>");
         let asked = Effect::Send(Command::ReadDocument {
             source: "index.md".to_owned(),
             line: 10,

@@ -7,7 +7,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{SIZES, played, press, runs, screen, tap};
+use super::{SIZES, played, press, runs, screen, strike};
 use crate::support::Said;
 
 /// As the log holds them: no pieces of the answer, no prompts, and written and read again.
@@ -117,8 +117,7 @@ fn a_resumed_conversation_goes_on() {
     press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
     assert!(screen.text(160, 45).contains("run 2 of 2"));
     // Its questions are recalled.
-    tap(&mut screen, KeyCode::Up);
-    let effects = tap(&mut screen, KeyCode::Enter);
+    let effects = strike(&mut screen, "<Up><Enter>");
     let [Effect::Send(Command::Ask { query, .. })] = &effects[..] else {
         panic!("{effects:?}");
     };

@@ -7,7 +7,7 @@ use kb_agent::protocol::{Command, DocumentPart, DocumentText, Event, Timestamp, 
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, cite, item};
-use super::{KeyCode, KeyModifiers, ctrl, pictures, played, press, tap, write};
+use super::{KeyCode, pictures, played, strike, tap, write};
 use crate::support::Said;
 
 pub const SOURCE: &str = "docs/guide/pipeline.md";
@@ -79,8 +79,7 @@ pub fn send(screen: &mut Screen, source: &str, line: usize, part: Result<Documen
 /// The evidence pane has the keys, and its first row is opened.
 fn opened(part: Result<DocumentPart, String>) -> Screen {
     let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), asked_for(SOURCE, 30));
+    assert_eq!(strike(&mut screen, "<Alt+3><Enter>"), asked_for(SOURCE, 30));
     send(&mut screen, SOURCE, 30, part);
     screen
 }
@@ -107,8 +106,7 @@ fn enter_on_evidence_shows_the_file_at_its_lines() {
 #[test]
 fn escape_gives_back_what_was_there() {
     let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    write(&mut screen, "z");
+    strike(&mut screen, "<Alt+3>z");
     let before = screen.text(100, 30);
     tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("reading …"));
@@ -166,8 +164,7 @@ fn n_goes_to_the_next_evidence_and_the_pane_follows() {
     assert_eq!(tap(&mut screen, KeyCode::Char('n')), []);
     assert!(screen.text(100, 30).contains("That was the last evidence"));
     assert_eq!(tap(&mut screen, KeyCode::Char('N')), asked_for(SOURCE, 200));
-    tap(&mut screen, KeyCode::Esc);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), asked_for(SOURCE, 200));
+    assert_eq!(strike(&mut screen, "<Esc><Enter>"), asked_for(SOURCE, 200));
 }
 
 #[test]
@@ -301,8 +298,7 @@ fn o_opens_the_file_at_the_passage_or_at_what_is_seen() {
 #[test]
 fn an_engine_that_does_not_answer_leaves_no_dead_window() {
     let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    let Effect::Send(command) = tap(&mut screen, KeyCode::Enter).remove(0) else {
+    let Effect::Send(command) = strike(&mut screen, "<Alt+3><Enter>").remove(0) else {
         panic!("no command");
     };
     screen.handle(Msg::Refused(command));
@@ -313,10 +309,8 @@ fn an_engine_that_does_not_answer_leaves_no_dead_window() {
     screen.handle(Msg::EngineGone);
     assert!(screen.text(100, 30).contains("the engine stopped"));
     // Leaving works from here as from everywhere.
-    ctrl(&mut screen, 'c');
-    assert_eq!(ctrl(&mut screen, 'c'), [Effect::Quit]);
+    assert_eq!(strike(&mut screen, "<Ctrl+c><Ctrl+c>"), [Effect::Quit]);
     // With nothing found there is nothing to open.
     let mut screen = played(runs::chitchat());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert_eq!(strike(&mut screen, "<Alt+3><Enter>"), []);
 }
