@@ -11,6 +11,7 @@ use kb_agent::protocol::{Event, RunId, Update};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::audit_trust::lines_of;
 use crate::workplace::{Demo, Workplace, one_line, text};
 
 /// Events of a run.
@@ -133,11 +134,6 @@ impl Open {
         drop(self.events);
         self.writer.join().unwrap();
     }
-}
-
-fn lines_of(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().map(str::to_owned).collect()
 }
 
 fn append(path: &Path, text: &str) {

@@ -90,8 +90,7 @@ fn trust_a_link_or_a_pipe_is_no_audit_log() {
     let (named, dangling, pipe) = (place.join("l"), place.join("d"), place.join("p"));
     symlink(&log, &named).unwrap();
     symlink(place.join("nowhere"), &dangling).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    crate::workplace::pipe(&pipe);
     for (path, why) in [
         (&named, "is a link"),
         (&dangling, "is a link"),
@@ -243,7 +242,7 @@ fn trust_ten_thousand_interrupted_runs_are_closed_in_one_pass() {
 }
 
 /// Whole lines, without their line feeds.
-fn lines_of(path: &Path) -> Vec<String> {
+pub fn lines_of(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(str::to_owned).collect()
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::support::Said;
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::workplace::{Workplace, events, free_address, json_lines, one_line, text};
 
 #[test]
 fn r26_a_bad_setting_is_one_line_and_exit_2() {
@@ -386,9 +386,7 @@ fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
 #[test]
 fn a_run_that_failed_is_drawn_to_where_it_failed() {
     let demo = Workplace::with_demo();
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = unused.local_addr().unwrap();
-    drop(unused);
+    let address = free_address();
     let ask = |model: &str| {
         let mut ask = demo.command(&["ask", "--json", "hello"]);
         ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"))

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::frozen_demo;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
-use crate::support::{Finished, run, run_until};
+use crate::support::{Finished, question_of, run, run_until};
 use crate::workplace::Workplace;
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
 
@@ -121,13 +121,6 @@ fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     Arc::new(EndpointReasoner::new(settings).unwrap())
 }
 
-fn ask(query: &str) -> RunRequest {
-    RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    }
-}
-
 fn check(case: &Case, mode: Mode, finished: &Finished) {
     let what = format!("{mode:?}: {}", case.query);
     assert_eq!(finished.path(), case.path, "{what}");
@@ -161,7 +154,7 @@ async fn r01_to_r10_every_route_on_both_reasoners() {
             bench.built_in(),
             bench.tools.clone(),
             RoutingLimits::default(),
-            ask(case.query),
+            question_of(case.query),
         )
         .await;
         check(case, Mode::Offline, &finished);
@@ -173,7 +166,7 @@ async fn r01_to_r10_every_route_on_both_reasoners() {
             reasoner,
             bench.tools.clone(),
             RoutingLimits::default(),
-            ask(case.query),
+            question_of(case.query),
         )
         .await;
         check(case, Mode::Llm, &finished);
@@ -227,7 +220,7 @@ async fn r18_every_odd_grading_reply_leads_on() {
             reasoner,
             bench.tools.clone(),
             limits,
-            ask("which is which?"),
+            question_of("which is which?"),
         )
         .await;
         assert_eq!(finished.outcome(), Outcome::Answered, "{reply}");
@@ -257,7 +250,7 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
         bench.built_in(),
         nothing.clone(),
         RoutingLimits::default(),
-        ask(question),
+        question_of(question),
     )
     .await;
     assert_eq!(finished.outcome(), Outcome::NotFound);
@@ -278,7 +271,13 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
         )
         .say(Plan, Reply::streamed("I cannot plan this."));
     let reasoner = endpoint_reasoner(&endpoint);
-    let finished = run(reasoner, nothing, RoutingLimits::default(), ask(question)).await;
+    let finished = run(
+        reasoner,
+        nothing,
+        RoutingLimits::default(),
+        question_of(question),
+    )
+    .await;
     assert_eq!(finished.outcome(), Outcome::NotFound);
     assert_eq!(finished.calls().0, 6);
     assert!(!endpoint.nodes().await.contains(&"synthesize".to_owned()));
@@ -294,7 +293,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
         reasoner.clone(),
         bench.tools.clone(),
         RoutingLimits::default(),
-        ask(CASES[1].query),
+        question_of(CASES[1].query),
     )
     .await;
     let question = RunRequest {
@@ -302,7 +301,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
             question: CASES[1].query.to_owned(),
             answer: kb_agent::agent::without_marks(first.text()),
         }],
-        ..ask("and its default?")
+        ..question_of("and its default?")
     };
     run(
         reasoner,
@@ -335,7 +334,7 @@ async fn a_cancelled_answer_keeps_its_stream_closed() {
         reasoner,
         bench.tools.clone(),
         RoutingLimits::default(),
-        ask(CASES[1].query),
+        question_of(CASES[1].query),
         |event| matches!(event.body, EventBody::AnswerDelta { .. }),
     )
     .await;

@@ -11,7 +11,7 @@ use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
 
 use crate::frozen_demo;
-use crate::support::saturates;
+use crate::support::{cosine, saturates};
 use crate::workplace::{Workplace, events, json_lines, text};
 
 fn asset(path: &str) -> PathBuf {
@@ -51,11 +51,6 @@ fn asked_of_the_model(
     texts.sort_unstable();
     texts.dedup();
     texts
-}
-
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 #[test]

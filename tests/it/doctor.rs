@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use crate::fault_server::{Act, FaultServer, Seen, ending, error, piece, reply, says, stream};
 use crate::support::Said;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, one_line, text};
+use crate::workplace::{Workplace, one_line, refusing_url, text};
 
 const KEY: &str = "sk-a-key-that-nobody-may-see";
 const SCORES: &str = r#"{"scores": [0.9]}"#;
@@ -101,10 +100,6 @@ fn doctor(place: &Workplace, settings: &[(&str, &str)]) -> Report {
     Report::by(command.output().unwrap())
 }
 
-fn at(address: &str) -> String {
-    format!("http://{address}/v1")
-}
-
 fn listing(models: &[&str]) -> Act {
     let models: Vec<_> = models.iter().map(|model| json!({"id": model})).collect();
     let body = json!({"object": "list", "data": models}).to_string();
@@ -131,11 +126,6 @@ fn examined(server: &FaultServer, settings: &[(&str, &str)]) -> Report {
         ("KB_AGENT_LLM_RETRIES", "0"),
     ];
     doctor(&place(), &[&own, settings].concat())
-}
-
-fn refusing_url() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    at(&listener.local_addr().unwrap().to_string())
 }
 
 #[test]

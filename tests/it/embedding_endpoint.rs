@@ -1,7 +1,6 @@
 //! An `/embeddings` server instead of the built-in model: what is sent, what is made of the
 //! answers, and what happens when there are none.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +16,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scripted_endpoint::offer_models;
 use crate::support::Said;
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::workplace::{Workplace, events, json_lines, one_line, refusing_url, text};
 
 const KEY: &str = "sk-embedding-secret";
 
@@ -77,12 +76,6 @@ fn endpoint(base_url: &str, model: Option<&str>) -> EmbeddingEndpoint {
 
 fn at(server: &MockServer) -> String {
     format!("{}/v1", server.uri())
-}
-
-/// An address on which nothing listens: the port was just given back.
-fn refusing_url() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/v1", listener.local_addr().unwrap())
 }
 
 async fn sizes(server: &MockServer) -> Vec<usize> {

@@ -210,7 +210,7 @@ fn ends_also_where_the_thread_that_draws_is_stuck() {
         let mut unmoved = 0;
         until("nothing more is written", || {
             terminal.keys("\u{1b}OP");
-            let before = std::mem::replace(&mut written, written_by(terminal.pid()));
+            let before = std::mem::replace(&mut written, io_of(terminal.pid(), "wchar"));
             unmoved = if before == written { unmoved + 1 } else { 0 };
             unmoved == 200
         });
@@ -241,12 +241,13 @@ fn ends_also_where_the_thread_that_draws_is_stuck() {
     }
 }
 
-/// How much a process has written so far.
+/// How many bytes a process has read, `rchar`, or written, `wchar`, so far.
 #[cfg(target_os = "linux")]
-fn written_by(pid: u32) -> u64 {
+fn io_of(pid: u32, name: &str) -> u64 {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
-    let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
-    line.unwrap().parse().unwrap()
+    let mut lines = io.lines().filter_map(|line| line.split_once(": "));
+    let (_, count) = lines.find(|(known, _)| *known == name).unwrap();
+    count.parse().unwrap()
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -345,13 +346,18 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
 fn ends_indexing_a_document_that_takes_long() {
     let place = Workplace::empty();
     let ids: Vec<String> = (0..400_000).map(|n| format!("PROJ-{n}")).collect();
-    place.file("kb/a.md", ids.join(" "));
+    let text = ids.join(" ");
+    let size = text.len() as u64;
+    place.file("kb/a.md", text);
     for name in ["INT", "TERM"] {
         let mut indexing = place.command(&["index", "--kb", "kb"]);
         indexing.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = indexing.spawn().unwrap();
         until_it_catches(&child);
-        thread::sleep(Duration::from_millis(200));
+        #[cfg(target_os = "linux")]
+        until("it has read the document", || {
+            io_of(child.id(), "rchar") > size
+        });
         signal(name, child.id());
         let code = ends_within(&mut child, IN_ORDER);
         assert_eq!(code, Some(130), "{name}");

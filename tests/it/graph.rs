@@ -12,16 +12,9 @@ use kb_agent::protocol::{Event, EventBody};
 
 use crate::support::{
     Finished, ReasonerCall, Script, ScriptedReasoner, ScriptedTools, hybrid, item, items, plan_for,
-    run, run_until,
+    question_of, run, run_until,
 };
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
-
-fn ask(query: &str) -> RunRequest {
-    RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    }
-}
 
 /// A complex question whose one search finds five items.
 fn complex(grades: Vec<Result<Vec<f64>, UnreadableGrades>>) -> Script {
@@ -91,7 +84,7 @@ fn qa(query: &str) -> ToolCall {
 }
 
 async fn play(script: Script, tools: ScriptedTools) -> (Finished, Arc<ScriptedReasoner>) {
-    play_asked(script, tools, ask("the question")).await
+    play_asked(script, tools, question_of("the question")).await
 }
 
 async fn play_asked(
@@ -111,7 +104,7 @@ async fn play_until(
     stop: impl Fn(&Event) -> bool,
 ) -> Finished {
     let (reasoner, limits) = (ScriptedReasoner::new(script), RoutingLimits::default());
-    run_until(reasoner, Arc::new(tools), limits, ask("q"), stop).await
+    run_until(reasoner, Arc::new(tools), limits, question_of("q"), stop).await
 }
 
 fn routes(finished: &Finished) -> Vec<(NodeName, NodeName, RouteReason)> {
@@ -169,7 +162,7 @@ async fn r05_the_conversation_reaches_the_analysis() {
             question: "what is the threshold?".to_owned(),
             answer: "0.8".to_owned(),
         }],
-        ..ask("and its default?")
+        ..question_of("and its default?")
     };
     let (_, reasoner) = play_asked(complex(vec![]), five_items(), question).await;
     let (failed, history) = (vec![], 1);
@@ -524,7 +517,7 @@ async fn r22_the_cap_is_a_setting() {
         ..RoutingLimits::default()
     };
     let reasoner = ScriptedReasoner::new(complex(vec![Ok(vec![0.5; 5])]));
-    let finished = run(reasoner, Arc::new(five_items()), limits, ask("q")).await;
+    let finished = run(reasoner, Arc::new(five_items()), limits, question_of("q")).await;
     assert_eq!(finished.path(), WHOLE);
     let reason = routes(&finished).last().unwrap().2;
     assert_eq!(reason, RouteReason::MaxIterations);
@@ -665,7 +658,7 @@ async fn forced_routes_are_taken_and_reported() {
         let script = routed(analysed, vec![]);
         let question = RunRequest {
             route: Some(forced),
-            ..ask("q")
+            ..question_of("q")
         };
         let (finished, _) = play_asked(script, five_items(), question).await;
         assert_eq!(finished.path(), path);
@@ -793,7 +786,7 @@ async fn a_slow_reader_that_cancels_sees_no_gap() {
     // One place only: the run is always waiting to send when the token fires.
     let (sender, mut receiver) = mpsc::channel(1);
     let cancel = CancellationToken::new();
-    let running = agent.answer(ask("q"), sender, cancel.clone());
+    let running = agent.answer(question_of("q"), sender, cancel.clone());
     let reading = async {
         let mut events = Vec::new();
         while let Some(event) = receiver.recv().await {

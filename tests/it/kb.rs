@@ -2,6 +2,8 @@
 
 mod changes;
 
+#[cfg(unix)]
+use crate::workplace::pipe;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -669,12 +671,6 @@ fn pipes_and_sockets_are_listed_and_never_opened() {
     let only = [root.join("pipe.md")];
     let embedder = Arc::clone(&bench.embedder) as Arc<dyn Embedder>;
     assert!(KnowledgeBase::open(&only, bench.home.path(), embedder).is_err());
-}
-
-#[cfg(unix)]
-pub fn pipe(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status();
-    assert!(made.unwrap().success());
 }
 
 #[test]

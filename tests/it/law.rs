@@ -2,9 +2,9 @@
 
 use kb_agent::domain::{
     AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GradeThresholds, GraderAction,
-    LineRange, Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
-    ToolCall, ToolName, ToolRecord, Topic, approving_rule, average, edge, route_after_analyze,
-    route_after_grade, route_after_tool_exec,
+    LineRange, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    ToolName, ToolRecord, approving_rule, average, edge, route_after_analyze, route_after_grade,
+    route_after_tool_exec,
 };
 
 #[test]
@@ -106,15 +106,9 @@ fn r21_r22_the_action_leads_on_until_the_gradings_are_spent() {
 fn item(tool: ToolName, score: f64) -> Evidence {
     Evidence {
         id: EvidenceId("e".to_owned()),
-        source: "a.md".to_owned(),
         lines: LineRange { start: 1, end: 2 },
-        tool,
-        score: Score::clamped(score),
         text: "text".to_owned(),
-        topic: Topic::default(),
-        low: false,
-        place: None,
-        measured: Measured::default(),
+        ..crate::support::item(1, tool, score)
     }
 }
 

@@ -9,9 +9,9 @@ use crate::fault_server::{
     Act, FaultServer, Seen, ending, error, piece, reply, says, stream, stream_head,
 };
 use crate::support::Said;
-#[cfg(unix)]
-use crate::workplace::signal;
 use crate::workplace::{Workplace, events, json_lines, text};
+#[cfg(unix)]
+use crate::workplace::{free_address, signal};
 
 /// A question that comes out as small talk: an analysis without a reply, then an answer.
 pub const ANALYZE: &str = "analyze_and_route";
@@ -193,11 +193,6 @@ fn stalls_after(text: &str) -> Act {
 /// A stream that says this again and again.
 pub fn floods(bytes: impl Into<Vec<u8>>) -> Act {
     Act::Flood(stream_head(), bytes.into())
-}
-
-fn free_address() -> String {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    gone.local_addr().unwrap().to_string()
 }
 
 fn html(status: &str) -> Act {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::sync::Arc;
 
-use kb_agent::agent::RunRequest;
 use kb_agent::domain::{GradedBy, RoutingLimits, ToolName};
 use kb_agent::protocol::EventBody;
 use kb_agent::reasoner::llm::EndpointReasoner;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use crate::fault_server::{Act, FaultServer, reply, says};
 use crate::llm_jobs::settings;
 use crate::scripted_endpoint::unmarked;
-use crate::support::{Said, ScriptedTools, items, run};
+use crate::support::{Said, ScriptedTools, items, question_of, run};
 use crate::workplace::{Workplace, events, one_line, text};
 
 const SIMPLE: &str = r#"{"complexity": "simple", "query_type": "exact"}"#;
@@ -254,10 +253,7 @@ async fn more_than_twenty_items_are_graded_whole() {
         ..ScriptedTools::default()
     };
     let reasoner = EndpointReasoner::new(settings(server.base_url()));
-    let question = RunRequest {
-        query: "How wide is each gate, and why?".to_owned(),
-        ..RunRequest::default()
-    };
+    let question = question_of("How wide is each gate, and why?");
     let limits = RoutingLimits {
         max_iterations: 1,
         ..RoutingLimits::default()

@@ -2,7 +2,7 @@
 //! server that lists some.
 
 use std::io::Write;
-use std::net::TcpListener;
+
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::fault_server::{Act, FaultServer, error};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::Said;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, text};
+use crate::workplace::{Workplace, events, free_address, text};
 
 const ESC: &str = "\u{1b}";
 const DOWN: &str = "\u{1b}[B";
@@ -226,10 +226,7 @@ fn ui_offline_there_is_one_line_on_what_to_set() {
 
 #[test]
 fn ui_a_server_that_is_down_is_one_line_in_the_place_of_the_list() {
-    let gone = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let gone = free_address();
     let place = place();
     let mut terminal = open(&place, &format!("http://{gone}/v1"), 120, 36);
     terminal.keys("/model\r");

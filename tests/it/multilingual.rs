@@ -11,6 +11,7 @@ use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::support::cosine;
 use crate::workplace::{Workplace, text};
 
 #[derive(Deserialize)]
@@ -18,11 +19,6 @@ struct Reference {
     side: String,
     text: String,
     vector: Vec<f32>,
-}
-
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use kb_agent::agent::Agent;
 use kb_agent::agent::ports::{NarrowedTools, Ports, ToolError, Toolbox, WaitSink};
-use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::engine::Conversation;
@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
+use crate::support::question_of;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, json_lines, one_line};
 
@@ -370,10 +371,7 @@ async fn ui_a_run_ends_though_no_one_finds_what_it_names() {
             limits: RoutingLimits::default(),
             session: "s".to_owned(),
         };
-        let question = RunRequest {
-            query: "What is the rent? @house/".to_owned(),
-            ..RunRequest::default()
-        };
+        let question = question_of("What is the rent? @house/");
         let (events, mut received) = mpsc::channel(64);
         let cancel = CancellationToken::new();
         let stop = async {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::RunRequest;
+
 use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
@@ -17,16 +17,10 @@ use crate::fault_server::{Act, FaultServer, piece, says, stream};
 use crate::llm_jobs::reasoner_at;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::{
-    Finished, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, run,
+    Finished, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, question_of,
+    run,
 };
 use crate::workplace::{Workplace, json_lines, text};
-
-fn ask(query: &str) -> RunRequest {
-    RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    }
-}
 
 fn passage(source: &str, start: usize, end: usize) -> Evidence {
     Evidence {
@@ -86,7 +80,7 @@ async fn shown_numbers_are_reported_before_the_answer_and_citations_follow_the_t
             auto_approve_max_items: 0,
             ..RoutingLimits::default()
         },
-        ask("which?"),
+        question_of("which?"),
     )
     .await;
     let names = finished.names();
@@ -130,7 +124,13 @@ async fn shown_numbers_are_those_that_the_model_is_sent() {
         ..RoutingLimits::default()
     };
     let reasoner = Arc::new(reasoner_at(&endpoint).await);
-    let finished = run(reasoner, Arc::new(two_rounds()), limits, ask("which?")).await;
+    let finished = run(
+        reasoner,
+        Arc::new(two_rounds()),
+        limits,
+        question_of("which?"),
+    )
+    .await;
     assert_eq!(finished.outcome(), Outcome::Answered);
 
     let requests = endpoint.requests().await;
@@ -248,7 +248,13 @@ async fn shown_r13_r23_a_search_that_broke_is_not_called_an_empty_base() {
             let what = format!("{:?}: {question}", reasoner.identity().mode);
             let broken = ToolError::Failed("the index is damaged".to_owned());
             let tools = Breaking::all(broken);
-            let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+            let finished = run(
+                reasoner,
+                tools,
+                RoutingLimits::default(),
+                question_of(question),
+            )
+            .await;
             assert_eq!(finished.outcome(), Outcome::Failed, "{what}");
             assert!(finished.answer.is_none(), "{what}");
             assert!(!finished.names().contains(&"answer_delta"), "{what}");
@@ -271,7 +277,13 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
         let what = format!("{:?}", reasoner.identity().mode);
         let broken = ToolError::Failed("the index is damaged".to_owned());
         let tools = Breaking::first(1, broken);
-        let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+        let finished = run(
+            reasoner,
+            tools,
+            RoutingLimits::default(),
+            question_of(question),
+        )
+        .await;
         assert_eq!(finished.outcome(), Outcome::NotFound, "{what}");
         let said = finished.text();
         assert!(said.starts_with("Nothing was found"), "{what}: {said}");
@@ -287,7 +299,13 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
             what: "plan.md".to_owned(),
         };
         let tools = Breaking::all(missing);
-        let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+        let finished = run(
+            reasoner,
+            tools,
+            RoutingLimits::default(),
+            question_of(question),
+        )
+        .await;
         assert_eq!(finished.outcome(), Outcome::NotFound);
         let said = finished.text();
         said.must_hold("plan.md is not in the knowledge base");

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, PlannedCalls,
-    Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, UnreadableGrades,
-    WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caveat, GradeJob, Grades, Identity, PlanJob,
+    PlannedCalls, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
+    UnreadableGrades, WaitSink,
 };
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
@@ -15,7 +15,7 @@ use kb_agent::domain::{
     Outcome, Quotation, RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::kb::{Document, KnowledgeBase};
-use kb_agent::protocol::{Event, EventBody, Mode};
+use kb_agent::protocol::{Event, EventBody, Mode, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -502,6 +502,28 @@ pub fn check_stream(events: &[Event]) {
             "deltas add up to the answer"
         );
     }
+}
+
+pub fn question_of(query: &str) -> RunRequest {
+    RunRequest {
+        query: query.to_owned(),
+        ..RunRequest::default()
+    }
+}
+
+/// Where a job of this run comes from.
+pub fn origin(run: &RunId, node: NodeName) -> CallOrigin<'_> {
+    CallOrigin {
+        run,
+        node,
+        calls: None,
+        waits: None,
+    }
+}
+
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 /// Whether the processor's products of bytes saturate, as those of x86 do without VNNI: the model's

@@ -818,7 +818,7 @@ fn r12_every_tool_is_described_with_arguments_that_parse() {
 #[tokio::test]
 async fn read_file_refuses_a_pipe_instead_of_waiting() {
     let bench = Bench::new(&[("a.md", "alpha\n")]);
-    crate::kb::pipe(&bench.docs.path().join("pipe.md"));
+    crate::workplace::pipe(&bench.docs.path().join("pipe.md"));
     let tools = toolbox(&bench);
     for json in [
         r#"{"tool":"read_file","args":{"path":"pipe.md"}}"#,

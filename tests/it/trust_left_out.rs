@@ -190,11 +190,11 @@ fn trust_rules_that_may_not_be_read_hide_all_they_could() {
 fn ends_a_pipe_in_the_place_of_rules_holds_none() {
     let bench = with_rules_in_sub();
     for name in [".ignore", "sub/.gitignore"] {
-        crate::kb::pipe(&bench.docs.path().join(name));
+        crate::workplace::pipe(&bench.docs.path().join(name));
     }
     fs::create_dir(bench.docs.path().join("z/.ignore")).unwrap();
     bench.write("z/.git", "gitdir: ../sub\n");
-    crate::kb::pipe(&bench.docs.path().join("sub/commondir"));
+    crate::workplace::pipe(&bench.docs.path().join("sub/commondir"));
     let base = bench.open();
     let report = update(&base);
     let said: Vec<&str> = report.skipped.iter().map(|one| one.path.as_str()).collect();

@@ -7,7 +7,7 @@ use kb_agent::domain::NodeName;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, events};
+use crate::workplace::{Demo, Workplace, events, free_address};
 
 const ESC: &str = "\u{1b}";
 const CTRL_C: &str = "\u{3}";
@@ -207,22 +207,16 @@ fn a_kill_is_reported_at_the_next_start() {
 
 #[test]
 fn an_endpoint_that_is_not_there_is_reported_at_the_first_question_and_not_before() {
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let address = free_address();
     let demo = Workplace::with_demo();
     let mut command = demo.command(&[]);
-    command.env(
-        "KB_AGENT_LLM_BASE_URL",
-        format!("http://127.0.0.1:{port}/v1"),
-    );
+    command.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"));
     let mut terminal = Terminal::start(&command, 140, 40);
     terminal.wait_for_text("38 docs");
     terminal.wait_for_text("model not known yet");
     terminal.keys("hello\r");
     terminal.wait_for_text(&format!(
-        "failed: cannot reach 127.0.0.1:{port}: connection refused"
+        "failed: cannot reach {address}: connection refused"
     ));
     terminal.wait_for_text("failed before the first node");
     let screen = terminal.wait_for_text("/retry asks again · kb-agent doctor says why");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::RunRequest;
+
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, PlannedCalls, Reasoner,
     ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
@@ -22,7 +22,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::prop_assert_eq;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::support::{Finished, item, plan_for, run};
+use crate::support::{Finished, item, plan_for, question_of, run};
 
 /// What a search finds: file, first line, further lines, score.
 type Found = Vec<(u8, usize, usize, f64)>;
@@ -217,10 +217,7 @@ impl Toolbox for Scripted {
 
 async fn answered(case: &Case, limits: RoutingLimits) -> Finished {
     let scripted = Arc::new(Scripted(case.clone()));
-    let question = RunRequest {
-        query: "the question".to_owned(),
-        ..RunRequest::default()
-    };
+    let question = question_of("the question");
     run(scripted.clone(), scripted, limits, question).await
 }
 

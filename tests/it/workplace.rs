@@ -174,6 +174,17 @@ fn successful(output: Output) -> Output {
     output
 }
 
+/// Where nobody listens: the port was just given back.
+pub fn free_address() -> String {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    gone.local_addr().unwrap().to_string()
+}
+
+/// The base URL of a server that is not there.
+pub fn refusing_url() -> String {
+    format!("http://{}/v1", free_address())
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kb_agent::agent::ports::{CallOrigin, EmbedError, Embedder, GradeJob, Reasoner};
+use kb_agent::agent::ports::{EmbedError, Embedder, GradeJob, Reasoner};
 use kb_agent::domain::{
     Complexity, KEEP_FROM, NodeName, Outcome, Question, SUFFICIENT_FROM, Score,
 };
@@ -10,7 +10,7 @@ use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
 use super::{FIRST, Round, analyze, answer, demo, grade, item, plan, run, turn};
-use crate::support::Said;
+use crate::support::{Said, origin};
 
 #[tokio::test]
 async fn r17_grades_tell_answers_from_the_rest() {
@@ -273,12 +273,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
     let run = run();
     let question = Question::default();
     let job = GradeJob {
-        origin: CallOrigin {
-            run: &run,
-            node: NodeName::GradeEvidence,
-            calls: None,
-            waits: None,
-        },
+        origin: origin(&run, NodeName::GradeEvidence),
         query: "x",
         question: &question,
         history: &[],
