@@ -91,21 +91,13 @@ fn every_case_the_design_asks_for_is_in_the_log() {
 async fn parse_failures_and_removals_are_in_the_log() {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(
-            NodeName::AnalyzeAndRoute,
-            Reply::streamed("I would rather not."),
-        )
-        .say(
+        .stream(NodeName::AnalyzeAndRoute, "I would rather not.")
+        .stream(
             NodeName::Plan,
-            Reply::streamed(
-                r#"[{"tool": "hybrid_search", "args": {"semantic_query": "threshold"}}]"#,
-            ),
+            r#"[{"tool": "hybrid_search", "args": {"semantic_query": "threshold"}}]"#,
         )
-        .say(
-            NodeName::GradeEvidence,
-            Reply::streamed("They all look fine to me."),
-        )
-        .say(NodeName::Synthesize, Reply::streamed("So it is [1]."));
+        .stream(NodeName::GradeEvidence, "They all look fine to me.")
+        .stream(NodeName::Synthesize, "So it is [1].");
     let demo = Workplace::with_demo();
     let output = demo
         .command(&["ask", "--json", "which threshold, and why?"])
@@ -180,12 +172,10 @@ async fn hanging_endpoint() -> ScriptedEndpoint {
     let endpoint = ScriptedEndpoint::start().await;
     let plan =
         r#"{"complexity": "complex", "query_type": "conceptual", "sub_questions": ["a?", "b?"]}"#;
-    endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(
-            NodeName::Plan,
-            Reply::streamed("[]").after(Duration::from_mins(10)),
-        );
+    endpoint.stream(NodeName::AnalyzeAndRoute, plan).say(
+        NodeName::Plan,
+        Reply::streamed("[]").after(Duration::from_mins(10)),
+    );
     endpoint
 }
 

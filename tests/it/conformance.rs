@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
         fast_paths: &[("chitchat", "chitchat")],
         endpoint: |endpoint| {
             let plan = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": "Hello!"}"#;
-            endpoint.say(AnalyzeAndRoute, Reply::streamed(plan));
+            endpoint.stream(AnalyzeAndRoute, plan);
         },
     },
     Case {
@@ -55,9 +55,9 @@ const CASES: &[Case] = &[
             let plan = r#"{"complexity": "simple", "query_type": "conceptual", "suggested_tools": ["hybrid_search"]}"#;
             let calls = r#"{"calls": [{"tool": "hybrid_search", "args": {"semantic_query": "corrective grading"}}]}"#;
             endpoint
-                .say(AnalyzeAndRoute, Reply::streamed(plan))
+                .stream(AnalyzeAndRoute, plan)
                 .say(Plan, Reply::plain(calls))
-                .say(Synthesize, Reply::streamed("It checks evidence [1]."));
+                .stream(Synthesize, "It checks evidence [1].");
         },
     },
     Case {
@@ -71,9 +71,9 @@ const CASES: &[Case] = &[
             let calls = r#"[{"name": "read_file", "arguments": "{\"path\": \"rules.md\"}"},
                             {"name": "read_file", "arguments": {"path": "thresholds.md"}}]"#;
             endpoint
-                .say(AnalyzeAndRoute, Reply::streamed(plan))
-                .say(Plan, Reply::streamed(calls))
-                .say(Synthesize, Reply::streamed("Rules [1], thresholds [2]."));
+                .stream(AnalyzeAndRoute, plan)
+                .stream(Plan, calls)
+                .stream(Synthesize, "Rules [1], thresholds [2].");
         },
     },
 ];
@@ -207,10 +207,10 @@ async fn r18_every_odd_grading_reply_leads_on() {
             {"tool": "read_file", "args": {"path": "../../etc/passwd"}},
             {"tool": "grep_search", "args": {"query": "no-such-word-anywhere"}}]"#;
         endpoint
-            .say(AnalyzeAndRoute, Reply::streamed(plan))
-            .say(Plan, Reply::streamed(calls))
+            .stream(AnalyzeAndRoute, plan)
+            .stream(Plan, calls)
             .say(GradeEvidence, Reply::plain(reply))
-            .say(Synthesize, Reply::streamed("Fine [1]."));
+            .stream(Synthesize, "Fine [1].");
         let limits = RoutingLimits {
             max_iterations: 1,
             ..RoutingLimits::default()
@@ -265,11 +265,8 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
 
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(
-            AnalyzeAndRoute,
-            Reply::streamed(r#"{"complexity": "complex"}"#),
-        )
-        .say(Plan, Reply::streamed("I cannot plan this."));
+        .stream(AnalyzeAndRoute, r#"{"complexity": "complex"}"#)
+        .stream(Plan, "I cannot plan this.");
     let reasoner = endpoint_reasoner(&endpoint);
     let finished = run(
         reasoner,

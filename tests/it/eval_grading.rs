@@ -4,7 +4,7 @@
 use kb_agent::domain::NodeName;
 use serde_json::{Value, json};
 
-use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
 const JUDGED: &str = r#"{"query": "How long does bread dough rise?", "passages": [{"text": "Bread dough rises for about two hours at room temperature.", "relevant": true}, {"text": "The moon has no air.", "relevant": false, "far_off": true}, {"text": "Bread is sold by weight.", "relevant": 0}]}
@@ -16,9 +16,9 @@ const JUDGED: &str = r#"{"query": "How long does bread dough rise?", "passages":
 async fn figures(replies: &[&str], args: &[&str]) -> (Value, ScriptedEndpoint) {
     let endpoint = ScriptedEndpoint::start().await;
     let plan = r#"{"complexity": "complex", "sub_questions": ["Which dough?", "Which survey?"]}"#;
-    endpoint.say(NodeName::AnalyzeAndRoute, Reply::streamed(plan));
+    endpoint.stream(NodeName::AnalyzeAndRoute, plan);
     for reply in replies {
-        endpoint.say(NodeName::GradeEvidence, Reply::streamed(reply));
+        endpoint.stream(NodeName::GradeEvidence, reply);
     }
     let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
@@ -165,7 +165,7 @@ async fn the_parts_of_a_question_are_graded_too_when_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn replies_without_any_grade_are_a_failure() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(NodeName::GradeEvidence, Reply::streamed("no"));
+    endpoint.stream(NodeName::GradeEvidence, "no");
     let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
     let grades = tokio::task::spawn_blocking(move || {

@@ -3,7 +3,7 @@
 use kb_agent::domain::NodeName;
 use serde_json::{Value, json};
 
-use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
@@ -107,8 +107,8 @@ async fn the_engine_of_the_settings_is_measured() {
     let plan =
         r#"{"complexity": "simple", "query_type": "exact", "suggested_tools": ["grep_search"]}"#;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed("no plan at all"));
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::AnalyzeAndRoute, "no plan at all");
     let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
     let output = tokio::task::spawn_blocking(move || {

@@ -18,9 +18,9 @@ const CALLS: &str = r#"[{"tool": "hybrid_search", "args": {"semantic_query": "th
 async fn asked(prompts: Option<&str>) -> (Vec<Value>, Vec<Value>) {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(PLAN))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::Synthesize, Reply::streamed("So it is [1]."));
+        .stream(NodeName::AnalyzeAndRoute, PLAN)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::Synthesize, "So it is [1].");
     let demo = Workplace::with_demo();
     let question = format!("which threshold, and is {SECRET} one?");
     let mut command = demo.command(&["ask", "--json", &question]);

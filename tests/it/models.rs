@@ -28,10 +28,10 @@ const LISTED: [&str; 4] = ["qwen3-8b", "text-embedding-3-small", "qwen3-1b", "ge
 async fn server() -> ScriptedEndpoint {
     let server = ScriptedEndpoint::offering(&LISTED).await;
     server
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(CHITCHAT))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::GradeEvidence, Reply::streamed("[0.9]"))
-        .say(NodeName::Synthesize, Reply::streamed("Well said."));
+        .stream(NodeName::AnalyzeAndRoute, CHITCHAT)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::GradeEvidence, "[0.9]")
+        .stream(NodeName::Synthesize, "Well said.");
     server
 }
 
@@ -122,10 +122,10 @@ async fn ui_a_model_is_chosen_for_one_job_by_narrowing_and_the_header_tells_both
         ScriptedEndpoint::offering(&["qwen3-8b", LONG, "gemma-3"]).await,
     );
     server
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(COMPLEX))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::GradeEvidence, Reply::streamed("[0.9]"))
-        .say(NodeName::Synthesize, Reply::streamed("Seven [1]."));
+        .stream(NodeName::AnalyzeAndRoute, COMPLEX)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::GradeEvidence, "[0.9]")
+        .stream(NodeName::Synthesize, "Seven [1].");
     let mut terminal = open(&place, &server.base_url(), 120, 36);
     terminal.press_until("/model\r", "gemma-3");
     for _ in 0..3 {
@@ -175,9 +175,9 @@ async fn ui_a_run_that_goes_on_keeps_its_models_and_the_next_question_has_the_ne
     let slowly = Reply::streamed(CHITCHAT).after(Duration::from_secs(3));
     server
         .say(NodeName::AnalyzeAndRoute, slowly)
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(CHITCHAT))
-        .say(NodeName::Synthesize, Reply::streamed("First said."))
-        .say(NodeName::Synthesize, Reply::streamed("Then said."));
+        .stream(NodeName::AnalyzeAndRoute, CHITCHAT)
+        .stream(NodeName::Synthesize, "First said.")
+        .stream(NodeName::Synthesize, "Then said.");
     let mut terminal = open(&place, &server.base_url(), 120, 36);
     terminal.press_until("hello\r", "answering …");
     terminal.keys("/model gemma-3\r");

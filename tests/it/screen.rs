@@ -97,10 +97,22 @@ fn markdown(runs: &[RunRecord]) -> String {
 
 fn played(events: Vec<Event>) -> Screen {
     let mut screen = screen();
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, events);
     screen
+}
+
+/// Tells the screen these events; what it does at them.
+fn play(screen: &mut Screen, events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
+    let events = events.into_iter();
+    let told = events.flat_map(|event| screen.handle(Msg::Update(Update::Event(event))));
+    told.collect()
+}
+
+fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
+    screen.handle(Msg::Update(Update::Notice {
+        level,
+        message: message.to_owned(),
+    }));
 }
 
 pub fn press(screen: &mut Screen, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
@@ -431,9 +443,7 @@ fn retry_by_another_route() {
         panic!("no start");
     };
     *retry_of = Some(first.clone());
-    for event in tape.events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, tape.events);
     strike(&mut screen, "/retry<Enter>");
     let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
     else {
@@ -471,9 +481,7 @@ fn history_of_questions() {
     for (question, events) in [("one", runs::chitchat()), ("two", runs::simple())] {
         write(&mut screen, question);
         tap(&mut screen, KeyCode::Enter);
-        for event in events {
-            screen.handle(Msg::Update(Update::Event(event)));
-        }
+        play(&mut screen, events);
     }
     write(&mut screen, "draft");
     for (key, shown) in [
@@ -679,20 +687,14 @@ fn escape_sequences_never_reach_a_cell() {
     dirty.excerpt = evil.to_owned();
     tape.retrieve(0, Vec::new(), vec![dirty]);
     for piece in ["a \u{1b}", "[31mb ", evil, "\n```\n", evil, "\n```\n"] {
-        tape.add(
-            1,
-            EventBody::AnswerDelta {
-                text: piece.to_owned(),
-            },
-        );
+        tape.after(1).add(EventBody::AnswerDelta {
+            text: piece.to_owned(),
+        });
     }
-    tape.add(
-        1,
-        EventBody::Warning {
-            code: evil.to_owned(),
-            message: evil.to_owned(),
-        },
-    );
+    tape.after(1).add(EventBody::Warning {
+        code: evil.to_owned(),
+        message: evil.to_owned(),
+    });
     let mut citation = runs::cite(1, evil, (1, 2));
     citation.source = evil.to_owned();
     let unfinished = tape.events.clone();
@@ -700,10 +702,7 @@ fn escape_sequences_never_reach_a_cell() {
     tape.end(Outcome::Failed, 1, 0, Some(evil));
     for events in [unfinished, tape.events] {
         let mut screen = played(events);
-        screen.handle(Msg::Update(Update::Notice {
-            level: NoticeLevel::Warning,
-            message: evil.to_owned(),
-        }));
+        notify(&mut screen, NoticeLevel::Warning, evil);
         screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
             name: evil.to_owned(),
             ..KnowledgeStatus::default()
@@ -773,9 +772,7 @@ fn no_color_leaves_no_colour() {
         ..Setup::default()
     })
     .unwrap();
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     let buffer = screen.render(160, 45);
     assert!(buffer.content().iter().all(|cell| {
         cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset

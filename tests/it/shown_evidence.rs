@@ -110,15 +110,12 @@ async fn shown_numbers_are_those_that_the_model_is_sent() {
         json!([{"tool": "hybrid_search", "args": {"semantic_query": query}}]).to_string()
     };
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::Plan, Reply::streamed(&call("one")))
-        .say(NodeName::Plan, Reply::streamed(&call("two")))
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::Plan, &call("one"))
+        .stream(NodeName::Plan, &call("two"))
         .say(NodeName::GradeEvidence, Reply::plain("[0.5, 0.5, 0.5]"))
         .say(NodeName::GradeEvidence, Reply::plain("[0.9, 0.1, 0.8]"))
-        .say(
-            NodeName::Synthesize,
-            Reply::streamed("So it is [2], not [1]."),
-        );
+        .stream(NodeName::Synthesize, "So it is [2], not [1].");
     let limits = RoutingLimits {
         auto_approve_max_items: 0,
         ..RoutingLimits::default()
@@ -229,11 +226,11 @@ async fn engines() -> Vec<(Arc<dyn Reasoner>, Option<ScriptedEndpoint>)> {
             {"tool": "hybrid_search", "args": {"semantic_query": format!("a{round}")}},
             {"tool": "grep_search", "args": {"query": format!("b{round}")}},
         ]);
-        endpoint.say(NodeName::Plan, Reply::streamed(&calls.to_string()));
+        endpoint.stream(NodeName::Plan, &calls.to_string());
     }
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::Synthesize, Reply::streamed("It is so."));
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::Synthesize, "It is so.");
     let llm = Arc::new(reasoner_at(&endpoint).await);
     vec![(offline, None), (llm, Some(endpoint))]
 }

@@ -75,10 +75,10 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
     let endpoint = ScriptedEndpoint::start().await;
     let plan = r#"{"complexity": "complex", "sub_questions": ["a?", "b?"]}"#;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(
             NodeName::AnalyzeAndRoute,
-            Reply::streamed(r#"{"complexity": "chitchat", "reply": "Still here."}"#),
+            r#"{"complexity": "chitchat", "reply": "Still here."}"#,
         )
         .say(
             NodeName::Plan,

@@ -182,7 +182,7 @@ async fn chat_server() -> ScriptedEndpoint {
     let plan = json!({"complexity": "chitchat", "query_type": "chitchat", "tools": [], "keywords": [],
         "sub_queries": [], "rewritten_query": "hello", "reasoning": "a greeting", "reply": null});
     endpoint.say(NodeName::AnalyzeAndRoute, Reply::plain(&plan.to_string()));
-    endpoint.say(NodeName::Synthesize, Reply::streamed("Hello from behind."));
+    endpoint.stream(NodeName::Synthesize, "Hello from behind.");
     endpoint
 }
 

@@ -35,13 +35,10 @@ pub fn dropping() -> Vec<Event> {
         ("e8", 0.2),
     ];
     tape.grade(0, &scores, 0.85, GradedBy::Grader);
-    tape.add(
-        1,
-        EventBody::Warning {
-            code: "answer_unmarked".to_owned(),
-            message: "a sentence has no citation".to_owned(),
-        },
-    );
+    tape.after(1).add(EventBody::Warning {
+        code: "answer_unmarked".to_owned(),
+        message: "a sentence has no citation".to_owned(),
+    });
     tape.answer(
         0,
         "Both read folders [1].",

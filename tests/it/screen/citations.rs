@@ -1,13 +1,13 @@
 //! Citations in an answer: chosen by keys, opened by Enter or a click.
 
-use kb_agent::protocol::{Command, Event, Update};
+use kb_agent::protocol::{Command, Event};
 use kb_agent::tui::{Effect, Msg, Screen};
 use ratatui::style::Modifier;
 
-use super::runs;
 use super::{
     KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, strike, tap,
 };
+use super::{play, runs};
 
 pub fn read(source: &str, line: usize) -> Vec<Effect> {
     vec![Effect::Send(Command::ReadDocument {
@@ -137,8 +137,6 @@ fn a_click_on_a_mark_shows_its_source_and_the_run_it_belongs_to() {
 fn a_new_question_forgets_the_chosen_citation() {
     let mut screen = played(runs::rule_hit());
     tap(&mut screen, KeyCode::Char(']'));
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     assert_eq!(chosen(&mut screen, 160, 45), "");
 }

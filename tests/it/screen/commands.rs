@@ -2,19 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::Complexity;
-use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::protocol::{Command, EventBody};
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::runs;
 use super::{ask, ctrl, pictures, played, press, screen, strike, tap, write};
-
-fn play(screen: &mut Screen, events: Vec<kb_agent::protocol::Event>) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    for event in events {
-        effects.extend(screen.handle(Msg::Update(Update::Event(event))));
-    }
-    effects
-}
+use super::{play, runs};
 
 fn click(screen: &mut Screen, wanted: &str, (width, height): (u16, u16)) -> Vec<Effect> {
     let text = screen.text(width, height);

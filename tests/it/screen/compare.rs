@@ -1,11 +1,11 @@
 //! Two runs side by side, and a race of two routes.
 
 use kb_agent::domain::{Complexity, NodeName, Outcome};
-use kb_agent::protocol::{Command, Event, EventBody, Update};
-use kb_agent::tui::{Effect, Msg, Screen};
+use kb_agent::protocol::{Command, Event, EventBody};
+use kb_agent::tui::{Effect, Screen};
 
 use super::runs::{self, Tape};
-use super::{KeyCode, KeyModifiers, pictures, played, press, screen, strike, tap, write};
+use super::{KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, tap, write};
 use crate::support::Said;
 
 const QUESTION: &str = "What is the default chunk size?";
@@ -24,12 +24,6 @@ pub fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>
         *retry_of = repeats.map(|event| event.run.clone());
     }
     events
-}
-
-fn play(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
 }
 
 fn two_runs() -> Screen {

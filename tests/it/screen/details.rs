@@ -7,16 +7,9 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, ask, played, press, screen, strike, tap, write};
+use super::{KeyCode, KeyModifiers, ask, notify, played, press, screen, strike, tap, write};
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
-
-fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
-    screen.handle(Msg::Update(Update::Notice {
-        level,
-        message: message.to_owned(),
-    }));
-}
 
 fn opened(samples: &[(&'static str, &str)], notices: &[&str]) -> Screen {
     let mut screen = Screen::new(Setup {
@@ -66,23 +59,17 @@ fn r20_an_average_just_below_the_mark_does_not_look_like_it() {
             score: Score::clamped(0.6967),
         })
         .collect();
-    tape.add(
-        1,
-        EventBody::EvidenceGraded {
-            scores,
-            average: 0.6967,
-            action: GraderAction::Refine,
-            by: GradedBy::Grader,
-        },
-    );
-    tape.add(
-        1,
-        EventBody::RouteDecided {
-            from: kb_agent::domain::NodeName::GradeEvidence,
-            to: kb_agent::domain::NodeName::Plan,
-            reason: kb_agent::domain::RouteReason::Refine,
-        },
-    );
+    tape.after(1).add(EventBody::EvidenceGraded {
+        scores,
+        average: 0.6967,
+        action: GraderAction::Refine,
+        by: GradedBy::Grader,
+    });
+    tape.after(1).add(EventBody::RouteDecided {
+        from: kb_agent::domain::NodeName::GradeEvidence,
+        to: kb_agent::domain::NodeName::Plan,
+        reason: kb_agent::domain::RouteReason::Refine,
+    });
     let text = played(tape.events).text(160, 45);
     assert!(text.contains("avg 0.697 < 0.70 → REFINE"), "{text}");
     assert!(text.contains("avg 0.697 → REFINE"), "{text}");

@@ -205,7 +205,7 @@ fn brought_back() -> Vec<Event> {
     let end = RouteReason::MaxIterations;
     tape.route(NodeName::GradeEvidence, NodeName::Synthesize, end);
     let back = [weak(1), weak(2)].map(|item| EvidenceItem { low: true, ..item });
-    tape.add(0, EventBody::EvidenceAdded { items: back.into() });
+    tape.add(EventBody::EvidenceAdded { items: back.into() });
     tape.answer(2, "Nothing about this was found.", Vec::new());
     tape.end(Outcome::NotFound, 5, 1, None);
     tape.events

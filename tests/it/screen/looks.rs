@@ -9,8 +9,8 @@ use kb_agent::tui::{
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
-use super::runs;
 use super::{KeyCode, KeyModifiers, press, strike, tap};
+use super::{play, runs};
 use crate::support::Said;
 
 /// On a terminal whose ground is for the theme that is wanted.
@@ -36,9 +36,7 @@ fn on_ground(
         answers: true,
     };
     let mut screen = Screen::on_terminal(setup, terminal).unwrap();
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     screen
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use kb_agent::protocol::{EventBody, KnowledgeContents, Update};
 use kb_agent::tui::{Msg, Screen};
 
-use super::{ask, pictures, runs, screen, strike, tap, write};
+use super::{ask, pictures, play, runs, screen, strike, tap, write};
 
 fn over(names: &[&str]) -> Screen {
     let mut screen = screen();
@@ -121,9 +121,7 @@ fn ui_what_a_question_is_kept_within_stands_below_it() {
     if let EventBody::RunStarted { within, .. } = &mut events[0].body {
         *within = vec!["house/\u{1b}[2J".to_owned(), "lease.md".to_owned()];
     }
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, events);
     for (width, height) in [(160, 45), (60, 20)] {
         let text = screen.text(width, height);
         assert!(text.contains("within house/, lease.md"), "{text}");

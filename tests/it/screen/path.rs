@@ -3,11 +3,11 @@
 use kb_agent::domain::{
     Complexity, Cue, GradedBy, NodeName, Outcome, PathType, RouteReason, ToolName,
 };
-use kb_agent::protocol::{Event, EventBody, Mode, Timestamp, Update};
+use kb_agent::protocol::{Event, EventBody, Mode, Timestamp};
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, screen, strike, tap};
+use super::{KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, tap};
 use crate::support::Said;
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, ToolExec};
@@ -459,9 +459,7 @@ fn a_new_run_takes_the_selection_back() {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000ff");
     tape.start("Next?");
     tape.enter(AnalyzeAndRoute, 0);
-    for event in tape.events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, tape.events);
     let text = screen.text(160, 45);
     // In the chat it marks the run that is shown.
     let right = text.lines().map(|line| line.split('│').nth_back(1));

@@ -146,14 +146,11 @@ impl Generated {
         }
         tape.analyze(complexity, &["the one", "the other"]);
         match complexity {
-            Complexity::Chitchat => tape.add(
-                0,
-                EventBody::FastPathHit {
-                    path_type: PathType::Chitchat,
-                    rule_name: "chitchat".to_owned(),
-                    query: "q".to_owned(),
-                },
-            ),
+            Complexity::Chitchat => tape.add(EventBody::FastPathHit {
+                path_type: PathType::Chitchat,
+                rule_name: "chitchat".to_owned(),
+                query: "q".to_owned(),
+            }),
             Complexity::Simple => {
                 self.retrieve(&mut tape, 0);
                 tape.route(

@@ -7,7 +7,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{SIZES, played, press, runs, screen, strike};
+use super::{SIZES, play, played, press, runs, screen, strike};
 use crate::support::Said;
 
 /// As the log holds them: no pieces of the answer, no prompts, and written and read again.
@@ -126,8 +126,6 @@ fn a_resumed_conversation_goes_on() {
     for event in &mut next {
         event.run = RunId("next".into());
     }
-    for event in next {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, next);
     assert!(screen.text(160, 45).contains("saved 3"));
 }

@@ -8,7 +8,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{ctrl, pictures, played, runs, screen, strike, tap, write};
+use super::{ctrl, notify, pictures, played, runs, screen, strike, tap, write};
 use crate::support::Said;
 
 fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
@@ -144,10 +144,11 @@ fn a_conversation_gets_a_name() {
     // The same one is selected.
     let effects = ctrl(&mut screen, 'e');
     assert_eq!(effects, sent(SessionCommand::Export("b".to_owned())));
-    screen.handle(Msg::Update(Update::Notice {
-        level: NoticeLevel::Info,
-        message: "Exported to /data/exports/session-b.md".to_owned(),
-    }));
+    notify(
+        &mut screen,
+        NoticeLevel::Info,
+        "Exported to /data/exports/session-b.md",
+    );
     let text = screen.text(100, 30);
     text.must_hold("Exported to /data/exports/session-b.md");
     ctrl(&mut screen, 'r');

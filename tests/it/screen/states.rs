@@ -7,7 +7,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
 use super::runs::{self, Tape};
-use super::{KeyCode, KeyModifiers, press, tap, write};
+use super::{KeyCode, KeyModifiers, play, press, tap, write};
 use super::{audit, compare, path, sessions, source, statistics};
 
 type State = (&'static str, fn(&mut Screen));
@@ -108,12 +108,6 @@ const STYLED: [&str; 8] = [
     "what if",
     "statistics",
 ];
-
-fn play(screen: &mut Screen, events: Vec<Event>) {
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
-}
 
 fn in_pane(screen: &mut Screen, events: Vec<Event>, pane: char) {
     play(screen, events);
