@@ -347,8 +347,7 @@ fn ends_indexing_a_document_that_takes_long() {
     let place = Workplace::empty();
     let ids: Vec<String> = (0..400_000).map(|n| format!("PROJ-{n}")).collect();
     let text = ids.join(" ");
-    let size = text.len() as u64;
-    place.file("kb/a.md", text);
+    place.file("kb/a.md", &text);
     for name in ["INT", "TERM"] {
         let mut indexing = place.command(&["index", "--kb", "kb"]);
         indexing.stdout(Stdio::null()).stderr(Stdio::null());
@@ -356,7 +355,7 @@ fn ends_indexing_a_document_that_takes_long() {
         until_it_catches(&child);
         #[cfg(target_os = "linux")]
         until("it has read the document", || {
-            io_of(child.id(), "rchar") > size
+            io_of(child.id(), "rchar") > text.len() as u64
         });
         signal(name, child.id());
         let code = ends_within(&mut child, IN_ORDER);

@@ -12,15 +12,14 @@ const QUESTIONS: &str = r#"{"id": "q1", "question": "How is the harbour pump pri
 "#;
 
 fn place() -> Workplace {
-    let place = Workplace::holding([
+    Workplace::holding([
         ("docs/pump.md", PUMP),
         (
             "docs/other.md",
             "# Baking\n\nBread dough rises for two hours.\n",
         ),
         ("questions.jsonl", QUESTIONS),
-    ]);
-    place
+    ])
 }
 
 #[test]

@@ -357,11 +357,11 @@ async fn r15_no_evidence_is_re_retrieved_before_any_rule() {
 
 #[tokio::test]
 async fn r16_each_rule_approves_without_a_grading_call() {
+    use ToolName::{HybridSearch, LocalFileQa, ReadFile, VectorSearch};
     let vector = || ToolCall::VectorSearch {
         query: "one".to_owned(),
         k: None,
     };
-    use ToolName::{HybridSearch, LocalFileQa, ReadFile, VectorSearch};
     for (rule, calls, (count, tool, score)) in table![
         "local_file_qa", vec![hybrid("none"), qa("one")], (5, LocalFileQa, 0.2);
         "read_file", vec![read("one"), read("none")], (5, ReadFile, 1.0);

@@ -102,7 +102,7 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
     let log = place.audit();
     let end = log.last().unwrap();
     assert_eq!(end["cost_usd"].as_f64(), Some(0.006));
-    assert_eq!(end["estimated"].is_null(), true);
+    assert!(end["estimated"].is_null());
     let nodes: Vec<_> = events(&log, "node_finished")
         .iter()
         .rev()

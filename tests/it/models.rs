@@ -36,8 +36,7 @@ async fn server() -> ScriptedEndpoint {
 }
 
 fn place() -> Workplace {
-    let place = Workplace::with_gate();
-    place
+    Workplace::with_gate()
 }
 
 fn at(place: &Workplace, args: &[&str], url: &str) -> Command {

@@ -115,40 +115,21 @@ fn runs_are_listed_newest_first_from_all_parts_of_the_log() {
 fn runs_are_a_table_of_short_ids_without_control_characters() {
     let output = recorded().run(&["runs"]);
     let table = text(&output.stdout);
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .map(|line| {
-            line.split("  ")
-                .map(str::trim)
-                .filter(|cell| !cell.is_empty())
-                .collect()
-        })
-        .collect();
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim);
+        cells
+            .filter(|cell| !cell.is_empty())
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
+    let rows: Vec<String> = table.lines().map(cells).collect();
     assert_eq!(
         rows,
         [
-            vec![
-                "id", "time", "route", "outcome", "calls", "saved", "question"
-            ],
-            vec!["0000000c", "2026-01-02 03:04", "–", "–", "–", "–", "three"],
-            vec![
-                "0000000b",
-                "2026-01-02 03:04",
-                "simple",
-                "cancelled",
-                "1",
-                "–",
-                "two"
-            ],
-            vec![
-                "0000000a",
-                "2026-01-02 03:04",
-                "simple",
-                "answered",
-                "3",
-                "1",
-                "one red line"
-            ],
+            "id | time | route | outcome | calls | saved | question",
+            "0000000c | 2026-01-02 03:04 | – | – | – | – | three",
+            "0000000b | 2026-01-02 03:04 | simple | cancelled | 1 | – | two",
+            "0000000a | 2026-01-02 03:04 | simple | answered | 3 | 1 | one red line",
         ]
     );
 }
@@ -345,6 +326,14 @@ fn hostile() -> Workplace {
         })
     };
     let of = |second, name: &str, fields: Value| event(RUN_A, second, name, &fields);
+    let graded = json!({
+        "scores": [{"id": "e1", "score": 0.9}, {"id": "e2", "score": 0.1}],
+        "average": 0.9, "action": "GENERATE", "by": "grader",
+    });
+    let added = json!({"items": [item("e1", "a_b_*.md", 10), item("e2", "low.md", 1)]});
+    let route = json!({"from": "grade_evidence", "to": "synthesize", "reason": "GENERATE"});
+    let cited = json!({"n": 1, "id": "e1", "source": "a_b_*.md", "start_line": 10, "end_line": 18});
+    let answer = json!({"text": format!("- So [1].\n- `<kept>` {bad}"), "citations": [cited]});
     let logged = [
         started(RUN_A, SESSION_1, 1, "what <b>is</b> it?"),
         of(
@@ -352,26 +341,11 @@ fn hostile() -> Workplace {
             "node_entered",
             json!({"node": "grade_evidence", "iteration": 0}),
         ),
-        of(
-            3,
-            "evidence_added",
-            json!({"items": [item("e1", "a_b_*.md", 10), item("e2", "low.md", 1)]}),
-        ),
-        of(
-            4,
-            "evidence_graded",
-            json!({
-                "scores": [{"id": "e1", "score": 0.9}, {"id": "e2", "score": 0.1}],
-                "average": 0.9, "action": "GENERATE", "by": "grader",
-            }),
-        ),
+        of(3, "evidence_added", added),
+        of(4, "evidence_graded", graded),
         of(4, "evidence_removed", json!({"id": "e2", "score": 0.1})),
         node(RUN_A, 5, "grade_evidence", 12.5, None),
-        of(
-            5,
-            "route_decided",
-            json!({"from": "grade_evidence", "to": "synthesize", "reason": "GENERATE"}),
-        ),
+        of(5, "route_decided", route),
         of(
             6,
             "evidence_numbered",
@@ -382,14 +356,7 @@ fn hostile() -> Workplace {
             "warning",
             json!({"code": "odd", "message": "<i>odd</i>"}),
         ),
-        of(
-            8,
-            "answer_finished",
-            json!({
-                "text": format!("- So [1].\n- `<kept>` {bad}"),
-                "citations": [{"n": 1, "id": "e1", "source": "a_b_*.md", "start_line": 10, "end_line": 18}],
-            }),
-        ),
+        of(8, "answer_finished", answer),
         finished(RUN_A, 9, "answered", (4, 0), 1000.0),
         started(RUN_B, SESSION_1, 10, "and then?"),
     ];

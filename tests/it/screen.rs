@@ -133,6 +133,13 @@ pub fn write(screen: &mut Screen, text: &str) {
     }
 }
 
+/// The screen after these events and keys.
+fn struck(events: Vec<Event>, keys: &str) -> Screen {
+    let mut screen = played(events);
+    strike(&mut screen, keys);
+    screen
+}
+
 /// Strikes these keys, `<Alt+4>` and `<Enter>` among them by their names; what the last one does.
 fn strike(screen: &mut Screen, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -296,8 +303,7 @@ fn the_time_of_a_node_that_failed_is_not_that_of_one_that_came_to_its_end() {
         (runs::failed(), "× analyze_and_route  failed after 21 ms"),
         (runs::cancelled(), "◼ grade_evidence     stopped after 1 ms"),
     ] {
-        let mut screen = played(events);
-        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let mut screen = struck(events, "<Alt+2>");
         let text = screen.text(160, 45);
         assert!(text.contains(said), "{text}");
         // And so in the path as it ran.
@@ -321,8 +327,7 @@ fn help_is_made_from_the_keymap() {
 
 #[test]
 fn side_panes_take_their_turn() {
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "<Tab><Tab>");
+    let mut screen = struck(runs::complex(), "<Tab><Tab>");
     pictures("evidence", &mut screen);
     tap(&mut screen, KeyCode::Tab);
     pictures("audit", &mut screen);
@@ -416,8 +421,7 @@ fn commands_at_the_prompt() {
 
 #[test]
 fn retry_by_another_route() {
-    let mut screen = played(runs::simple());
-    strike(&mut screen, "/retry<Enter>");
+    let mut screen = struck(runs::simple(), "/retry<Enter>");
     assert!(screen.text(100, 30).contains("by which route?"));
     let effects = tap(&mut screen, KeyCode::Enter);
     let first = runs::simple()[0].run.clone();
@@ -526,8 +530,7 @@ fn letters_without_a_use_in_a_pane_type_nothing_and_say_how_to_type() {
 #[test]
 fn keys_with_a_use_in_a_pane_keep_it() {
     for size in [(160, 45), (100, 30), (60, 20)] {
-        let mut screen = played(runs::complex());
-        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+        let mut screen = struck(runs::complex(), "<Alt+4>");
         for key in "kkjgGnN ".chars() {
             tap(&mut screen, KeyCode::Char(key));
         }
@@ -562,12 +565,10 @@ fn a_paste_is_never_lost() {
         press(&mut screen, KeyCode::Char(pane), KeyModifiers::ALT);
         assert!(pasted(&mut screen).contains("▸Chat"));
     }
-    let mut helped = played(runs::complex());
-    tap(&mut helped, KeyCode::F(1));
+    let mut helped = struck(runs::complex(), "<F1>");
     pasted(&mut helped);
     // Only a filter that is being typed takes it, and only while it has the keys.
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "<Alt+4>/");
+    let mut screen = struck(runs::complex(), "<Alt+4>/");
     screen.handle(Msg::Paste("route".to_owned()));
     let text = screen.text(160, 45);
     assert!(
@@ -623,8 +624,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f8");
     tape.start("What is a chunk?");
     tape.end(Outcome::Failed, 0, 0, Some(why));
-    let mut screen = played(tape.events);
-    strike(&mut screen, "<BackTab><Enter>");
+    let mut screen = struck(tape.events, "<BackTab><Enter>");
     screen.text(60, 20);
     assert!(screen.text(60, 20).contains(" 1–14 of "));
     tap(&mut screen, KeyCode::Char('G'));

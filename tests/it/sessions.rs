@@ -86,9 +86,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
 
 /// A knowledge base in a folder whose name a shell would take apart, and nothing set.
 fn heron() -> Workplace {
-    let place =
-        Workplace::holding([("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n")]);
-    place
+    Workplace::holding([("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n")])
 }
 
 /// The program over that base, started from `folder` within the place.

@@ -176,11 +176,10 @@ fn fails_with(code: i32, output: &Output) -> String {
 }
 
 fn notes() -> Workplace {
-    let place = Workplace::holding(table![
+    Workplace::holding(table![
         "notes/kiln.md", "# Kiln\n\nThe kiln fires at night. See [glaze](glaze.md).\n";
         "notes/glaze.md", "# Glaze\n\nThe glaze is blue, says PROJ-7.\n";
-    ]);
-    place
+    ])
 }
 
 fn kb(place: &Workplace, folder: &str) -> String {

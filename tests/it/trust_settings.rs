@@ -83,6 +83,11 @@ fn refused(output: &Output, parts: &[&str]) {
     assert!(output.stdout.is_empty());
 }
 
+/// An endpoint for answers that is given up soon.
+fn endpoint_at(url: &str) -> String {
+    format!("KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n")
+}
+
 #[test]
 fn trust_a_foreign_env_sets_nothing_that_reaches_out() {
     let (listener, url) = Listener::start();
@@ -124,10 +129,7 @@ fn trust_a_foreign_env_sets_nothing_that_reaches_out() {
 #[test]
 fn trust_is_given_once_by_path_and_taken_back() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
-         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&(endpoint_at(&url) + "KB_AGENT_LLM_API_KEY=sk-never-shown\n"));
     let ask = || clone.run(&["ask", "--kb", "docs", "hello"]);
     refused(&ask(), &["KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_API_KEY"]);
     assert!(!listener.was_reached());
@@ -202,9 +204,7 @@ fn trust_a_file_that_others_may_write_is_never_trusted() {
 #[test]
 fn trust_a_key_is_not_sent_where_only_a_folder_says() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&endpoint_at(&url));
     clone.run_well(&["trust"]);
     let with_key = |args: &[&str]| {
         let mut command = clone.command(args);
@@ -268,9 +268,7 @@ fn trust_documents_are_not_embedded_where_only_a_folder_says() {
 #[test]
 fn trust_passages_are_not_sent_where_only_a_folder_says() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&endpoint_at(&url));
     clone
         .place
         .file("private/diary.md", "# Diary\n\nNot for others.\n");
@@ -555,30 +553,18 @@ fn r26_the_files_are_asked_in_their_order() {
     expect(&beside, "KB_AGENT_THEME", "dark", "config/.env");
     expect(&beside, "KB_AGENT_LOG", "warn", "clone/.env");
     // The user's own file reaches out unasked.
-    expect(
-        &beside,
-        "KB_AGENT_LLM_BASE_URL",
-        "http://127.0.0.1:9/v1",
-        "config/.env",
-    );
+    let url = "http://127.0.0.1:9/v1";
+    expect(&beside, "KB_AGENT_LLM_BASE_URL", url, "config/.env");
     let named = doctor(&["--env-file", "my.env"]);
     expect(&named, "KB_AGENT_THEME", "light", "my.env");
-    expect(
-        &named,
-        "KB_AGENT_LLM_BASE_URL",
-        "http://127.0.0.1:9/v1",
-        "config/.env",
-    );
+    expect(&named, "KB_AGENT_LLM_BASE_URL", url, "config/.env");
     expect(&named, "KB_AGENT_LOG", "info", "default");
 }
 
 #[test]
 fn trust_is_asked_for_on_a_terminal() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
-         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&(endpoint_at(&url) + "KB_AGENT_LLM_API_KEY=sk-never-shown\n"));
     let ask = clone.command(&["ask", "--kb", "docs", "hello"]);
     let graph = clone.command(&["graph"]);
 

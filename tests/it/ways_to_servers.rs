@@ -147,8 +147,7 @@ async fn embedding_server() -> MockServer {
 }
 
 fn small_base() -> Workplace {
-    let place = Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")]);
-    place
+    Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")])
 }
 
 /// Runs the binary beside the mocked server's runtime.

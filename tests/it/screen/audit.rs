@@ -5,7 +5,7 @@ use kb_agent::protocol::{Event, EventBody};
 use kb_agent::tui::Screen;
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, strike, tap};
+use super::{KeyCode, pictures, strike, struck, tap};
 
 /// A run of which the grader drops five passages.
 pub fn dropping() -> Vec<Event> {
@@ -49,9 +49,7 @@ pub fn dropping() -> Vec<Event> {
 }
 
 fn audit(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+4>")
 }
 
 fn line_with(text: &str, wanted: &str) -> String {

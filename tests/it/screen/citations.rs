@@ -5,7 +5,8 @@ use kb_agent::tui::{Effect, Msg, Screen};
 use ratatui::style::Modifier;
 
 use super::{
-    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, strike, tap,
+    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, strike, struck,
+    tap,
 };
 use super::{play, runs};
 
@@ -104,8 +105,7 @@ fn brackets_choose_a_citation_and_enter_shows_its_source() {
 
 #[test]
 fn brackets_are_text_where_text_is_typed() {
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "]what [1] says]");
+    let mut screen = struck(runs::complex(), "]what [1] says]");
     let text = screen.text(100, 30);
     assert!(text.contains("> what [1] says]"), "{text}");
     assert_eq!(chosen(&mut screen, 100, 30), "");
@@ -135,8 +135,7 @@ fn a_click_on_a_mark_shows_its_source_and_the_run_it_belongs_to() {
 
 #[test]
 fn a_new_question_forgets_the_chosen_citation() {
-    let mut screen = played(runs::rule_hit());
-    tap(&mut screen, KeyCode::Char(']'));
+    let mut screen = struck(runs::rule_hit(), "]");
     play(&mut screen, runs::complex());
     assert_eq!(chosen(&mut screen, 160, 45), "");
 }

@@ -5,7 +5,7 @@ use kb_agent::domain::Complexity;
 use kb_agent::protocol::{Command, EventBody};
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{ask, ctrl, pictures, played, press, screen, strike, tap, write};
+use super::{ask, ctrl, pictures, played, press, screen, strike, struck, tap, write};
 use super::{play, runs};
 
 fn click(screen: &mut Screen, wanted: &str, (width, height): (u16, u16)) -> Vec<Effect> {
@@ -61,8 +61,7 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
 
 #[test]
 fn the_palette_finds_actions_and_commands_by_a_few_letters() {
-    let mut screen = played(runs::complex());
-    ctrl(&mut screen, 'p');
+    let mut screen = struck(runs::complex(), "<Ctrl+p>");
     pictures("palette", &mut screen);
     write(&mut screen, "unrl");
     let text = screen.text(100, 30);

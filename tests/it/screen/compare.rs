@@ -5,7 +5,9 @@ use kb_agent::protocol::{Command, Event, EventBody};
 use kb_agent::tui::{Effect, Screen};
 
 use super::runs::{self, Tape};
-use super::{KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, tap, write};
+use super::{
+    KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, struck, tap, write,
+};
 use crate::support::Said;
 
 const QUESTION: &str = "What is the default chunk size?";
@@ -134,8 +136,7 @@ fn another_run_is_put_on_the_right() {
 
 #[test]
 fn one_run_alone_is_compared_with_nothing() {
-    let mut screen = played(runs::simple());
-    strike(&mut screen, "/compare<Enter>");
+    let mut screen = struck(runs::simple(), "/compare<Enter>");
     assert!(screen.text(160, 45).contains("Nothing to compare yet."));
 }
 

@@ -7,7 +7,7 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, ask, notify, played, press, screen, strike, tap, write};
+use super::{KeyCode, ask, notify, played, screen, strike, struck, tap, write};
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
 
@@ -201,8 +201,7 @@ fn a_window_over_wide_characters_keeps_its_frame() {
         if let EventBody::RunStarted { query, .. } = &mut events[0].body {
             query.insert_str(0, shift);
         }
-        let mut screen = played(events);
-        tap(&mut screen, KeyCode::Char('?'));
+        let mut screen = struck(events, "?");
         for width in 60..161 {
             let buffer = screen.render(width, 30);
             for y in 0..30 {
@@ -234,8 +233,7 @@ fn help_is_not_cut_where_there_are_two_columns() {
 
 #[test]
 fn help_above_another_window_gives_it_back() {
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "<Alt+4><Enter>");
+    let mut screen = struck(runs::complex(), "<Alt+4><Enter>");
     let event = screen.text(100, 30);
     assert!(event.contains("\"schema\": 1"), "{event}");
     for help in [KeyCode::Char('?'), KeyCode::F(1)] {
@@ -258,8 +256,7 @@ fn how_a_run_ended_stands_in_a_narrow_title() {
         (runs::cancelled(), "cancelled"),
         (runs::not_found(), "not found"),
     ] {
-        let mut screen = played(events);
-        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let mut screen = struck(events, "<Alt+2>");
         let text = screen.text(60, 20);
         let title = text.lines().nth(1).unwrap();
         assert!(title.contains(word), "{text}");

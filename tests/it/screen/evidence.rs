@@ -6,7 +6,7 @@ use kb_agent::tui::{Screen, ThemeName};
 use ratatui::style::Modifier;
 
 use super::runs::{self, Tape, cite, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, tap, themed};
+use super::{KeyCode, KeyModifiers, pictures, played, press, struck, tap, themed};
 use crate::support::Said;
 
 fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
@@ -70,9 +70,7 @@ fn grown() -> Vec<Event> {
 }
 
 fn on_evidence(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+3>")
 }
 
 #[test]

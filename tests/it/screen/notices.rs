@@ -3,7 +3,7 @@
 use kb_agent::protocol::NoticeLevel;
 use kb_agent::tui::{Msg, Screen};
 
-use super::{KeyCode, KeyModifiers, played, press, strike, tap};
+use super::{KeyCode, KeyModifiers, played, press, struck, tap};
 use super::{notify, runs};
 
 fn warned(screen: &mut Screen) {
@@ -74,8 +74,7 @@ fn ui_a_long_warning_hides_what_lies_below_it() {
 
 #[test]
 fn ui_esc_leaves_a_replay_and_nothing_says_that_it_stops_it() {
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "/replay<Enter>");
+    let mut screen = struck(runs::complex(), "/replay<Enter>");
     for _ in 0..12 {
         tap(&mut screen, KeyCode::Right);
         for (width, height) in [(160, 45), (60, 20)] {

@@ -7,16 +7,14 @@ use kb_agent::protocol::{Event, EventBody, Mode, Timestamp};
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, tap};
+use super::{KeyCode, KeyModifiers, pictures, play, press, screen, strike, struck, tap};
 use crate::support::Said;
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, ToolExec};
 
 /// The screen after these events, with the keys in the path pane.
 fn path_of(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+2>")
 }
 
 fn cue(cue: &str, weight: Option<f64>) -> Cue {

@@ -15,7 +15,7 @@ use proptest::test_runner::Config;
 use ratatui::buffer::Buffer;
 
 use super::runs::{self, Tape, item};
-use super::{ctrl, pictures, played, press, screen, source, strike, tap};
+use super::{ctrl, pictures, played, press, screen, source, strike, struck, tap};
 use crate::support::Said;
 
 /// The smallest screen with all four panes.
@@ -439,8 +439,7 @@ fn replay_of_a_run_of_milliseconds_is_slow_by_itself() {
     tape.enter(NodeName::AnalyzeAndRoute, 0);
     tape.leave(NodeName::AnalyzeAndRoute, 0, 2, 1);
     tape.end(Outcome::Answered, 1, 0, None);
-    let mut screen = played(tape.events);
-    strike(&mut screen, "/replay slow<Enter>");
+    let mut screen = struck(tape.events, "/replay slow<Enter>");
     assert!(position(&mut screen).contains("1× slow"));
     tick(&mut screen, 1_000);
     tick(&mut screen, 1_300);
@@ -507,8 +506,7 @@ fn replay_begins_with_a_key_in_any_pane_and_waits_for_the_end_of_a_run() {
     }
     let mut events = runs::simple();
     events.truncate(5);
-    let mut screen = played(events);
-    strike(&mut screen, "<Alt+2>R");
+    let mut screen = struck(events, "<Alt+2>R");
     assert!(screen.text(160, 45).contains("still going on"));
     let mut empty = super::screen();
     strike(&mut empty, "/replay<Enter>");

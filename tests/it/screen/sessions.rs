@@ -8,7 +8,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{ctrl, notify, pictures, played, runs, screen, strike, tap, write};
+use super::{ctrl, notify, pictures, played, runs, screen, strike, struck, tap, write};
 use crate::support::Said;
 
 fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
@@ -192,8 +192,7 @@ fn leaving_works_from_the_list() {
 
 #[test]
 fn a_long_list_is_scrolled() {
-    let mut screen = played(runs::simple());
-    ctrl(&mut screen, 's');
+    let mut screen = struck(runs::simple(), "<Ctrl+s>");
     let many = (0..300).map(|n| summary(&format!("{n}"), &format!("question {n}."), n));
     listed(&mut screen, many.collect());
     screen.text(100, 30);

@@ -7,7 +7,7 @@ use kb_agent::protocol::{Command, DocumentPart, DocumentText, Event, Timestamp, 
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, cite, item};
-use super::{KeyCode, pictures, played, strike, tap, write};
+use super::{KeyCode, pictures, played, strike, struck, tap, write};
 use crate::support::Said;
 
 pub const SOURCE: &str = "docs/guide/pipeline.md";
@@ -105,8 +105,7 @@ fn enter_on_evidence_shows_the_file_at_its_lines() {
 
 #[test]
 fn escape_gives_back_what_was_there() {
-    let mut screen = played(found());
-    strike(&mut screen, "<Alt+3>z");
+    let mut screen = struck(found(), "<Alt+3>z");
     let before = screen.text(100, 30);
     tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("reading …"));

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use kb_agent::protocol::{Event, RunId, Update};
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::runs;
 use super::{pictures, played, press, strike, tap};
+use super::{runs, struck};
 
 fn opened(events: Vec<Event>) -> Screen {
     let mut screen = played(events);
@@ -110,8 +110,7 @@ fn what_if_sweeps_over_all_runs_of_the_conversation() {
 
 #[test]
 fn what_if_opens_in_a_replay_over_what_has_happened() {
-    let mut screen = played(runs::complex());
-    strike(&mut screen, "/replay<Enter><Alt+2>w");
+    let mut screen = struck(runs::complex(), "/replay<Enter><Alt+2>w");
     shown(&mut screen, "Nothing was graded");
     strike(&mut screen, "<Esc><End>w");
     shown(&mut screen, "avg 0.78 ≥ 0.70 → GENERATE");
