@@ -10,6 +10,7 @@ use kb_agent::protocol::Event;
 use serde_json::Value;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::workplace::{Demo, Workplace, events, json_lines, one_line, text};
 
 #[test]
@@ -51,10 +52,8 @@ fn secrets_and_card_numbers_do_not_reach_the_disk() {
         "the screen shows what was typed"
     );
     let bytes = text(&fs::read(demo.place().audit_log()).unwrap());
-    assert!(
-        !bytes.contains("abcdefghijklmnop") && !bytes.contains("4111 1111"),
-        "{bytes}"
-    );
+    bytes.must_lack("abcdefghijklmnop");
+    bytes.must_lack("4111 1111");
     assert!(bytes.contains("is [masked] or [masked] in the base?"));
 }
 
@@ -211,10 +210,8 @@ async fn a_kill_loses_no_line_that_was_shown_and_the_next_start_says_so() {
 
     let next = demo.run(&["ask", "--json", "hello"]);
     let line = one_line(&next);
-    assert!(
-        line.contains("interrupted") && line.contains("what hangs?"),
-        "{line}"
-    );
+    line.must_hold("interrupted");
+    line.must_hold("what hangs?");
     let log = demo.place().audit();
     let closed = events(&log, "run_finished")[0];
     assert_eq!(closed["run"], run.seen[0]["run"]);

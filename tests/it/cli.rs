@@ -85,10 +85,8 @@ fn the_manual_has_a_page_for_every_command() {
     fs::create_dir(place.path().join("man")).unwrap();
     place.run_well(&["man", place.path().join("man").to_str().unwrap()]);
     let page = fs::read_to_string(place.path().join("man/kb-agent.1")).unwrap();
-    assert!(
-        page.contains("SYNOPSIS") && page.contains("kb\\-agent\\-ask(1)"),
-        "{page}"
-    );
+    page.must_hold("SYNOPSIS");
+    page.must_hold("kb\\-agent\\-ask(1)");
     assert!(place.path().join("man/kb-agent-eval-beir.1").exists());
 }
 
@@ -129,10 +127,8 @@ fn r26_a_broken_env_file_is_one_line_without_its_content() {
     let output = place.run(&["--env-file", "my.env", "graph"]);
     assert_eq!(output.status.code(), Some(2));
     let line = one_line(&output);
-    assert!(
-        line.contains("my.env") && !line.contains("sk-secret"),
-        "{line}"
-    );
+    line.must_hold("my.env");
+    line.must_lack("sk-secret");
     let missing = place.run(&["--env-file", "none.env", "graph"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(one_line(&missing).contains("none.env"));
@@ -345,10 +341,8 @@ fn graph_shows_the_topology_and_a_run() {
 
     let run = demo.ask(&["hello"])[0]["run"].as_str().unwrap().to_owned();
     let path = text(&demo.run(&["graph", &run[run.len() - 8..]]).stdout);
-    assert!(
-        path.contains("hello") && path.contains("chitchat ─► synthesize"),
-        "{path}"
-    );
+    path.must_hold("hello");
+    path.must_hold("chitchat ─► synthesize");
     let drawn = text(&demo.run(&["graph", "--mermaid", "last"]).stdout);
     assert!(drawn.contains("linkStyle 0,1,9 "), "{drawn}");
     let missing = demo.run(&["graph", "ffffffff"]);
@@ -521,13 +515,7 @@ fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
         filler + "2024-03-06 ERROR the pump stopped\n",
     );
     let index = place.run(&["index", "--kb", "kb"]);
-    assert!(
-        text(&index.stdout).contains(
-            "skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
-        ),
-        "{}",
-        text(&index.stdout)
-    );
+    text(&index.stdout).must_hold("skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it");
     let found = place.run(&[
         "search",
         "--tool",

@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault_server::{Act, FaultServer, stream_head};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, signal, text};
 
@@ -333,11 +334,7 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
     // Without a signal it says what it waited for.
     let output = demo.run(&["ask", "hello"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        text(&output.stderr).contains("another kb-agent"),
-        "{}",
-        text(&output.stderr)
-    );
+    text(&output.stderr).must_hold("another kb-agent");
     drop(gate);
     demo.run_well(&["ask", "hello"]);
 }

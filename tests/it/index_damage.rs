@@ -8,6 +8,7 @@ use kb_agent::kb::{KbError, SearchMode};
 use serde_json::Value;
 
 use crate::kb::{Bench, files_below, update};
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, text};
 
 /// The files below a folder with this ending.
@@ -211,11 +212,7 @@ fn trust_a_missing_or_changed_file_of_the_words_is_found_by_doctor_and_by_ask() 
     let line = check["detail"].as_str().unwrap();
     assert!(line.contains(".pos is missing"), "{line}");
     let output = place.run(&["ask", "--kb", "kb", "what has a rusty hinge?"]);
-    assert!(
-        text(&output.stdout).contains("door"),
-        "{}",
-        text(&output.stdout)
-    );
+    text(&output.stdout).must_hold("door");
     assert_eq!(doctor(&place, "contents")["status"], "ok");
 
     let path = ending(&index_of(&place), "store").remove(0);

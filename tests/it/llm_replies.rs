@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream, stream_head};
 use crate::llm_faults::{ANALYZE, SYNTHESIZE, answered, judged, place, run, well};
 use crate::llm_jobs::{answer, given, item, settings};
+use crate::support::Said;
 use crate::workplace::{events, text};
 
 /// A stream of these pieces of text.
@@ -90,11 +91,7 @@ fn r23_a_thought_that_was_shown_is_taken_back() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = text(&output.stdout);
     assert!(answer.starts_with("Hello!"), "{answer}");
-    assert!(
-        text(&output.stderr).contains("thought aloud"),
-        "{}",
-        text(&output.stderr)
-    );
+    text(&output.stderr).must_hold("thought aloud");
     let log = place.0.audit();
     assert_eq!(events(&log, "answer_finished")[0]["text"], "Hello!");
 }
@@ -114,11 +111,7 @@ fn r23_a_model_that_began_within_a_thought_is_held_back() {
     let place = place();
     let output = place.ask(&server.base_url(), &[], "hello");
     assert_eq!(text(&output.stderr), "");
-    assert!(
-        text(&output.stdout).starts_with("Hello!"),
-        "{}",
-        text(&output.stdout)
-    );
+    text(&output.stdout).must_begin_with("Hello!");
 }
 
 #[test]

@@ -126,10 +126,8 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
         ),
     ]);
     let estimated = footer(&estimating);
-    assert!(
-        estimated.contains(" · ~") && estimated.contains(" · ~$0.0"),
-        "{estimated}"
-    );
+    estimated.must_hold(" · ~");
+    estimated.must_hold(" · ~$0.0");
     assert_eq!(place.audit().last().unwrap()["estimated"], true);
 }
 

@@ -61,10 +61,8 @@ fn r10_comments_and_ids_of_notes_are_no_words() {
     let place = Workplace::holding([("kb/other.md", OTHER)]);
     let output = place.command(&["read", "kb/other.md"]).output().unwrap();
     let said = text(&output.stdout);
-    assert!(
-        !said.contains("400") && !said.contains("65a1b2c3"),
-        "{said}"
-    );
+    said.must_lack("400");
+    said.must_lack("65a1b2c3");
     assert!(said.contains("- Task  is due."), "{said}");
 }
 

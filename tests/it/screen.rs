@@ -28,6 +28,7 @@ mod walk;
 mod welcome;
 mod what_if;
 
+use crate::support::Said;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
 use kb_agent::protocol::{
@@ -380,10 +381,8 @@ fn a_refused_question_is_not_lost() {
     };
     screen.handle(Msg::Refused(command));
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> hello") && text.contains("did not take"),
-        "{text}"
-    );
+    text.must_hold("> hello");
+    text.must_hold("did not take");
     assert!(!screen.is_animated());
 }
 
@@ -571,10 +570,8 @@ fn a_paste_is_never_lost() {
     let mut screen = struck(runs::complex(), "<Alt+4>/");
     screen.handle(Msg::Paste("route".to_owned()));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("/ route") && !text.contains("> route"),
-        "{text}"
-    );
+    text.must_hold("/ route");
+    text.must_lack("> route");
     screen.handle(Msg::Mouse(MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
         column: 10,

@@ -142,11 +142,8 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
 
         let mut terminal = typed_into_a_shell(&place, &line);
         let screen = terminal.wait_for_text("Resumed: 1 run");
-        assert!(
-            screen.contains("The heron sleeps at noon")
-                && !screen.contains("another knowledge base"),
-            "{screen}"
-        );
+        screen.must_hold("The heron sleeps at noon");
+        screen.must_lack("another knowledge base");
         terminal.press_until("]\r", "lines 1–3 of 3");
         assert_eq!(left(terminal), line);
     }

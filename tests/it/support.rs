@@ -275,6 +275,7 @@ macro_rules! table {
 /// What is required of a text; where it is not so, the text is shown.
 pub trait Said {
     fn must_hold(&self, part: &str);
+    fn must_lack(&self, part: &str);
     fn must_begin_with(&self, part: &str);
     fn must_end_with(&self, part: &str);
 }
@@ -283,6 +284,11 @@ impl Said for str {
     #[track_caller]
     fn must_hold(&self, part: &str) {
         assert!(self.contains(part), "{part} is missing: {self}");
+    }
+
+    #[track_caller]
+    fn must_lack(&self, part: &str) {
+        assert!(!self.contains(part), "{part} is there: {self}");
     }
 
     #[track_caller]

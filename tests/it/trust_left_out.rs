@@ -11,6 +11,7 @@ use kb_agent::kb::{KnowledgeBase, SearchMode, SkipReason, Sources};
 use kb_agent::tools::KbToolbox;
 
 use crate::kb::{Bench, update};
+use crate::support::Said;
 
 const SECRETS: [&str; 6] = [
     "secret.env",
@@ -301,10 +302,8 @@ fn trust_the_index_lists_what_it_left_out_and_the_setting_includes_it() {
         assert!(line.is_some_and(|line| line.contains("skipped ")), "{said}");
     }
     let (_, said) = run(Some("*.env"), &["index", "--kb", "docs"]);
-    assert!(
-        !said.contains("secret.env") && said.contains("server.key"),
-        "{said}"
-    );
+    said.must_lack("secret.env");
+    said.must_hold("server.key");
     let search = ["search", "--kb", "docs", "--tool", "grep", "zebra"];
     let places = |said: &str| {
         let is_found = |name: &str| said.lines().any(|line| line.contains(&format!("{name}:1")));

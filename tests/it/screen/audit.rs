@@ -6,6 +6,7 @@ use kb_agent::tui::Screen;
 
 use super::runs::{self, Tape, item};
 use super::{KeyCode, pictures, strike, struck, tap};
+use crate::support::Said;
 
 /// A run of which the grader drops five passages.
 pub fn dropping() -> Vec<Event> {
@@ -127,16 +128,12 @@ fn the_window_of_an_event_goes_on_to_the_next() {
     let mut screen = audit(dropping());
     strike(&mut screen, "g<Enter>");
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("\"run_started\"") && text.contains(" 1 of "),
-        "{text}"
-    );
+    text.must_hold("\"run_started\"");
+    text.must_hold(" 1 of ");
     tap(&mut screen, KeyCode::Char('j'));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("\"node_entered\"") && text.contains(" 2 of "),
-        "{text}"
-    );
+    text.must_hold("\"node_entered\"");
+    text.must_hold(" 2 of ");
     tap(&mut screen, KeyCode::Char('n'));
     let text = screen.text(160, 45);
     assert!(text.contains("\"answer_unmarked\""), "{text}");

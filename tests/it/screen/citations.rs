@@ -9,6 +9,7 @@ use super::{
     tap,
 };
 use super::{play, runs};
+use crate::support::Said;
 
 pub fn read(source: &str, line: usize) -> Vec<Effect> {
     vec![Effect::Send(Command::ReadDocument {
@@ -87,10 +88,8 @@ fn brackets_choose_a_citation_and_enter_shows_its_source() {
         }
         let text = screen.text(width, height);
         assert!(text.contains("[3] engine/rerank.md:1-30"), "{text}");
-        assert!(
-            text.contains("⏎ source") && !text.contains("⏎ send"),
-            "{text}"
-        );
+        text.must_hold("⏎ source");
+        text.must_lack("⏎ send");
         assert_eq!(
             tap(&mut screen, KeyCode::Enter),
             read("engine/rerank.md", 1)

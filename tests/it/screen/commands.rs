@@ -7,6 +7,7 @@ use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::{ask, ctrl, pictures, played, press, screen, strike, struck, tap, write};
 use super::{play, runs};
+use crate::support::Said;
 
 fn click(screen: &mut Screen, wanted: &str, (width, height): (u16, u16)) -> Vec<Effect> {
     let text = screen.text(width, height);
@@ -36,10 +37,8 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
     assert!(text.contains(" of ") && text.contains("▸ /quit"), "{text}");
     strike(&mut screen, "<Down><Tab>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> /route") && text.contains("▸ auto"),
-        "{text}"
-    );
+    text.must_hold("> /route");
+    text.must_hold("▸ auto");
     strike(&mut screen, "<Down><Enter>");
     assert!(
         screen
@@ -71,10 +70,8 @@ fn the_palette_finds_actions_and_commands_by_a_few_letters() {
     assert!(text.contains("▸Path"), "{text}");
     strike(&mut screen, "<Ctrl+p>theme<Enter>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> /theme") && text.contains("▸ auto"),
-        "{text}"
-    );
+    text.must_hold("> /theme");
+    text.must_hold("▸ auto");
     strike(&mut screen, "li<Enter>");
     assert!(screen.text(100, 30).contains("Theme light."));
     strike(&mut screen, "<Ctrl+p>zzzz");
@@ -141,10 +138,8 @@ fn what_waits_goes_back_to_the_prompt_when_the_engine_is_gone() {
     }
     screen.handle(Msg::EngineGone);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> second") && !text.contains("queued"),
-        "{text}"
-    );
+    text.must_hold("> second");
+    text.must_lack("queued");
 }
 
 #[test]
@@ -274,10 +269,8 @@ fn ui_letters_act_on_an_answer_only_where_the_screen_says_so() {
         let mut screen = at_an_answer("alt");
         strike(&mut screen, "<Enter>how");
         let text = screen.text(width, height);
-        assert!(
-            text.contains("> how") && !text.contains("letters act"),
-            "{text}"
-        );
+        text.must_hold("> how");
+        text.must_lack("letters act");
     }
 }
 

@@ -95,10 +95,8 @@ fn ui_answers_are_compared_as_the_chat_draws_them() {
     ] {
         let text = compared(left, &right);
         assert!(!text.contains("|---") && !text.contains("| grep"), "{text}");
-        assert!(
-            text.contains("vector") && text.contains("meaning"),
-            "{text}"
-        );
+        text.must_hold("vector");
+        text.must_hold("meaning");
     }
     let text = compared("It is **512** `tokens`.", "It is **256** `tokens`.");
     assert!(text.contains("It is [-512-]{+256+} tokens."), "{text}");

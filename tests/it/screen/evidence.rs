@@ -108,10 +108,8 @@ fn shown_a_path_is_cut_in_its_middle_before_the_origin_of_a_score() {
 fn shown_what_an_item_holds_folds_under_it() {
     let mut screen = on_evidence(grown());
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("+2 within") && text.contains("holds 1-9, 6-9"),
-        "{text}"
-    );
+    text.must_hold("+2 within");
+    text.must_hold("holds 1-9, 6-9");
     assert!(!text.contains("└ guide.md:6-9"), "{text}");
     tap(&mut screen, KeyCode::Char(' '));
     let text = screen.text(160, 45);

@@ -5,6 +5,7 @@ use kb_agent::protocol::{EventBody, KnowledgeContents, Update};
 use kb_agent::tui::{Msg, Screen};
 
 use super::{ask, pictures, play, runs, screen, strike, tap, write};
+use crate::support::Said;
 
 fn over(names: &[&str]) -> Screen {
     let mut screen = screen();
@@ -31,10 +32,8 @@ fn ui_an_at_offers_documents_and_folders() {
     pictures("mention", &mut screen);
     write(&mut screen, "hole");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("▸ house/lease.md") && !text.contains("garden/"),
-        "{text}"
-    );
+    text.must_hold("▸ house/lease.md");
+    text.must_lack("garden/");
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
     assert!(!screen.text(100, 30).contains("▸ house"));
     assert_eq!(

@@ -5,6 +5,7 @@ use kb_agent::protocol::{SessionUpdate, Update};
 use kb_agent::tui::{Msg, Screen};
 
 use super::{ask, pictures, played, runs, screen, strike, tap};
+use crate::support::Said;
 
 fn with_earlier(mut screen: Screen) -> Screen {
     let earlier = [
@@ -39,10 +40,8 @@ fn earlier_questions_are_found_by_their_words() {
     strike(&mut screen, "rule<Ctrl+r>");
     pictures("recall", &mut screen);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("3 of 4") && !text.contains(" hello"),
-        "{text}"
-    );
+    text.must_hold("3 of 4");
+    text.must_lack(" hello");
     // The newest is selected; the key goes on to older ones.
     strike(&mut screen, "<Ctrl+r><Enter>");
     let text = screen.text(100, 30);
@@ -62,8 +61,6 @@ fn the_search_leaves_what_was_typed() {
     assert!(screen.text(100, 30).contains("> what is"));
     strike(&mut screen, "<Ctrl+r><Esc>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> what is") && !text.contains("Earlier"),
-        "{text}"
-    );
+    text.must_hold("> what is");
+    text.must_lack("Earlier");
 }

@@ -540,10 +540,8 @@ fn ui_a_replay_opens_the_documents_of_its_evidence() {
         assert_eq!(tap(&mut screen, KeyCode::Enter), [asked]);
         source::send(&mut screen, "index.md", 10, Ok(source::part(1, 60, 60)));
         let text = screen.text(160, 45);
-        assert!(
-            text.contains("line 10") && text.contains("index.md"),
-            "{text}"
-        );
+        text.must_hold("line 10");
+        text.must_hold("index.md");
         // Esc leaves the document, and the replay after it.
         assert_eq!(tap(&mut screen, KeyCode::Esc), []);
         assert!(screen.text(160, 45).contains("replay"), "{text}");

@@ -76,14 +76,10 @@ fn letters_narrow_the_list_and_enter_resumes_what_is_selected() {
     let mut screen = open();
     write(&mut screen, "idxpipe");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> idxpipe") && text.contains("1 of 4"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Compare the index") && !text.contains("hello"),
-        "{text}"
-    );
+    text.must_hold("> idxpipe");
+    text.must_hold("1 of 4");
+    text.must_hold("Compare the index");
+    text.must_lack("hello");
     // Letters that mean something elsewhere are typed here.
     strike(&mut screen, "<Esc>q");
     assert!(screen.text(100, 30).contains("> q"));

@@ -5,6 +5,7 @@ use kb_agent::protocol::{Command, KnowledgeStatus, Timestamp, Update};
 use kb_agent::tui::{Effect, Msg, Screen, Setup, WalkStep};
 
 use super::{ask, play, runs, tap};
+use crate::support::Said;
 
 fn walking() -> Screen {
     let step = |question: &str, about: &str| WalkStep {
@@ -119,9 +120,7 @@ fn ui_a_walk_shows_the_pane_that_it_explains_where_one_has_room() {
     assert_eq!(seen.last(), Some(&"▸Chat"), "{seen:?}");
     tap(&mut screen, KeyCode::Char('x'));
     let text = screen.text(60, 20);
-    assert!(
-        text.contains("▸Chat") && text.contains("The demo is left."),
-        "{text}"
-    );
+    text.must_hold("▸Chat");
+    text.must_hold("The demo is left.");
     assert!(!text.contains("any key ends"), "{text}");
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Store, fails, kb, notes, succeeds};
 use crate::eval::{CORPUS, QRELS, QUERIES};
+use crate::support::Said;
 use crate::workplace::{Workplace, text};
 
 #[test]
@@ -22,11 +23,7 @@ fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     succeeds(&local(&["index", "--kb", &notes]));
     let pushed = store.run(&place, &["store", "push", "--kb", &notes]);
     succeeds(&pushed);
-    assert!(
-        text(&pushed.stdout).contains("2 vectors taken over"),
-        "{}",
-        text(&pushed.stdout)
-    );
+    text(&pushed.stdout).must_hold("2 vectors taken over");
     assert!(pushed.stderr.is_empty(), "{}", text(&pushed.stderr));
     succeeds(&store.run(&place, &["store", "drop", "team"]));
     assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);

@@ -29,11 +29,7 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     store.let_in(None, &place, &["--reader", &role]);
     let search = as_reader(&["search", "--json", "kiln"]);
     assert_eq!(found(&search)[0], "notes/kiln.md");
-    assert!(
-        text(&search.stderr).contains("may only be read from here"),
-        "{}",
-        text(&search.stderr)
-    );
+    text(&search.stderr).must_hold("may only be read from here");
     let misspelt = store.url(&role, "space=taem");
     let mut elsewhere_in_vain = store.command(&elsewhere, &["search", "kiln"]);
     elsewhere_in_vain.env("KB_AGENT_STORE_URL", misspelt);

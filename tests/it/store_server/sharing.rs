@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{SCHEMA, Store, found, kb, notes, succeeds};
+use crate::support::Said;
 use crate::workplace::{Workplace, text};
 
 #[test]
@@ -21,11 +22,7 @@ fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     assert_eq!(found(&search)[0], "notes/kiln.md");
     let answer = store.run(&elsewhere, &["ask", "Which colour has the glaze?"]);
     succeeds(&answer);
-    assert!(
-        text(&answer.stdout).contains("The glaze is blue"),
-        "{}",
-        text(&answer.stdout)
-    );
+    text(&answer.stdout).must_hold("The glaze is blue");
     let whole = store.run(
         &elsewhere,
         &[
