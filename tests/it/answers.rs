@@ -93,10 +93,8 @@ impl TestQuestion {
     fn described(&self, finished: &Finished) -> String {
         let history = self.history.join(" → ");
         let cited = &finished.answer.as_ref().unwrap().citations;
-        let cited: Vec<String> = cited
-            .iter()
-            .map(|c| format!("[{}] {}", c.n, c.source))
-            .collect();
+        let cited = cited.iter().map(|c| format!("[{}] {}", c.n, c.source));
+        let cited: Vec<String> = cited.collect();
         format!(
             "── {} {}: {history} » {}\nexpected {:?} {:?}\n{}\n{}\n",
             self.kind,

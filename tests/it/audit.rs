@@ -10,6 +10,7 @@ use kb_agent::protocol::Event;
 use serde_json::Value;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::workplace::{Demo, Workplace, events, json_lines, one_line, text};
 
 #[test]
@@ -51,10 +52,8 @@ fn secrets_and_card_numbers_do_not_reach_the_disk() {
         "the screen shows what was typed"
     );
     let bytes = text(&fs::read(demo.place().audit_log()).unwrap());
-    assert!(
-        !bytes.contains("abcdefghijklmnop") && !bytes.contains("4111 1111"),
-        "{bytes}"
-    );
+    bytes.must_lack("abcdefghijklmnop");
+    bytes.must_lack("4111 1111");
     assert!(bytes.contains("is [masked] or [masked] in the base?"));
 }
 
@@ -91,21 +90,13 @@ fn every_case_the_design_asks_for_is_in_the_log() {
 async fn parse_failures_and_removals_are_in_the_log() {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(
-            NodeName::AnalyzeAndRoute,
-            Reply::streamed("I would rather not."),
-        )
-        .say(
+        .stream(NodeName::AnalyzeAndRoute, "I would rather not.")
+        .stream(
             NodeName::Plan,
-            Reply::streamed(
-                r#"[{"tool": "hybrid_search", "args": {"semantic_query": "threshold"}}]"#,
-            ),
+            r#"[{"tool": "hybrid_search", "args": {"semantic_query": "threshold"}}]"#,
         )
-        .say(
-            NodeName::GradeEvidence,
-            Reply::streamed("They all look fine to me."),
-        )
-        .say(NodeName::Synthesize, Reply::streamed("So it is [1]."));
+        .stream(NodeName::GradeEvidence, "They all look fine to me.")
+        .stream(NodeName::Synthesize, "So it is [1].");
     let demo = Workplace::with_demo();
     let output = demo
         .command(&["ask", "--json", "which threshold, and why?"])
@@ -172,12 +163,7 @@ impl Hanging {
 
     #[cfg(unix)]
     fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-s", name, &pid])
-            .status()
-            .unwrap();
-        assert!(sent.success());
+        crate::workplace::signal(name, self.child.id());
     }
 }
 
@@ -185,12 +171,10 @@ async fn hanging_endpoint() -> ScriptedEndpoint {
     let endpoint = ScriptedEndpoint::start().await;
     let plan =
         r#"{"complexity": "complex", "query_type": "conceptual", "sub_questions": ["a?", "b?"]}"#;
-    endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(
-            NodeName::Plan,
-            Reply::streamed("[]").after(Duration::from_mins(10)),
-        );
+    endpoint.stream(NodeName::AnalyzeAndRoute, plan).say(
+        NodeName::Plan,
+        Reply::streamed("[]").after(Duration::from_mins(10)),
+    );
     endpoint
 }
 
@@ -222,15 +206,12 @@ async fn a_kill_loses_no_line_that_was_shown_and_the_next_start_says_so() {
         run.seen,
         "all that was shown is on disk"
     );
-    let verified = demo.run(&["audit", "verify"]);
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    demo.run_well(&["audit", "verify"]);
 
     let next = demo.run(&["ask", "--json", "hello"]);
     let line = one_line(&next);
-    assert!(
-        line.contains("interrupted") && line.contains("what hangs?"),
-        "{line}"
-    );
+    line.must_hold("interrupted");
+    line.must_hold("what hangs?");
     let log = demo.place().audit();
     let closed = events(&log, "run_finished")[0];
     assert_eq!(closed["run"], run.seen[0]["run"]);
@@ -303,8 +284,7 @@ fn a_log_with_a_torn_last_line_is_continued() {
     assert_eq!(torn, b"{\"schema\": 1, \"ts\": \"20\n");
     assert_eq!(json_lines(rest)[0]["event"], "run_started");
     demo.ask(&["hello"]);
-    let verified = demo.run(&["audit", "verify"]);
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    demo.run_well(&["audit", "verify"]);
     // A torn line that was ended by somebody else begins no log of ours.
     fs::write(demo.place().audit_log(), torn).unwrap();
     assert!(one_line(&demo.run(&["ask", "hello"])).contains("no audit log"));

@@ -11,6 +11,7 @@ use kb_agent::protocol::{Event, RunId, Update};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::audit_trust::lines_of;
 use crate::workplace::{Demo, Workplace, one_line, text};
 
 /// Events of a run.
@@ -137,11 +138,6 @@ impl Open {
     }
 }
 
-fn lines_of(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().map(str::to_owned).collect()
-}
-
 fn append(path: &Path, text: &str) {
     let mut log = fs::OpenOptions::new().append(true).open(path).unwrap();
     log.write_all(text.as_bytes()).unwrap();
@@ -206,8 +202,7 @@ fn trust_a_missing_head_is_reported_and_stays_reported_after_the_next_question()
         assert!(doctor.contains("audit.jsonl.head"), "{doctor}");
         let expected = format!("line {} was written", whole.len() + 1);
         for _ in 0..2 {
-            let output = demo.run(&["ask", "hello"]);
-            assert!(output.status.success(), "{}", text(&output.stderr));
+            demo.run_well(&["ask", "hello"]);
             let line = fails(&demo, &["audit", "verify"]);
             assert!(
                 line.contains(&expected) && line.contains("missing"),
@@ -247,8 +242,7 @@ fn trust_a_copy_of_an_earlier_line_at_the_end_is_named_itself() {
 #[test]
 fn audit_verify_says_that_there_is_no_log_yet() {
     let demo = Workplace::with_demo();
-    let output = demo.run(&["audit", "verify"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["audit", "verify"]);
     assert!(output.stderr.is_empty());
     let printed = text(&output.stdout);
     assert!(printed.contains("no audit log yet"), "{printed}");

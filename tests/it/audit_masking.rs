@@ -97,8 +97,8 @@ async fn trust_no_kind_of_secret_reaches_the_log() {
             .collect();
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
         endpoint
-            .say(NodeName::AnalyzeAndRoute, Reply::streamed(routed))
-            .say(NodeName::Plan, Reply::streamed(&plan.to_string()))
+            .stream(NodeName::AnalyzeAndRoute, routed)
+            .stream(NodeName::Plan, &plan.to_string())
             .say(NodeName::Synthesize, Reply::streamed_in(&pieces));
         let demo = Workplace::with_demo();
         let output = demo

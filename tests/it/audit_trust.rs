@@ -8,6 +8,7 @@ use kb_agent::audit::{AuditLog, BreakKind, LogSettings, LogVerification, Mask, v
 use kb_agent::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
 use serde_json::{Value, json};
 
+use crate::support::Said;
 use crate::workplace::{Demo, Workplace, events, json_lines, one_line, text};
 
 fn refused(demo: &Demo, log: &Path) -> String {
@@ -89,8 +90,7 @@ fn trust_a_link_or_a_pipe_is_no_audit_log() {
     let (named, dangling, pipe) = (place.join("l"), place.join("d"), place.join("p"));
     symlink(&log, &named).unwrap();
     symlink(place.join("nowhere"), &dangling).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    crate::workplace::pipe(&pipe);
     for (path, why) in [
         (&named, "is a link"),
         (&dangling, "is a link"),
@@ -101,10 +101,8 @@ fn trust_a_link_or_a_pipe_is_no_audit_log() {
         assert!(line.contains(why), "{line}");
     }
     let meta = fs::metadata(&log).unwrap();
-    assert_eq!(
-        (meta.len(), meta.permissions().mode() & 0o777),
-        (size, 0o640)
-    );
+    assert_eq!(meta.len(), size);
+    assert_eq!(meta.permissions().mode() & 0o777, 0o640);
     assert!(!place.join("nowhere").exists());
     assert!(!place.join("l.live").exists());
 }
@@ -155,8 +153,7 @@ fn trust_no_folder_of_the_users_is_emptied() {
 fn trust_what_is_kept_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let place = Workplace::empty();
-    let output = place.run(&["ask", "hello"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    place.run_well(&["ask", "hello"]);
     let mode = |name: &str| {
         let meta = fs::metadata(place.data().join(name)).unwrap();
         meta.permissions().mode() & 0o777
@@ -176,8 +173,7 @@ fn trust_an_older_log_is_continued_and_verify_says_from_where_the_chain_holds() 
     demo.place().file("data/audit.jsonl", &old);
     let output = verified(&demo);
     assert!(text(&output.stdout).contains("2 lines, none of them chained"));
-    let output = demo.run(&["ask", "hello"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["ask", "hello"]);
     let line = one_line(&output);
     assert!(line.contains("2 runs were interrupted"), "{line}");
     assert!(holds(&demo).contains("the chain holds from line 3 on"));
@@ -203,8 +199,7 @@ fn trust_a_lost_first_line_or_an_empty_id_stops_no_start() {
     ] {
         let demo = Workplace::with_demo();
         demo.place().file("data/audit.jsonl", &line);
-        let output = demo.run(&["ask", "hello"]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = demo.run_well(&["ask", "hello"]);
         assert!(one_line(&output).contains("interrupted"));
         let third = demo.run(&["ask", "hello"]);
         assert!(
@@ -224,14 +219,10 @@ fn trust_what_cannot_be_read_is_passed_over_and_counted() {
     // A hole is a line too long to be one of ours.
     let file = fs::OpenOptions::new().append(true).open(&log).unwrap();
     file.set_len(40 << 20).unwrap();
-    let output = demo.run(&["ask", "hello"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["ask", "hello"]);
     assert!(one_line(&output).contains("interrupted"));
     let printed = holds(&demo);
-    assert!(
-        printed.contains("2 lines cut short or too long"),
-        "{printed}"
-    );
+    printed.must_hold("2 lines cut short or too long");
     assert!(printed.contains("from line 4 on"), "{printed}");
 }
 
@@ -243,8 +234,7 @@ fn trust_ten_thousand_interrupted_runs_are_closed_in_one_pass() {
         .map(|at| old_line(&run(at), 0, "gone"))
         .collect();
     demo.place().file("data/audit.jsonl", lines);
-    let output = demo.run(&["ask", "hello"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["ask", "hello"]);
     assert!(one_line(&output).contains("10000 runs were interrupted"));
     let log = fs::read(demo.place().audit_log()).unwrap();
     let log = json_lines(&log);
@@ -252,7 +242,7 @@ fn trust_ten_thousand_interrupted_runs_are_closed_in_one_pass() {
 }
 
 /// Whole lines, without their line feeds.
-fn lines_of(path: &Path) -> Vec<String> {
+pub fn lines_of(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(str::to_owned).collect()
 }
@@ -465,25 +455,21 @@ fn trust_the_chain_goes_through_the_parts_and_old_ones_may_go() {
     changed[last] = changed[last].replace("question", "answer");
     write_lines(&parts[1], &changed);
     let found = log.verify().broken.unwrap();
-    assert_eq!(
-        (found.part, found.line),
-        (parts[1].clone(), whole.len() as u64)
-    );
+    assert_eq!(found.part, parts[1].clone());
+    assert_eq!(found.line, whole.len() as u64);
     assert_eq!(found.kind, BreakKind::Changed);
     write_lines(&parts[1], &whole[1..]);
     let found = log.verify().broken.unwrap();
-    assert_eq!(
-        (found.part, found.line, found.kind),
-        (parts[1].clone(), 1, BreakKind::DoesNotFollow)
-    );
+    assert_eq!(found.part, parts[1].clone());
+    assert_eq!(found.line, 1);
+    assert_eq!(found.kind, BreakKind::DoesNotFollow);
     write_lines(&parts[1], &whole);
     assert_eq!(log.verify().broken, None);
     fs::remove_file(&parts[0]).unwrap();
     let found = log.verify().broken.unwrap();
-    assert_eq!(
-        (found.part, found.line, found.kind),
-        (parts[1].clone(), 1, BreakKind::DoesNotFollow)
-    );
+    assert_eq!(found.part, parts[1].clone());
+    assert_eq!(found.line, 1);
+    assert_eq!(found.kind, BreakKind::DoesNotFollow);
 }
 
 #[test]

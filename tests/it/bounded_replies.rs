@@ -19,7 +19,7 @@ fn place() -> Workplace {
         place.file(&format!("kb/{name}.md"), format!("# {name}\n\n{words}\n"));
     }
     place.file("kb/c.md", "# Wall\n\nThe wall is blue.\n");
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    place.index();
     place
 }
 
@@ -35,11 +35,7 @@ fn served(analyze: Vec<Act>, grade: Vec<Act>) -> FaultServer {
 fn ask(place: &Workplace, server: &FaultServer, settings: &[(&str, &str)]) -> Output {
     let mut command = place.command(&["ask", "--kb", "kb", "Compare gate and door"]);
     command
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m")
+        .envs(server.settings())
         .envs(settings.iter().copied());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -88,19 +84,10 @@ fn ends_a_refusal_of_bounds_with_a_request_without_them() {
     let place = place();
     let refusal = |words: &str| error("400 Bad Request", "", words);
     let has = |body: &Value, bound: &str| body["response_format"].to_string().contains(bound);
-    for (said, left) in [
-        (
-            "Invalid schema for response_format: 'maxLength' is not permitted.",
-            [false, true],
-        ),
-        (
-            "Invalid schema for response_format: 'maxItems' is not permitted.",
-            [false, false],
-        ),
-        (
-            "Failed to initialize samplers: failed to parse grammar",
-            [false, false],
-        ),
+    for (said, left) in table![
+        "Invalid schema for response_format: 'maxLength' is not permitted.", [false, true];
+        "Invalid schema for response_format: 'maxItems' is not permitted.", [false, false];
+        "Failed to initialize samplers: failed to parse grammar", [false, false];
     ] {
         let server = served(vec![refusal(said), says(COMPLEX)], vec![says(SCORES)]);
         ask(&place, &server, &[]);

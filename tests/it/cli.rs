@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::support::Said;
+use crate::workplace::{Workplace, events, free_address, json_lines, one_line, text};
 
 #[test]
 fn r26_a_bad_setting_is_one_line_and_exit_2() {
@@ -40,10 +41,7 @@ fn r26_an_address_without_its_scheme_is_reported_with_it() {
             )
         );
         let report = text(&run(&["doctor"]).stdout);
-        assert!(
-            report.contains(&format!("set {name} to http://localhost:9")),
-            "{report}"
-        );
+        report.must_hold(&format!("set {name} to http://localhost:9"));
     }
 }
 
@@ -78,39 +76,32 @@ fn help_prints_commands_topics_and_pages() {
     let wrong = place.run(&["help", "setings"]);
     assert_eq!(wrong.status.code(), Some(2));
     let said = text(&wrong.stderr);
-    assert!(
-        said.contains("did you mean 'kb-agent help settings'?"),
-        "{said}"
-    );
+    said.must_hold("did you mean 'kb-agent help settings'?");
 }
 
 #[test]
 fn the_manual_has_a_page_for_every_command() {
     let place = Workplace::empty();
     fs::create_dir(place.path().join("man")).unwrap();
-    let written = place.run(&["man", place.path().join("man").to_str().unwrap()]);
-    assert!(written.status.success(), "{}", text(&written.stderr));
+    place.run_well(&["man", place.path().join("man").to_str().unwrap()]);
     let page = fs::read_to_string(place.path().join("man/kb-agent.1")).unwrap();
-    assert!(
-        page.contains("SYNOPSIS") && page.contains("kb\\-agent\\-ask(1)"),
-        "{page}"
-    );
+    page.must_hold("SYNOPSIS");
+    page.must_hold("kb\\-agent\\-ask(1)");
     assert!(place.path().join("man/kb-agent-eval-beir.1").exists());
 }
 
 #[test]
 fn r26_a_pattern_that_includes_nothing_is_said_once() {
-    let place = Workplace::empty();
-    place.file("kb/a.md", "# A\n\nOne lighthouse.\n");
-    place.file("kb/ops.env", "PORT=1\n");
+    let place = Workplace::holding([
+        ("kb/a.md", "# A\n\nOne lighthouse.\n"),
+        ("kb/ops.env", "PORT=1\n"),
+    ]);
     let patterns = std::env::join_paths(["*.env", "*.kdbx"]).unwrap();
     let mut command = place.command(&["index", "--kb", "kb"]);
     let output = command.env("KB_AGENT_INCLUDE", patterns).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    let lines: Vec<&str> = said
-        .lines()
-        .filter(|line| line.contains("INCLUDE"))
-        .collect();
+    let lines = said.lines().filter(|line| line.contains("INCLUDE"));
+    let lines: Vec<&str> = lines.collect();
     assert_eq!(lines.len(), 1, "{said}");
     assert!(lines[0].contains("'*.kdbx' fits no file"), "{said}");
     assert_eq!(output.status.code(), Some(0));
@@ -118,8 +109,7 @@ fn r26_a_pattern_that_includes_nothing_is_said_once() {
 
 #[test]
 fn r26_the_environment_wins_over_the_env_file() {
-    let place = Workplace::empty();
-    place.file(".env", "KB_AGENT_MAX_ITERATIONS=99\n");
+    let place = Workplace::holding([(".env", "KB_AGENT_MAX_ITERATIONS=99\n")]);
     let from_file = place.run(&["graph", "last"]);
     assert_eq!(from_file.status.code(), Some(2));
     assert!(one_line(&from_file).contains("'99'"));
@@ -133,15 +123,12 @@ fn r26_the_environment_wins_over_the_env_file() {
 
 #[test]
 fn r26_a_broken_env_file_is_one_line_without_its_content() {
-    let place = Workplace::empty();
-    place.file("my.env", "KB_AGENT_LLM_API_KEY = 'sk-secret\n");
+    let place = Workplace::holding([("my.env", "KB_AGENT_LLM_API_KEY = 'sk-secret\n")]);
     let output = place.run(&["--env-file", "my.env", "graph"]);
     assert_eq!(output.status.code(), Some(2));
     let line = one_line(&output);
-    assert!(
-        line.contains("my.env") && !line.contains("sk-secret"),
-        "{line}"
-    );
+    line.must_hold("my.env");
+    line.must_lack("sk-secret");
     let missing = place.run(&["--env-file", "none.env", "graph"]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(one_line(&missing).contains("none.env"));
@@ -198,16 +185,12 @@ fn a_question_comes_from_standard_input() {
 #[test]
 fn an_answer_for_people_says_that_it_is_offline_and_where_it_is_from() {
     let demo = Workplace::with_demo();
-    let output = demo.run(&["ask", "What is corrective grading?"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = demo.run_well(&["ask", "What is corrective grading?"]);
     let answer = text(&output.stdout);
     assert!(answer.contains("[1]"), "{answer}");
     assert!(answer.contains(".md:"), "{answer}");
     let footer = answer.lines().last().unwrap();
-    assert!(
-        footer.contains("offline, extractive · simple · 3 steps, 1 saved"),
-        "{footer}"
-    );
+    footer.must_hold("offline, extractive · simple · 3 steps, 1 saved");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 }
 
@@ -231,11 +214,10 @@ fn an_empty_knowledge_base_is_said_and_found_nothing_in() {
 
 #[test]
 fn files_that_cannot_be_read_are_one_line_and_stop_nothing() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/good.md",
         "# Thresholds\n\nThe threshold of the gate is seven.\n",
-    );
+    )]);
     place.file("kb/picture.md", b"\x89PNG\x00\x00\x00binary");
     place.file("kb/odd.txt", [0xff, 0xfe, 0xfd].repeat(200));
     let output = place.run(&["ask", "--kb", "kb", "What is the threshold of the gate?"]);
@@ -252,9 +234,10 @@ fn files_that_cannot_be_read_are_one_line_and_stop_nothing() {
 
 #[test]
 fn a_lock_file_is_found_by_its_words_and_counts_nowhere_as_to_be_embedded() {
-    let place = Workplace::empty();
-    place.file("kb/note.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("kb/Cargo.lock", "[[package]]\nname = \"turnstile\"\n");
+    let place = Workplace::holding([
+        ("kb/note.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/Cargo.lock", "[[package]]\nname = \"turnstile\"\n"),
+    ]);
     let index = place.run(&["index", "--kb", "kb", "--json"]);
     assert!(one_line(&index).ends_with("embedding 1 passage"));
     let report = &json_lines(&index.stdout)[0];
@@ -304,9 +287,10 @@ fn search_prints_hits_as_evidence_with_ranks() {
 
 #[test]
 fn grep_says_how_it_read_what_is_no_pattern_and_no_word() {
-    let place = Workplace::empty();
-    place.file("kb/code.md", "# Code\n\nlet x = list[0]; // what???\n");
-    place.file("kb/log.md", "# Log\n\nERROR in the gate.\n");
+    let place = Workplace::holding([
+        ("kb/code.md", "# Code\n\nlet x = list[0]; // what???\n"),
+        ("kb/log.md", "# Log\n\nERROR in the gate.\n"),
+    ]);
     let search = |query: &str| {
         let output = place.run(&["search", "--tool", "grep", "--json", "--kb", "kb", query]);
         assert_eq!(output.status.code(), Some(0), "{query}");
@@ -321,19 +305,12 @@ fn grep_says_how_it_read_what_is_no_pattern_and_no_word() {
     };
     search("gate");
     let literal = "is no valid regular expression: searched as literal text";
-    for (query, source, said) in [
-        ("[", "code.md", format!("'[' {literal}")),
-        ("list[", "code.md", format!("'list[' {literal}")),
-        (
-            "???",
-            "code.md",
-            "'???' holds no word: searched as literal text".to_owned(),
-        ),
-        (
-            r"ERROR \d+",
-            "log.md",
-            r"no line matches 'ERROR \d+' as it stands: searched by its words".to_owned(),
-        ),
+    for (query, source, said) in table![
+        "[", "code.md", format!("'[' {literal}");
+        "list[", "code.md", format!("'list[' {literal}");
+        "???", "code.md", "'???' holds no word: searched as literal text".to_owned();
+        r"ERROR \d+", "log.md",
+            r"no line matches 'ERROR \d+' as it stands: searched by its words".to_owned();
     ] {
         let (found, notes) = search(query);
         assert_eq!(found, [source], "{query}");
@@ -364,10 +341,8 @@ fn graph_shows_the_topology_and_a_run() {
 
     let run = demo.ask(&["hello"])[0]["run"].as_str().unwrap().to_owned();
     let path = text(&demo.run(&["graph", &run[run.len() - 8..]]).stdout);
-    assert!(
-        path.contains("hello") && path.contains("chitchat ─► synthesize"),
-        "{path}"
-    );
+    path.must_hold("hello");
+    path.must_hold("chitchat ─► synthesize");
     let drawn = text(&demo.run(&["graph", "--mermaid", "last"]).stdout);
     assert!(drawn.contains("linkStyle 0,1,9 "), "{drawn}");
     let missing = demo.run(&["graph", "ffffffff"]);
@@ -405,9 +380,7 @@ fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
 #[test]
 fn a_run_that_failed_is_drawn_to_where_it_failed() {
     let demo = Workplace::with_demo();
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = unused.local_addr().unwrap();
-    drop(unused);
+    let address = free_address();
     let ask = |model: &str| {
         let mut ask = demo.command(&["ask", "--json", "hello"]);
         ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"))
@@ -504,8 +477,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[test]
 fn a_folder_behind_index_is_reported_where_it_belongs() {
-    let place = Workplace::empty();
-    place.file("kb/a.md", "# A\n\nText.\n");
+    let place = Workplace::holding([("kb/a.md", "# A\n\nText.\n")]);
     let output = place.run(&["index", "kb"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
@@ -518,8 +490,7 @@ fn a_folder_behind_index_is_reported_where_it_belongs() {
 
 #[test]
 fn what_is_left_out_is_said_when_it_is_news() {
-    let place = Workplace::empty();
-    place.file("kb/good.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/good.md", "# Gate\n\nThe gate opens at seven.\n")]);
     place.file("kb/picture.md", b"\x89PNG\x00\x00\x00binary");
     let search = || place.run(&["search", "--tool", "grep", "--kb", "kb", "gate"]);
     assert!(one_line(&search()).contains("1 file was left out, the first: picture.md"));
@@ -544,13 +515,7 @@ fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
         filler + "2024-03-06 ERROR the pump stopped\n",
     );
     let index = place.run(&["index", "--kb", "kb"]);
-    assert!(
-        text(&index.stdout).contains(
-            "skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
-        ),
-        "{}",
-        text(&index.stdout)
-    );
+    text(&index.stdout).must_hold("skipped huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it");
     let found = place.run(&[
         "search",
         "--tool",
@@ -565,8 +530,7 @@ fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
 
 #[test]
 fn a_dead_embedding_endpoint_costs_one_line_and_no_answer() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let run = |args: &[&str]| {
         let mut command = place.command(args);
         command
@@ -584,10 +548,7 @@ fn a_dead_embedding_endpoint_costs_one_line_and_no_answer() {
         assert!(output.status.success(), "{args:?}");
         let line = one_line(&output);
         assert!(line.contains("cannot reach 127.0.0.1:9"), "{line}");
-        assert!(
-            line.ends_with("passages are found by their words only"),
-            "{line}"
-        );
+        line.must_end_with("passages are found by their words only");
         assert!(text(&output.stdout).contains("seven"), "{args:?}");
     }
     let index = run(&["index", "--json"]);

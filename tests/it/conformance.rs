@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::frozen_demo;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
-use crate::support::{Finished, run, run_until};
+use crate::support::{Finished, question_of, run, run_until};
 use crate::workplace::Workplace;
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
 
@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
         fast_paths: &[("chitchat", "chitchat")],
         endpoint: |endpoint| {
             let plan = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": "Hello!"}"#;
-            endpoint.say(AnalyzeAndRoute, Reply::streamed(plan));
+            endpoint.stream(AnalyzeAndRoute, plan);
         },
     },
     Case {
@@ -55,9 +55,9 @@ const CASES: &[Case] = &[
             let plan = r#"{"complexity": "simple", "query_type": "conceptual", "suggested_tools": ["hybrid_search"]}"#;
             let calls = r#"{"calls": [{"tool": "hybrid_search", "args": {"semantic_query": "corrective grading"}}]}"#;
             endpoint
-                .say(AnalyzeAndRoute, Reply::streamed(plan))
+                .stream(AnalyzeAndRoute, plan)
                 .say(Plan, Reply::plain(calls))
-                .say(Synthesize, Reply::streamed("It checks evidence [1]."));
+                .stream(Synthesize, "It checks evidence [1].");
         },
     },
     Case {
@@ -71,9 +71,9 @@ const CASES: &[Case] = &[
             let calls = r#"[{"name": "read_file", "arguments": "{\"path\": \"rules.md\"}"},
                             {"name": "read_file", "arguments": {"path": "thresholds.md"}}]"#;
             endpoint
-                .say(AnalyzeAndRoute, Reply::streamed(plan))
-                .say(Plan, Reply::streamed(calls))
-                .say(Synthesize, Reply::streamed("Rules [1], thresholds [2]."));
+                .stream(AnalyzeAndRoute, plan)
+                .stream(Plan, calls)
+                .stream(Synthesize, "Rules [1], thresholds [2].");
         },
     },
 ];
@@ -121,13 +121,6 @@ fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     Arc::new(EndpointReasoner::new(settings).unwrap())
 }
 
-fn ask(query: &str) -> RunRequest {
-    RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    }
-}
-
 fn check(case: &Case, mode: Mode, finished: &Finished) {
     let what = format!("{mode:?}: {}", case.query);
     assert_eq!(finished.path(), case.path, "{what}");
@@ -139,10 +132,10 @@ fn check(case: &Case, mode: Mode, finished: &Finished) {
         panic!("no start");
     };
     assert_eq!(*reported, mode);
-    let complexity = finished.bodies().into_iter().find_map(|body| match body {
-        EventBody::RoutingPlan { plan, .. } => Some(plan.complexity),
-        _ => None,
-    });
+    let complexity = picked!(
+        finished, EventBody::RoutingPlan { plan, .. } => plan.complexity
+    )
+    .next();
     assert_eq!(complexity, Some(case.route), "{what}");
     let answer = finished.answer.as_ref().unwrap();
     assert_eq!(
@@ -161,7 +154,7 @@ async fn r01_to_r10_every_route_on_both_reasoners() {
             bench.built_in(),
             bench.tools.clone(),
             RoutingLimits::default(),
-            ask(case.query),
+            question_of(case.query),
         )
         .await;
         check(case, Mode::Offline, &finished);
@@ -173,7 +166,7 @@ async fn r01_to_r10_every_route_on_both_reasoners() {
             reasoner,
             bench.tools.clone(),
             RoutingLimits::default(),
-            ask(case.query),
+            question_of(case.query),
         )
         .await;
         check(case, Mode::Llm, &finished);
@@ -214,10 +207,10 @@ async fn r18_every_odd_grading_reply_leads_on() {
             {"tool": "read_file", "args": {"path": "../../etc/passwd"}},
             {"tool": "grep_search", "args": {"query": "no-such-word-anywhere"}}]"#;
         endpoint
-            .say(AnalyzeAndRoute, Reply::streamed(plan))
-            .say(Plan, Reply::streamed(calls))
+            .stream(AnalyzeAndRoute, plan)
+            .stream(Plan, calls)
             .say(GradeEvidence, Reply::plain(reply))
-            .say(Synthesize, Reply::streamed("Fine [1]."));
+            .stream(Synthesize, "Fine [1].");
         let limits = RoutingLimits {
             max_iterations: 1,
             ..RoutingLimits::default()
@@ -227,27 +220,19 @@ async fn r18_every_odd_grading_reply_leads_on() {
             reasoner,
             bench.tools.clone(),
             limits,
-            ask("which is which?"),
+            question_of("which is which?"),
         )
         .await;
         assert_eq!(finished.outcome(), Outcome::Answered, "{reply}");
-        let graded = finished.bodies().into_iter().find_map(|body| match body {
-            EventBody::EvidenceGraded { by, scores, .. } => Some((by.as_str(), scores.len())),
-            _ => None,
-        });
+        let graded = picked!(
+            finished, EventBody::EvidenceGraded { by, scores, .. } => (by.as_str(), scores.len())
+        )
+        .next();
         assert_eq!(graded, Some((by, 3)), "{reply}");
-        let refused: Vec<_> = finished
-            .bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::ToolFinished {
-                    error: Some(error),
-                    items: 0,
-                    ..
-                } => Some(error.as_str()),
-                _ => None,
-            })
-            .collect();
+        let refused: Vec<_> = picked!(
+            finished, EventBody::ToolFinished { error: Some(error), items: 0, .. } => error.as_str()
+        )
+        .collect();
         assert_eq!(refused.len(), 1, "the file outside: {refused:?}");
         assert!(
             refused[0].contains("outside the knowledge base"),
@@ -265,7 +250,7 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
         bench.built_in(),
         nothing.clone(),
         RoutingLimits::default(),
-        ask(question),
+        question_of(question),
     )
     .await;
     assert_eq!(finished.outcome(), Outcome::NotFound);
@@ -280,13 +265,16 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
 
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(
-            AnalyzeAndRoute,
-            Reply::streamed(r#"{"complexity": "complex"}"#),
-        )
-        .say(Plan, Reply::streamed("I cannot plan this."));
+        .stream(AnalyzeAndRoute, r#"{"complexity": "complex"}"#)
+        .stream(Plan, "I cannot plan this.");
     let reasoner = endpoint_reasoner(&endpoint);
-    let finished = run(reasoner, nothing, RoutingLimits::default(), ask(question)).await;
+    let finished = run(
+        reasoner,
+        nothing,
+        RoutingLimits::default(),
+        question_of(question),
+    )
+    .await;
     assert_eq!(finished.outcome(), Outcome::NotFound);
     assert_eq!(finished.calls().0, 6);
     assert!(!endpoint.nodes().await.contains(&"synthesize".to_owned()));
@@ -302,7 +290,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
         reasoner.clone(),
         bench.tools.clone(),
         RoutingLimits::default(),
-        ask(CASES[1].query),
+        question_of(CASES[1].query),
     )
     .await;
     let question = RunRequest {
@@ -310,7 +298,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
             question: CASES[1].query.to_owned(),
             answer: kb_agent::agent::without_marks(first.text()),
         }],
-        ..ask("and its default?")
+        ..question_of("and its default?")
     };
     run(
         reasoner,
@@ -343,7 +331,7 @@ async fn a_cancelled_answer_keeps_its_stream_closed() {
         reasoner,
         bench.tools.clone(),
         RoutingLimits::default(),
-        ask(CASES[1].query),
+        question_of(CASES[1].query),
         |event| matches!(event.body, EventBody::AnswerDelta { .. }),
     )
     .await;

@@ -11,7 +11,7 @@ use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
 
 use crate::frozen_demo;
-use crate::support::saturates;
+use crate::support::{cosine, saturates};
 use crate::workplace::{Workplace, events, json_lines, text};
 
 fn asset(path: &str) -> PathBuf {
@@ -51,11 +51,6 @@ fn asked_of_the_model(
     texts.sort_unstable();
     texts.dedup();
     texts
-}
-
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 #[test]
@@ -126,8 +121,7 @@ fn write_the_vectors_of_the_frozen_pages() {
 #[test]
 fn the_first_question_to_the_demo_misses_no_meaning() {
     let place = Workplace::empty();
-    let output = place.run(&["ask", "--json", "What are the four rules?"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = place.run_well(&["ask", "--json", "What are the four rules?"]);
     assert_eq!(text(&output.stderr), "");
     let answered = json_lines(&output.stdout);
     assert!(events(&answered, "warning").is_empty());

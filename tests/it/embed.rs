@@ -5,6 +5,7 @@
 //! (the reference evaluator of onnx 1.23). The second tells a mistake in tokenizing, running or
 //! pooling from what the smaller weights cost. Numbers are kept in 8 bits: .0001 of cosine.
 
+use crate::support::cosine;
 use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::{Embedder, TokensWanted};
@@ -45,11 +46,6 @@ fn numbers(hex: &str) -> Vec<f32> {
             )
         })
         .collect()
-}
-
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 #[test]

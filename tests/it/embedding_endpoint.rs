@@ -1,7 +1,6 @@
 //! An `/embeddings` server instead of the built-in model: what is sent, what is made of the
 //! answers, and what happens when there are none.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +15,8 @@ use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scripted_endpoint::offer_models;
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::support::Said;
+use crate::workplace::{Workplace, events, json_lines, one_line, refusing_url, text};
 
 const KEY: &str = "sk-embedding-secret";
 
@@ -78,12 +78,6 @@ fn at(server: &MockServer) -> String {
     format!("{}/v1", server.uri())
 }
 
-/// An address on which nothing listens: the port was just given back.
-fn refusing_url() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/v1", listener.local_addr().unwrap())
-}
-
 async fn sizes(server: &MockServer) -> Vec<usize> {
     let requests = server.received_requests().await.unwrap();
     let mut sizes: Vec<usize> = requests
@@ -119,10 +113,8 @@ async fn many_texts_go_in_bounded_requests_and_come_back_in_order() {
     let first = &requests[0];
     assert_eq!(first.headers["authorization"], format!("Bearer {KEY}"));
     let body: Value = serde_json::from_slice(&first.body).unwrap();
-    assert_eq!(
-        (&body["model"], &body["encoding_format"]),
-        (&json!("m"), &json!("float"))
-    );
+    assert_eq!(body["model"], json!("m"));
+    assert_eq!(body["encoding_format"], json!("float"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,10 +229,7 @@ async fn what_cannot_work_is_one_line_after_one_request() {
             .unwrap_err();
         let line = error.to_string();
         assert!(line.contains(expected), "{line}");
-        assert!(
-            line.starts_with("the embedding failed: 127.0.0.1:"),
-            "{line}"
-        );
+        line.must_begin_with("the embedding failed: 127.0.0.1:");
         assert!(!line.contains('\n') && !line.contains(KEY), "{line}");
         // Where it may be one of the texts that is refused, another one is tried.
         let is_of_texts = [403, 400].contains(&status) || expected.contains("no ");
@@ -276,21 +265,13 @@ fn in_bulk(embedder: &EndpointEmbedder, texts: &[&str]) -> Vec<Vec<f32>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn r26_a_known_model_reads_what_it_was_trained_with() {
     let server = server(|texts| embeddings(texts, 4)).await;
-    for (model, query, passage, id) in [
-        (
-            "intfloat/multilingual-e5-small",
-            "query: gate",
-            "passage: The gate.",
-            "endpoint:intfloat/multilingual-e5-small with passages after \"passage: \"",
-        ),
-        (
-            "Qwen3-Embedding-0.6B",
-            "Instruct: Given a web search query, retrieve relevant passages that answer the \
-             query\nQuery:gate",
-            "The gate.",
-            "endpoint:Qwen3-Embedding-0.6B",
-        ),
-        ("bge-m3", "gate", "The gate.", "endpoint:bge-m3"),
+    for (model, query, passage, id) in table![
+        "intfloat/multilingual-e5-small", "query: gate", "passage: The gate.",
+            "endpoint:intfloat/multilingual-e5-small with passages after \"passage: \"";
+        "Qwen3-Embedding-0.6B",
+            "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:gate",
+            "The gate.", "endpoint:Qwen3-Embedding-0.6B";
+        "bge-m3", "gate", "The gate.", "endpoint:bge-m3";
     ] {
         let embedder = embedder(&at(&server), Some(model));
         assert_eq!(embedder.model_id(), id);
@@ -365,10 +346,8 @@ async fn r26_an_unwanted_input_type_is_given_up() {
         embedder.embed(&[text]).unwrap();
     }
     let asked = bodies(&server).await;
-    let told: Vec<bool> = asked
-        .iter()
-        .map(|it| it.get("input_type").is_some())
-        .collect();
+    let told = asked.iter().map(|it| it.get("input_type").is_some());
+    let told: Vec<bool> = told.collect();
     assert_eq!(told.last(), Some(&false));
     assert!(told.len() <= 4, "{told:?}");
 }
@@ -469,8 +448,7 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     let dims = Arc::new(AtomicUsize::new(4));
     let answered = dims.clone();
     let server = server(move |texts| embeddings(texts, answered.load(Ordering::Relaxed))).await;
-    let place = Workplace::empty();
-    place.file("kb/a.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/a.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let stop = AtomicBool::new(false);
     let at = at(&server);
     let one = base(&place, &at, "one");
@@ -515,14 +493,8 @@ async fn r26_a_swapped_model_is_one_sentence_at_a_search_and_mended_by_the_next_
     let found = run(command(&search)).await;
     assert_eq!(json_lines(&found.stdout)[0]["source"], "gate.md");
     let line = one_line(&found);
-    assert!(
-        line.contains("6 numbers where the index holds vectors of 8"),
-        "{line}"
-    );
-    assert!(
-        line.contains("`kb-agent index` embeds everything again"),
-        "{line}"
-    );
+    line.must_hold("6 numbers where the index holds vectors of 8");
+    line.must_hold("`kb-agent index` embeds everything again");
     let ask = run(command(&["ask", "--kb", "kb", "When does the gate open?"])).await;
     assert!(one_line(&ask).contains("`kb-agent index` embeds everything again"));
     // Nothing is waiting for a vector, and all are made anew.
@@ -549,14 +521,8 @@ async fn r26_a_refused_text_is_listed_by_the_index_and_found_by_its_words() {
     assert_eq!(report["unembedded"][0]["path"], "door.md");
     let plain = run(command(&["index", "--kb", "kb"])).await;
     let said = text(&plain.stdout);
-    assert!(
-        said.contains("found by its words only: door.md:1: 127.0.0.1:"),
-        "{said}"
-    );
-    assert!(
-        said.contains("rejects the request (400): this text is not allowed"),
-        "{said}"
-    );
+    said.must_hold("found by its words only: door.md:1: 127.0.0.1:");
+    said.must_hold("rejects the request (400): this text is not allowed");
     let found = run(command(&[
         "search",
         "--kb",
@@ -677,16 +643,10 @@ async fn a_server_that_is_down_costs_the_meaning_and_one_line() {
     let search = run(search).await;
     assert!(search.status.success());
     let line = one_line(&search);
-    assert!(
-        line.contains(
-            "connection refused; check that the server runs and KB_AGENT_EMBEDDING_BASE_URL"
-        ),
-        "{line}"
+    line.must_hold(
+        "connection refused; check that the server runs and KB_AGENT_EMBEDDING_BASE_URL",
     );
-    assert!(
-        line.ends_with("passages are found by their words only"),
-        "{line}"
-    );
+    line.must_end_with("passages are found by their words only");
     assert_eq!(json_lines(&search.stdout)[0]["source"], "gate.md");
 
     let ask = place.command(&["ask", "--kb", "kb", "When does the gate open?"]);

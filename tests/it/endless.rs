@@ -28,7 +28,7 @@ fn reasoner(server: &FaultServer, model: Option<&str>) -> EndpointReasoner {
     EndpointReasoner::new(EndpointSettings {
         timeout: SILENCE,
         model: model.map(str::to_owned),
-        ..settings(format!("http://{}/v1", server.address()))
+        ..settings(server.base_url())
     })
     .unwrap()
 }
@@ -39,17 +39,13 @@ async fn ends_a_reply_that_never_comes_to_an_end() {
     let begun = [stream_head(), piece("Hello, ").into_bytes()].concat();
     let still = "was still sending one reply after 2 s";
     let silent = "kept the connection alive for 2 s without a word";
-    for (name, act, said) in [
-        ("JSON", drip(json, "\n"), still),
-        (
-            "blank lines before the first sign",
-            drip(stream_head(), "\n"),
-            silent,
-        ),
-        ("comments", drip(stream_head(), ": alive\n\n"), silent),
-        ("a line without an end", drip(stream_head(), "d"), still),
-        ("empty pieces", drip(stream_head(), &piece("")), silent),
-        ("comments after a word", drip(begun, ": alive\n\n"), silent),
+    for (name, act, said) in table![
+        "JSON", drip(json, "\n"), still;
+        "blank lines before the first sign", drip(stream_head(), "\n"), silent;
+        "comments", drip(stream_head(), ": alive\n\n"), silent;
+        "a line without an end", drip(stream_head(), "d"), still;
+        "empty pieces", drip(stream_head(), &piece("")), silent;
+        "comments after a word", drip(begun, ": alive\n\n"), silent;
     ] {
         let server = FaultServer::start(&[("synthesize", vec![act])]);
         let given = given("hi");

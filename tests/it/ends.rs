@@ -24,8 +24,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault_server::{Act, FaultServer, stream_head};
+use crate::support::Said;
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, events, text};
+use crate::workplace::{Demo, Workplace, events, signal, text};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
@@ -71,12 +72,7 @@ fn silent_endpoint() -> FaultServer {
 
 fn at_endpoint(demo: &Demo, server: &FaultServer) -> Command {
     let mut command = demo.command(&[]);
-    command
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m");
+    command.envs(server.settings());
     command
 }
 
@@ -215,7 +211,7 @@ fn ends_also_where_the_thread_that_draws_is_stuck() {
         let mut unmoved = 0;
         until("nothing more is written", || {
             terminal.keys("\u{1b}OP");
-            let before = std::mem::replace(&mut written, written_by(terminal.pid()));
+            let before = std::mem::replace(&mut written, io_of(terminal.pid(), "wchar"));
             unmoved = if before == written { unmoved + 1 } else { 0 };
             unmoved == 200
         });
@@ -246,12 +242,13 @@ fn ends_also_where_the_thread_that_draws_is_stuck() {
     }
 }
 
-/// How much a process has written so far.
+/// How many bytes a process has read, `rchar`, or written, `wchar`, so far.
 #[cfg(target_os = "linux")]
-fn written_by(pid: u32) -> u64 {
+fn io_of(pid: u32, name: &str) -> u64 {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
-    let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
-    line.unwrap().parse().unwrap()
+    let mut lines = io.lines().filter_map(|line| line.split_once(": "));
+    let (_, count) = lines.find(|(known, _)| *known == name).unwrap();
+    count.parse().unwrap()
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -292,12 +289,6 @@ fn until_it_catches(child: &Child) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &pid]).status();
-    assert!(sent.unwrap().success());
-}
-
 fn ends_within(child: &mut Child, patience: Duration) -> Option<i32> {
     let begun = Instant::now();
     while begun.elapsed() < patience {
@@ -327,7 +318,7 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
         asking.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = asking.spawn().unwrap();
         until_it_catches(&child);
-        signal(&child, name);
+        signal(name, child.id());
         assert_eq!(ends_within(&mut child, IN_ORDER), Some(130), "{name}");
     }
     let terminal = Terminal::start(&demo.command(&[]), 100, 30);
@@ -343,27 +334,27 @@ fn ends_while_another_process_holds_the_start_of_sessions() {
     // Without a signal it says what it waited for.
     let output = demo.run(&["ask", "hello"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        text(&output.stderr).contains("another kb-agent"),
-        "{}",
-        text(&output.stderr)
-    );
+    text(&output.stderr).must_hold("another kb-agent");
     drop(gate);
-    assert!(demo.run(&["ask", "hello"]).status.success());
+    demo.run_well(&["ask", "hello"]);
 }
 
 #[test]
 fn ends_indexing_a_document_that_takes_long() {
     let place = Workplace::empty();
     let ids: Vec<String> = (0..400_000).map(|n| format!("PROJ-{n}")).collect();
-    place.file("kb/a.md", ids.join(" "));
+    let text = ids.join(" ");
+    place.file("kb/a.md", &text);
     for name in ["INT", "TERM"] {
         let mut indexing = place.command(&["index", "--kb", "kb"]);
         indexing.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = indexing.spawn().unwrap();
         until_it_catches(&child);
-        thread::sleep(Duration::from_millis(200));
-        signal(&child, name);
+        #[cfg(target_os = "linux")]
+        until("it has read the document", || {
+            io_of(child.id(), "rchar") > text.len() as u64
+        });
+        signal(name, child.id());
         let code = ends_within(&mut child, IN_ORDER);
         assert_eq!(code, Some(130), "{name}");
     }
@@ -387,7 +378,7 @@ fn ends_not_at_a_hangup_that_it_was_started_to_ignore() {
         .stderr(Stdio::null());
     let mut child = kept.spawn().unwrap();
     until_it_catches(&child);
-    signal(&child, "HUP");
+    signal("HUP", child.id());
     assert_eq!(ends_within(&mut child, Duration::from_millis(500)), None);
 }
 
@@ -464,11 +455,8 @@ fn ends_nothing_when_it_is_stopped_and_continued_from_outside() {
     });
     assert!(!terminal.is_canonical(), "keys come one by one again");
     // A window without a shell has nothing to go back to.
-    terminal.keys(CTRL_Z);
-    terminal.wait_for_text("no shell to go back to");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until(CTRL_Z, "no shell to go back to");
+    terminal.leave();
 }
 
 /// A screen whose passage is open in an editor that is this script.
@@ -486,14 +474,10 @@ fn in_the_editor(place: &Workplace, script: &str) -> Terminal {
     command.env("EDITOR", format!("'{}'", editor.display()));
     let mut terminal = Terminal::start(&command, 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("What is the gate threshold?\r");
-    terminal.wait_for_text("saved 1");
-    terminal.keys("\u{1b}3");
-    terminal.wait_for_text("▸ Evidence");
-    terminal.keys("\r");
-    terminal.wait_for_text("▌ The gate threshold");
-    terminal.keys("o");
-    terminal.wait_for_text("THE-EDITOR-IS-OPEN");
+    terminal.press_until("What is the gate threshold?\r", "saved 1");
+    terminal.press_until("\u{1b}3", "▸ Evidence");
+    terminal.press_until("\r", "▌ The gate threshold");
+    terminal.press_until("o", "THE-EDITOR-IS-OPEN");
     terminal
 }
 
@@ -506,26 +490,21 @@ fn ends_nothing_when_the_editor_is_interrupted() {
          echo THE-EDITOR-IS-OPEN\nuntil read answer; do :; done\n",
     );
     for (key, said) in [(CTRL_C, "IT-WAS-INTERRUPTED"), ("\u{1c}", "IT-WAS-TO-QUIT")] {
-        terminal.keys(key);
-        terminal.wait_for_text(said);
+        terminal.press_until(key, said);
     }
-    terminal.keys("\n");
-    terminal.wait_for_text("▌ The gate threshold");
+    terminal.press_until("\n", "▌ The gate threshold");
     // One that the key ends, as it ends most programs.
     let script = "#!/bin/sh\necho >> times\necho OPEN-$(($(wc -l < times)))\nread answer\n";
     fs::write(place.path().join("bin/editor"), script).unwrap();
     for time in 1..=3 {
-        terminal.keys("o");
-        terminal.wait_for_text(&format!("OPEN-{time}"));
+        terminal.press_until("o", &format!("OPEN-{time}"));
         terminal.keys(CTRL_C);
         terminal.wait_for("the screen", |screen| {
             screen.alternate_screen() && screen.contents().contains("▌ The gate threshold")
         });
     }
     // Now they are for the program again.
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -609,14 +588,12 @@ fn a_screen_whose_own_thread_panics() {
 #[test]
 fn ends_nothing_when_another_thread_panics() {
     let command = itself("ends::a_screen_beside_threads_that_panic");
-    let mut terminal = Terminal::start(&command, 100, 30);
+    let terminal = Terminal::start(&command, 100, 30);
     let screen = terminal.wait_for("the notice", |screen| {
         screen.alternate_screen() && screen.contents().contains("it went on")
     });
     assert!(!screen.contains("panicked"), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]

@@ -6,16 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use kb_agent::agent::Agent;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caller, EmbedError, Embedder, GradeJob, Grades,
-    Identity, PlanJob, PlannedCalls, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
-    Toolbox,
+    Analysis, AnalyzeJob, AnswerSink, Caller, EmbedError, Embedder, GradeJob, Grades, Identity,
+    PlanJob, PlannedCalls, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
 };
-use kb_agent::agent::{Agent, RunRequest};
-use kb_agent::domain::{
-    Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
-    ToolName, Topic,
-};
+use kb_agent::domain::{Evidence, NodeName, Outcome, RoutingLimits, ToolCall, ToolName};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::protocol::{EventBody, Mode, RunId};
@@ -25,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::{origin, question_of};
 use crate::workplace::{Workplace, events};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,8 +99,7 @@ fn goes_on(work: impl Future<Output = ()>) -> Duration {
 
 #[test]
 fn ends_every_tool_whose_run_is_cancelled() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let line = "nothing of what is looked for stands in any of these many lines of a log\n";
     place.file("kb/large.log", line.repeat(1_500_000));
     place.file("kb/page.html", "<p>It waits for PROJ-7.</p>");
@@ -152,27 +148,15 @@ fn ends_the_embedding_of_an_answer_that_no_one_waits_for() {
     let reasoner = OfflineReasoner::new(Arc::new(Endless));
     let run = RunId::generate();
     let item = |text: &str| Evidence {
-        id: EvidenceId(String::new()),
         source: "gate.md".to_owned(),
-        place: None,
-        lines: LineRange { start: 1, end: 1 },
-        tool: ToolName::HybridSearch,
-        score: Score::FULL,
         text: text.to_owned(),
-        topic: Topic::default(),
-        low: false,
-        measured: Measured::default(),
+        ..crate::support::item(1, ToolName::HybridSearch, 1.0)
     };
     let context = [item("The gate opens at seven."), item("Bread rises.")];
     let took = goes_on(async {
         let question = kb_agent::domain::Question::default();
         let job = GradeJob {
-            origin: CallOrigin {
-                run: &run,
-                node: NodeName::GradeEvidence,
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, NodeName::GradeEvidence),
             query: "When does the gate open?",
             question: &question,
             history: &[],
@@ -259,8 +243,7 @@ impl Reasoner for Faulty {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let tools = Arc::new(KbToolbox::new(base(&place, Arc::new(Faulty))));
     let call = ToolCall::VectorSearch {
         query: "gate".to_owned(),
@@ -278,10 +261,7 @@ async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
         session: "s".to_owned(),
     };
     let (events, mut received_events) = tokio::sync::mpsc::channel(64);
-    let question = RunRequest {
-        query: "hi".to_owned(),
-        ..RunRequest::default()
-    };
+    let question = question_of("hi");
     let answer = agent.answer(question, events, CancellationToken::new());
     assert_eq!(answer.await, None);
     let mut last = None;

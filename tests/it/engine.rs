@@ -2,13 +2,13 @@
 
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Outcome;
-use kb_agent::engine::{Conversation, Engine, EngineError, Opening, RunRequest, channels};
+use kb_agent::engine::{Conversation, Engine, EngineError, Opening, channels};
 use kb_agent::protocol::{Command, EventBody, Update};
 use std::sync::atomic::AtomicBool;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::check_stream;
-use crate::workplace::Workplace;
+use crate::support::{check_stream, question_of};
+use crate::workplace::{Workplace, free_address};
 
 pub async fn engine(place: &Workplace, endpoint: &str) -> Result<Engine, EngineError> {
     engine_with(place, endpoint, &[]).await
@@ -82,10 +82,7 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
     assert!(answer.text.contains("seven"), "{}", answer.text);
     assert_eq!(answer.citations[0].source, "gate.md");
 
-    let question = RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    };
+    let question = question_of(query);
     let mut run = engine
         .stream(question, CancellationToken::new())
         .await
@@ -107,15 +104,11 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint_that_refuses_stops_the_question_and_not_the_engine() {
     let place = Workplace::empty();
-    // No one listens on a port that was just given back.
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
-    let address = format!("http://127.0.0.1:{port}/v1");
-    let engine = engine(&place, &address).await.unwrap();
+    let address = free_address();
+    let url = format!("http://{address}/v1");
+    let engine = engine(&place, &url).await.unwrap();
     let error = engine.answer_query("hello").await.unwrap_err();
     let line = error.to_string();
     assert_eq!(line.lines().count(), 1);
-    assert!(line.contains(&format!("127.0.0.1:{port}")), "{line}");
+    assert!(line.contains(&address), "{line}");
 }

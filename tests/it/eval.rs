@@ -98,10 +98,8 @@ fn a_record_holds_each_ranking_with_what_was_measured() {
     collection(&place);
     measure(&place, &["--run", "run.tsv"]);
     let record = fs::read_to_string(place.path().join("run.tsv")).unwrap();
-    let rows: Vec<Vec<&str>> = record
-        .lines()
-        .map(|line| line.split('\t').collect())
-        .collect();
+    let rows = record.lines().map(|line| line.split('\t').collect());
+    let rows: Vec<Vec<&str>> = rows.collect();
     assert!(rows.iter().all(|row| row.len() == 9), "{record}");
     let first = rows.iter().find(|row| row[0] == "q1").unwrap();
     assert_eq!((first[1], first[2], first[7]), ("d 2", "1", "1"));
@@ -146,61 +144,27 @@ fn bad_input_is_one_line_that_says_where() {
         assert!(output.stdout.is_empty());
         one_line(&output)
     };
-    for (path, content, expected) in [
-        ("corpus.jsonl", None, &["corpus.jsonl", "not found"][..]),
-        ("queries.jsonl", None, &["queries.jsonl", "not found"]),
-        ("qrels/test.tsv", None, &["test.tsv", "not found"]),
-        ("corpus.jsonl", Some("\n"), &["no document"]),
-        (
-            "corpus.jsonl",
-            Some("{\"_id\": \"a\", \"text\": \"x\"}\n{\"_id\": \"b\"\n"),
-            &["corpus.jsonl: line 2"],
-        ),
-        (
-            "corpus.jsonl",
-            Some("{\"_id\": \"a\"}\n"),
-            &["line 1", "text"],
-        ),
-        (
-            "corpus.jsonl",
-            Some("{\"_id\": [1], \"text\": \"x\"}\n"),
-            &["line 1", "_id must be"],
-        ),
-        (
-            "corpus.jsonl",
+    for (path, content, expected) in table![
+        "corpus.jsonl", None, &["corpus.jsonl", "not found"][..];
+        "queries.jsonl", None, &["queries.jsonl", "not found"];
+        "qrels/test.tsv", None, &["test.tsv", "not found"];
+        "corpus.jsonl", Some("\n"), &["no document"];
+        "corpus.jsonl", Some("{\"_id\": \"a\", \"text\": \"x\"}\n{\"_id\": \"b\"\n"),
+            &["corpus.jsonl: line 2"];
+        "corpus.jsonl", Some("{\"_id\": \"a\"}\n"), &["line 1", "text"];
+        "corpus.jsonl", Some("{\"_id\": [1], \"text\": \"x\"}\n"), &["line 1", "_id must be"];
+        "corpus.jsonl",
             Some("{\"_id\": \"a\", \"text\": \"x\"}\n{\"_id\": \"a\", \"text\": \"y\"}\n"),
-            &["id a occurs twice"],
-        ),
-        (
-            "queries.jsonl",
-            Some("{\"_id\": \"q1\", \"text\": \" \"}\n"),
-            &["query q1 is empty"],
-        ),
-        (
-            "queries.jsonl",
-            Some("{\"_id\": \"other\", \"text\": \"x\"}\n"),
-            &["no query of queries.jsonl"],
-        ),
-        (
-            "qrels/test.tsv",
-            Some("query-id\tcorpus-id\tscore\n"),
-            &["no judgement"],
-        ),
-        (
-            "qrels/test.tsv",
-            Some("query-id\tcorpus-id\tscore\nq1\td1\tgood\n"),
-            &["line 2", "'good' is not a whole number"],
-        ),
-        (
-            "qrels/test.tsv",
-            Some("q1\td1\tgood\nq1\td1\t1\n"),
-            &["line 1", "'good' is not a whole number"],
-        ),
-        (
-            "qrels/test.tsv",
-            Some("q1\td1\t1\nq1 d1 1\n"),
-            &["line 2", "1 columns"],
-        ),
+            &["id a occurs twice"];
+        "queries.jsonl", Some("{\"_id\": \"q1\", \"text\": \" \"}\n"), &["query q1 is empty"];
+        "queries.jsonl", Some("{\"_id\": \"other\", \"text\": \"x\"}\n"),
+            &["no query of queries.jsonl"];
+        "qrels/test.tsv", Some("query-id\tcorpus-id\tscore\n"), &["no judgement"];
+        "qrels/test.tsv", Some("query-id\tcorpus-id\tscore\nq1\td1\tgood\n"),
+            &["line 2", "'good' is not a whole number"];
+        "qrels/test.tsv", Some("q1\td1\tgood\nq1\td1\t1\n"),
+            &["line 1", "'good' is not a whole number"];
+        "qrels/test.tsv", Some("q1\td1\t1\nq1 d1 1\n"), &["line 2", "1 columns"];
     ] {
         let line = complaint(path, content);
         for part in expected {

@@ -12,14 +12,14 @@ const QUESTIONS: &str = r#"{"id": "q1", "question": "How is the harbour pump pri
 "#;
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file("docs/pump.md", PUMP);
-    place.file(
-        "docs/other.md",
-        "# Baking\n\nBread dough rises for two hours.\n",
-    );
-    place.file("questions.jsonl", QUESTIONS);
-    place
+    Workplace::holding([
+        ("docs/pump.md", PUMP),
+        (
+            "docs/other.md",
+            "# Baking\n\nBread dough rises for two hours.\n",
+        ),
+        ("questions.jsonl", QUESTIONS),
+    ])
 }
 
 #[test]
@@ -60,17 +60,11 @@ fn bad_input_is_one_line_that_says_where() {
         let gold = json!([{"source": source, "start_line": line, "end_line": line}]);
         json!({"id": "q1", "question": "a", "kind": "b", "gold": gold, "contains": []}).to_string()
     };
-    for (line, expected) in [
-        (
-            r#"{"id": "q1"}"#.to_owned(),
-            "line 1: missing field `question`",
-        ),
-        (String::new(), "there is no question in it"),
-        (gold("none.md", 1), "question q1: none.md: "),
-        (
-            gold("pump.md", 9),
-            "question q1: pump.md has no lines 9 to 9",
-        ),
+    for (line, expected) in table![
+        r#"{"id": "q1"}"#.to_owned(), "line 1: missing field `question`";
+        String::new(), "there is no question in it";
+        gold("none.md", 1), "question q1: none.md: ";
+        gold("pump.md", 9), "question q1: pump.md has no lines 9 to 9";
     ] {
         place.file("bad.jsonl", line);
         let output = place.run(&["eval", "docs", "docs", "bad.jsonl"]);

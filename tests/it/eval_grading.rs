@@ -4,7 +4,7 @@
 use kb_agent::domain::NodeName;
 use serde_json::{Value, json};
 
-use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
 const JUDGED: &str = r#"{"query": "How long does bread dough rise?", "passages": [{"text": "Bread dough rises for about two hours at room temperature.", "relevant": true}, {"text": "The moon has no air.", "relevant": false, "far_off": true}, {"text": "Bread is sold by weight.", "relevant": 0}]}
@@ -16,12 +16,11 @@ const JUDGED: &str = r#"{"query": "How long does bread dough rise?", "passages":
 async fn figures(replies: &[&str], args: &[&str]) -> (Value, ScriptedEndpoint) {
     let endpoint = ScriptedEndpoint::start().await;
     let plan = r#"{"complexity": "complex", "sub_questions": ["Which dough?", "Which survey?"]}"#;
-    endpoint.say(NodeName::AnalyzeAndRoute, Reply::streamed(plan));
+    endpoint.stream(NodeName::AnalyzeAndRoute, plan);
     for reply in replies {
-        endpoint.say(NodeName::GradeEvidence, Reply::streamed(reply));
+        endpoint.stream(NodeName::GradeEvidence, reply);
     }
-    let place = Workplace::empty();
-    place.file("judged.jsonl", JUDGED);
+    let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
     let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
     let output = tokio::task::spawn_blocking(move || {
@@ -83,10 +82,8 @@ async fn the_figures_are_those_worked_out_by_hand() {
 async fn r18_what_no_one_measured_is_in_no_figure() {
     let replies = ["good, bad and so on", "[0.6, 0.2]"];
     let (report, _endpoint) = figures(&replies, &[]).await;
-    assert_eq!(
-        (&report["n"], &report["unmeasured"]),
-        (&json!(2), &json!(3))
-    );
+    assert_eq!(report["n"], json!(2));
+    assert_eq!(report["unmeasured"], json!(3));
     assert_eq!(report["auc"], 1.0);
     assert_eq!(report["far_off"], Value::Null);
     assert_eq!(
@@ -100,12 +97,10 @@ async fn r18_what_no_one_measured_is_in_no_figure() {
 
 #[test]
 fn the_built_in_grader_keeps_far_off_passages_low_and_repeats_itself() {
-    let place = Workplace::empty();
-    place.file("judged.jsonl", JUDGED);
+    let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let run = |args: &[&str]| {
         let args = [&["eval", "grading", "judged.jsonl"], args].concat();
-        let output = place.run(&args);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = place.run_well(&args);
         output.stdout
     };
     let drawn = ["--json", "--far-off", "4"];
@@ -170,9 +165,8 @@ async fn the_parts_of_a_question_are_graded_too_when_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn replies_without_any_grade_are_a_failure() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(NodeName::GradeEvidence, Reply::streamed("no"));
-    let place = Workplace::empty();
-    place.file("judged.jsonl", JUDGED);
+    endpoint.stream(NodeName::GradeEvidence, "no");
+    let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
     let grades = tokio::task::spawn_blocking(move || {
         let mut command = place.command(&["eval", "grading", "judged.jsonl"]);
@@ -190,34 +184,19 @@ async fn replies_without_any_grade_are_a_failure() {
 fn bad_input_is_one_line_that_says_where() {
     let place = Workplace::empty();
     let good = r#"{"query": "a", "passages": [{"text": "b", "relevant": true}]}"#;
-    for (content, expected) in [
-        (r#"{"query": "a", "passages": []}"#, "there is no passage"),
-        (r#"{"query": "a"}"#, "missing field `passages`"),
-        (
-            r#"{"query": " ", "passages": [{"text": "b", "relevant": true}]}"#,
-            "the query is empty",
-        ),
-        (
-            r#"{"query": "a", "passages": [{"text": "b", "relevant": true}, {"text": "", "relevant": false}]}"#,
-            "passage 2: the text is empty",
-        ),
-        (
-            r#"{"query": "a", "passages": [{"text": "b"}]}"#,
-            "missing field `relevant`",
-        ),
-        (
-            r#"{"query": "a", "passages": [{"text": "b", "relevant": "yes"}]}"#,
-            "passage 1: relevant is neither true or false nor a whole number",
-        ),
-        (
-            r#"{"query": "a", "passages": [{"text": "b", "relevant": 1, "far_off": true}]}"#,
-            "passage 1: it is both relevant and far_off",
-        ),
-        (
-            r#"{"query": "a", "passages": [{"#,
-            "the JSON object is cut off",
-        ),
-        ("passages: none", "this is no JSON (column 1); a line looks"),
+    for (content, expected) in table![
+        r#"{"query": "a", "passages": []}"#, "there is no passage";
+        r#"{"query": "a"}"#, "missing field `passages`";
+        r#"{"query": " ", "passages": [{"text": "b", "relevant": true}]}"#, "the query is empty";
+        r#"{"query": "a", "passages": [{"text": "b", "relevant": true}, {"text": "", "relevant": false}]}"#,
+            "passage 2: the text is empty";
+        r#"{"query": "a", "passages": [{"text": "b"}]}"#, "missing field `relevant`";
+        r#"{"query": "a", "passages": [{"text": "b", "relevant": "yes"}]}"#,
+            "passage 1: relevant is neither true or false nor a whole number";
+        r#"{"query": "a", "passages": [{"text": "b", "relevant": 1, "far_off": true}]}"#,
+            "passage 1: it is both relevant and far_off";
+        r#"{"query": "a", "passages": [{"#, "the JSON object is cut off";
+        "passages: none", "this is no JSON (column 1); a line looks";
     ] {
         for (text, line) in [
             (content.to_owned(), "line 1: "),

@@ -3,7 +3,8 @@
 use kb_agent::domain::NodeName;
 use serde_json::{Value, json};
 
-use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::scripted_endpoint::ScriptedEndpoint;
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
 const JUDGED: &str = r#"{"query": "hello", "complexity": "chitchat", "query_type": "chitchat"}
@@ -16,10 +17,8 @@ const JUDGED: &str = r#"{"query": "hello", "complexity": "chitchat", "query_type
 
 #[test]
 fn the_figures_are_those_worked_out_by_hand() {
-    let place = Workplace::empty();
-    place.file("judged.jsonl", JUDGED);
-    let output = place.run(&["eval", "routing", "judged.jsonl", "--json"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let place = Workplace::holding([("judged.jsonl", JUDGED)]);
+    let output = place.run_well(&["eval", "routing", "judged.jsonl", "--json"]);
     let lines = json_lines(&output.stdout);
     assert_eq!(lines.len(), 1);
     let report = &lines[0];
@@ -79,10 +78,8 @@ fn help_lists_every_label_that_is_accepted() {
         );
         let said = one_line(&place.run(&["eval", "routing", "labels.jsonl"]));
         let (_, known) = said.split_once("expected one of ").unwrap();
-        let known: Vec<&str> = known
-            .split(['`', ',', ' '])
-            .filter(|w| !w.is_empty())
-            .collect();
+        let known = known.split(['`', ',', ' ']).filter(|w| !w.is_empty());
+        let known: Vec<&str> = known.collect();
         assert!(known.len() >= 3, "{said}");
         for label in known {
             assert!(help.contains(label), "{label}: {help}");
@@ -110,10 +107,9 @@ async fn the_engine_of_the_settings_is_measured() {
     let plan =
         r#"{"complexity": "simple", "query_type": "exact", "suggested_tools": ["grep_search"]}"#;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed("no plan at all"));
-    let place = Workplace::empty();
-    place.file("judged.jsonl", JUDGED);
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::AnalyzeAndRoute, "no plan at all");
+    let place = Workplace::holding([("judged.jsonl", JUDGED)]);
     let url = endpoint.base_url();
     let output = tokio::task::spawn_blocking(move || {
         let run = |args: &[&str]| {
@@ -128,10 +124,7 @@ async fn the_engine_of_the_settings_is_measured() {
     let shown = text(&output.stdout);
     // One simple, then what a run falls back to: complex. Of the five, four have a complexity.
     assert!(shown.contains("accuracy 0.500 of 4"), "{shown}");
-    assert!(
-        shown.contains("unreadable replies, taken as a run would take them: 4"),
-        "{shown}"
-    );
+    shown.must_hold("unreadable replies, taken as a run would take them: 4");
     assert!(!shown.contains("threshold"), "{shown}");
 }
 
@@ -139,49 +132,21 @@ async fn the_engine_of_the_settings_is_measured() {
 fn bad_input_is_one_line_that_says_where() {
     let place = Workplace::empty();
     let good = r#"{"query": "hello", "complexity": "chitchat"}"#;
-    for (content, expected) in [
-        ("", "there is no question"),
-        ("\n \n", "there is no question"),
-        (
-            "{\"query\": \"x\"}",
-            "line 1: neither complexity nor query_type",
-        ),
-        (
-            "{\"query\": \" \", \"complexity\": \"simple\"}",
-            "line 1: the query is empty",
-        ),
-        (
-            "{\"complexity\": \"simple\"}",
-            "line 1: missing field `query`",
-        ),
-        (
-            "{\"query\": \"x\", \"complexity\": []}",
-            "line 1: complexity is an empty list",
-        ),
-        (
-            "{\"query\": \"x\", \"complexity\": \"easy\"}",
-            "unknown variant `easy`, expected one of `chitchat`",
-        ),
-        (
-            "{\"query\": \"x\", \"query_type\": [\"exact\", 3]}",
-            "line 1: query_type",
-        ),
-        (
-            "{\"query\": \"x\"",
-            "line 1: the JSON object is cut off (column 13); a line looks like {\"query\"",
-        ),
-        (
-            "hello there",
-            "line 1: this is no JSON (column 1); a line looks like {\"query\"",
-        ),
-        (
-            "nothing here",
-            "line 1: this is no JSON (column 2); a line looks like",
-        ),
-        (
-            "[1]",
-            "line 1: this is no JSON object; a line looks like {\"query\"",
-        ),
+    for (content, expected) in table![
+        "", "there is no question";
+        "\n \n", "there is no question";
+        "{\"query\": \"x\"}", "line 1: neither complexity nor query_type";
+        "{\"query\": \" \", \"complexity\": \"simple\"}", "line 1: the query is empty";
+        "{\"complexity\": \"simple\"}", "line 1: missing field `query`";
+        "{\"query\": \"x\", \"complexity\": []}", "line 1: complexity is an empty list";
+        "{\"query\": \"x\", \"complexity\": \"easy\"}",
+            "unknown variant `easy`, expected one of `chitchat`";
+        "{\"query\": \"x\", \"query_type\": [\"exact\", 3]}", "line 1: query_type";
+        "{\"query\": \"x\"",
+            "line 1: the JSON object is cut off (column 13); a line looks like {\"query\"";
+        "hello there", "line 1: this is no JSON (column 1); a line looks like {\"query\"";
+        "nothing here", "line 1: this is no JSON (column 2); a line looks like";
+        "[1]", "line 1: this is no JSON object; a line looks like {\"query\"";
     ] {
         let both = format!("{good}\n\n{content}");
         for (text, line) in [(content.to_owned(), "line 1"), (both, "line 3")] {

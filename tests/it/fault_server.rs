@@ -101,6 +101,19 @@ impl FaultServer {
         &self.address
     }
 
+    /// What `KB_AGENT_LLM_BASE_URL` is to be.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// What has the binary ask here, for the model `m`.
+    pub fn settings(&self) -> [(&'static str, String); 2] {
+        [
+            ("KB_AGENT_LLM_BASE_URL", self.base_url()),
+            ("KB_AGENT_LLM_MODEL", "m".to_owned()),
+        ]
+    }
+
     /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()

@@ -12,144 +12,61 @@ use serde_json::json;
 use crate::kb::{Bench, update};
 use crate::samples;
 
-/// A document of one format; words that only it has; where these are; its title.
-type Sample = (
-    &'static str,
-    Vec<u8>,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+/// Documents of the formats: name; words that only it has; where these are; its title.
+const DOCUMENTS: [&str; 18] = [
+    "a.docx; bicycle form; § Commuting; Staff handbook",
+    "b.pptx; submarine autumn; Roadmap slide 2; Welcome",
+    "notes.pptx; mention lighthouse; Thanks slide 3; Welcome",
+    "c.xlsx; Periscope; Costs rows 1-5; c",
+    "d.ods; Anemometer; Stock rows 1-7; d",
+    "e.odt; rhubarb dawn; § Watering; Garden",
+    "f.epub; waterspout; § The storm; The voyage",
+    "g.pdf; zeppelin budget; pp. 1-3; Yearly",
+    "h.ipynb; seismograph magnitude; cell 2; Analysis",
+    "i.html; pyrometer; § Cooling; Kiln manual",
+    // Its name lies; its bytes do not.
+    "q.docx; dirigible; pp. 1-2; Other",
+    "j.csv; theodolite; rows 1-3; j",
+    "k.eml; combine unload; ; The harvester",
+    "l.json; chronometer; ; l",
+    "m.rst; sextant; ; Top",
+    "n.org; astrolabe; ; Plan",
+    "o.txt; Mikroskop Keller; ; o",
+    "p.md; gyroscope; ; Named",
+];
 
-fn documents() -> Vec<Sample> {
-    [office(), pages(), lines()].concat()
+/// The fields of each of them.
+fn documents() -> [[&'static str; 4]; 18] {
+    DOCUMENTS.map(|line| line.split("; ").collect::<Vec<_>>().try_into().unwrap())
 }
 
-fn office() -> Vec<Sample> {
-    vec![
-        (
-            "a.docx",
-            samples::docx(),
-            "bicycle form",
-            "§ Commuting",
-            "Staff handbook",
-        ),
-        (
-            "b.pptx",
-            samples::pptx(),
-            "submarine autumn",
-            "Roadmap slide 2",
-            "Welcome",
-        ),
-        (
-            "notes.pptx",
-            samples::pptx(),
-            "mention lighthouse",
-            "Thanks slide 3",
-            "Welcome",
-        ),
-        (
-            "c.xlsx",
-            samples::xlsx(),
-            "Periscope",
-            "Costs rows 1-5",
-            "c",
-        ),
-        ("d.ods", samples::ods(), "Anemometer", "Stock rows 1-7", "d"),
-        (
-            "e.odt",
-            samples::odt(),
-            "rhubarb dawn",
-            "§ Watering",
-            "Garden",
-        ),
-        (
-            "f.epub",
-            samples::epub(),
-            "waterspout",
-            "§ The storm",
-            "The voyage",
-        ),
-    ]
-}
-
-fn pages() -> Vec<Sample> {
+fn bytes(name: &str) -> Vec<u8> {
     let pages = [
         "Annual report\nabout effec-\ntive work",
         "The zeppelin exceeded its budget",
         "End",
     ];
-    vec![
-        (
-            "g.pdf",
-            samples::pdf("Yearly", &pages),
-            "zeppelin budget",
-            "pp. 1-3",
-            "Yearly",
-        ),
-        (
-            "h.ipynb",
-            samples::NOTEBOOK.into(),
-            "seismograph magnitude",
-            "cell 2",
-            "Analysis",
-        ),
-        (
-            "i.html",
-            samples::PAGE.into(),
-            "pyrometer",
-            "§ Cooling",
-            "Kiln manual",
-        ),
-        // Its name lies; its bytes do not.
-        (
-            "q.docx",
-            samples::pdf("Other", &["one", "A dirigible"]),
-            "dirigible",
-            "pp. 1-2",
-            "Other",
-        ),
-    ]
-}
-
-fn lines() -> Vec<Sample> {
-    let utf_16: Vec<u8> = "\u{feff}Das Mikroskop steht im Keller."
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    vec![
-        (
-            "j.csv",
-            samples::RECORDS.into(),
-            "theodolite",
-            "rows 1-3",
-            "j",
-        ),
-        ("k.eml", mail(), "combine unload", "", "The harvester"),
-        ("l.json", packed_json(), "chronometer", "", "l"),
-        (
-            "m.rst",
-            b"Top\n===\n\nSub\n---\n\nThe sextant.\n".to_vec(),
-            "sextant",
-            "",
-            "Top",
-        ),
-        (
-            "n.org",
-            b"#+TITLE: Plan\n* One\nThe astrolabe.\n".to_vec(),
-            "astrolabe",
-            "",
-            "Plan",
-        ),
-        ("o.txt", utf_16, "Mikroskop Keller", "", "o"),
-        (
-            "p.md",
-            b"---\ntitle: Named\n---\n# Head\n\nThe gyroscope.\n".to_vec(),
-            "gyroscope",
-            "",
-            "Named",
-        ),
-    ]
+    let utf_16 = "\u{feff}Das Mikroskop steht im Keller.".encode_utf16();
+    match name {
+        "a.docx" => samples::docx(),
+        "b.pptx" | "notes.pptx" => samples::pptx(),
+        "c.xlsx" => samples::xlsx(),
+        "d.ods" => samples::ods(),
+        "e.odt" => samples::odt(),
+        "f.epub" => samples::epub(),
+        "g.pdf" => samples::pdf("Yearly", &pages),
+        "h.ipynb" => samples::NOTEBOOK.into(),
+        "i.html" => samples::PAGE.into(),
+        "q.docx" => samples::pdf("Other", &["one", "A dirigible"]),
+        "j.csv" => samples::RECORDS.into(),
+        "k.eml" => mail(),
+        "l.json" => packed_json(),
+        "m.rst" => b"Top\n===\n\nSub\n---\n\nThe sextant.\n".to_vec(),
+        "n.org" => b"#+TITLE: Plan\n* One\nThe astrolabe.\n".to_vec(),
+        "o.txt" => utf_16.flat_map(u16::to_le_bytes).collect(),
+        "p.md" => b"---\ntitle: Named\n---\n# Head\n\nThe gyroscope.\n".to_vec(),
+        _ => panic!("{name}"),
+    }
 }
 
 fn mail() -> Vec<u8> {
@@ -164,8 +81,8 @@ fn packed_json() -> Vec<u8> {
 
 fn all() -> Bench {
     let bench = Bench::new(&[]);
-    for (name, bytes, ..) in documents() {
-        bench.write(name, bytes);
+    for [name, ..] in documents() {
+        bench.write(name, bytes(name));
     }
     bench
 }
@@ -176,24 +93,15 @@ fn every_format_is_found_and_cited_as_it_is_looked_up() {
     let base = bench.open();
     let report = update(&base);
     assert_eq!(report.skipped, []);
-    for (name, _, query, place, title) in documents() {
+    for [name, query, place, title] in documents() {
         let hits = base.search(SearchMode::Hybrid, query, 3).unwrap();
-        let hit = hits
-            .iter()
-            .find(|hit| hit.source == name)
-            .unwrap_or_else(|| panic!("{name}: {hits:?}"));
-        let shown = hit
-            .place
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        assert_eq!(shown, place, "{name}");
-        let documents = crate::support::documents(&base);
-        let document = documents
-            .iter()
-            .find(|document| document.source == name)
-            .unwrap();
-        assert_eq!(document.title, title, "{name}");
+        let hit = hits.iter().find(|hit| hit.source == name);
+        let hit = hit.unwrap_or_else(|| panic!("{name}: {hits:?}"));
+        let shown = hit.place.as_ref().map(ToString::to_string);
+        assert_eq!(shown.unwrap_or_default(), place, "{name}");
+        let mut documents = crate::support::documents(&base).into_iter();
+        let document = documents.find(|document| document.source == name);
+        assert_eq!(document.unwrap().title, title, "{name}");
     }
 }
 
@@ -206,56 +114,32 @@ fn read(base: &KnowledgeBase, bench: &Bench, name: &str) -> String {
 fn what_a_document_says_is_what_is_read() {
     let bench = all();
     let base = bench.indexed();
-    for (name, said) in [
-        (
-            "a.docx",
-            "# Handbook\n\nWords before the sections.\n\n## Commuting\n\n1. Ask your lead\n2. Fill in the bicycle form\n\n| Vehicle | Allowance |\n| --- | --- |\n| Tricycle | 70 \\| month |\n\nSee [the policy](policy.md)\n",
-        ),
-        (
-            "b.pptx",
-            "## Welcome\n\nFirst words\n\n## Roadmap\n\nThe submarine ships in autumn\n\n## Thanks\n\nLast words\n\n> **Notes:**\n> Mention the lighthouse.\n",
-        ),
-        (
-            "c.xlsx",
-            "Name; Role\nName: Ada; Role: Lead\nBudget of the year\nProject; Owner; Amount\nProject: Atlas; Owner: Bo; Amount: 1200\nProject: Periscope; Owner: Cy; Amount: 340.5\n",
-        ),
-        (
-            "e.odt",
-            "# Garden\n\nAll about plants.\n\n## Watering\n\n- Water the  rhubarb at dawn\n\n[the tools](tools.md)\n",
-        ),
-        (
-            "f.epub",
-            "The voyage\n\n# Departure\n\nThey set sail.\n\n# The storm\n\nThey met a waterspout.\n",
-        ),
-        (
-            "g.pdf",
-            "Annual report about effective work\nThe zeppelin exceeded its budget\nEnd\n",
-        ),
-        (
-            "h.ipynb",
-            "# Analysis\n\nWe load data.\n\n```python\nimport seismograph\nprint(1)\n```\n\n```text\nmagnitude 7\n```\n",
-        ),
-        (
-            "i.html",
-            "Kiln manual\n\n# Firing\n\nHeat slowly.\n\n## Cooling\n\nWait for the pyrometer. See [glazes](glaze.md).\n",
-        ),
-        (
-            "j.csv",
-            "Name; Town; Note\nName: Ada; Town: Oslo; Note: two lines\nName: Bo; Town: Bergen; Note: Has a theodolite\n",
-        ),
-        (
-            "k.eml",
-            "Subject: The harvester\nFrom: Zoë <zoe@example.org>\nTo: team@example.org\nDate: 2024-03-05T10:00:00Z\n\nIt arrives **Café** on Friday.\n\nAttachment: plan.txt\n\nUnload the combine first.\n",
-        ),
+    for (name, said) in table![
+        "a.docx",
+            "# Handbook\n\nWords before the sections.\n\n## Commuting\n\n1. Ask your lead\n2. Fill in the bicycle form\n\n| Vehicle | Allowance |\n| --- | --- |\n| Tricycle | 70 \\| month |\n\nSee [the policy](policy.md)\n";
+        "b.pptx",
+            "## Welcome\n\nFirst words\n\n## Roadmap\n\nThe submarine ships in autumn\n\n## Thanks\n\nLast words\n\n> **Notes:**\n> Mention the lighthouse.\n";
+        "c.xlsx",
+            "Name; Role\nName: Ada; Role: Lead\nBudget of the year\nProject; Owner; Amount\nProject: Atlas; Owner: Bo; Amount: 1200\nProject: Periscope; Owner: Cy; Amount: 340.5\n";
+        "e.odt",
+            "# Garden\n\nAll about plants.\n\n## Watering\n\n- Water the  rhubarb at dawn\n\n[the tools](tools.md)\n";
+        "f.epub",
+            "The voyage\n\n# Departure\n\nThey set sail.\n\n# The storm\n\nThey met a waterspout.\n";
+        "g.pdf", "Annual report about effective work\nThe zeppelin exceeded its budget\nEnd\n";
+        "h.ipynb",
+            "# Analysis\n\nWe load data.\n\n```python\nimport seismograph\nprint(1)\n```\n\n```text\nmagnitude 7\n```\n";
+        "i.html",
+            "Kiln manual\n\n# Firing\n\nHeat slowly.\n\n## Cooling\n\nWait for the pyrometer. See [glazes](glaze.md).\n";
+        "j.csv",
+            "Name; Town; Note\nName: Ada; Town: Oslo; Note: two lines\nName: Bo; Town: Bergen; Note: Has a theodolite\n";
+        "k.eml",
+            "Subject: The harvester\nFrom: Zoë <zoe@example.org>\nTo: team@example.org\nDate: 2024-03-05T10:00:00Z\n\nIt arrives **Café** on Friday.\n\nAttachment: plan.txt\n\nUnload the combine first.\n";
     ] {
         assert_eq!(read(&base, &bench, name), said, "{name}");
     }
     let sheet = read(&base, &bench, "d.ods");
-    assert!(
-        sheet.len() < 1000,
-        "what repeats without end is bounded: {}",
-        sheet.len()
-    );
+    // What repeats without end is bounded.
+    assert!(sheet.len() < 1000, "{}", sheet.len());
 }
 
 #[test]
@@ -268,13 +152,8 @@ fn links_in_documents_lead_on() {
         ("i.html", "glaze.md"),
     ] {
         let target = LinkTarget::Path(target.to_owned());
-        assert!(
-            base.links_of(&[name]).unwrap()[0]
-                .1
-                .iter()
-                .any(|link| link.target == target),
-            "{name}"
-        );
+        let (_, links) = &base.links_of(&[name]).unwrap()[0];
+        assert!(links.iter().any(|link| link.target == target), "{name}");
     }
 }
 
@@ -284,39 +163,21 @@ fn what_was_taken_apart_once_is_kept_and_what_is_kept_is_checked() {
     bench.write("a.docx", samples::docx());
     let base = bench.indexed();
     let texts = |bench: &Bench| -> Vec<std::path::PathBuf> {
-        let index = fs::read_dir(bench.home.path())
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
-        let folders = fs::read_dir(index).unwrap().flatten();
-        folders
-            .map(|folder| folder.path())
-            .filter(|path| {
-                path.file_name()
-                    .unwrap()
-                    .to_string_lossy()
-                    .starts_with("texts-")
-            })
-            .flat_map(|folder| fs::read_dir(folder).unwrap().flatten())
-            .map(|entry| entry.path())
-            .collect()
+        let below = |folder: std::path::PathBuf| {
+            let entries = fs::read_dir(folder).unwrap().flatten();
+            entries.map(|entry| entry.path())
+        };
+        let index = below(bench.home.path().to_owned()).next().unwrap();
+        let of_texts = |path: &std::path::PathBuf| path.to_string_lossy().contains("/texts-");
+        below(index).filter(of_texts).flat_map(below).collect()
     };
     let kept = texts(&bench);
     assert_eq!(kept.len(), 1);
     let said = read(&base, &bench, "a.docx");
     fs::write(&kept[0], "torn").unwrap();
-    assert_eq!(
-        read(&base, &bench, "a.docx"),
-        said,
-        "read from the document again"
-    );
+    let again = read(&base, &bench, "a.docx");
+    assert_eq!(again, said, "read from the document again");
     fs::remove_file(bench.docs.path().join("a.docx")).unwrap();
     update(&base);
-    assert_eq!(
-        texts(&bench),
-        [] as [std::path::PathBuf; 0],
-        "nobody needs it any more"
-    );
+    assert!(texts(&bench).is_empty(), "nobody needs it any more");
 }

@@ -9,6 +9,7 @@ use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
 use serde_json::Value;
 
 use crate::kb::{Bench, files_below, update};
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, text};
 
 /// The files below a folder with this ending.
@@ -234,11 +235,11 @@ fn trust_words_that_lack_a_passage_are_damaged_and_made_anew() {
 }
 
 fn indexed() -> Workplace {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
-    let output = place.run(&["index", "--kb", "kb"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let place = Workplace::holding([
+        ("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n"),
+    ]);
+    place.index();
     place
 }
 
@@ -282,8 +283,7 @@ fn trust_missing_vectors_are_reported_by_doctor_and_mended_by_what_it_advises() 
             "{command:?}: {}",
             text(&output.stderr)
         );
-        let output = place.run(&["index", "--kb", "kb"]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        place.index();
         assert_eq!(doctor(&place, "meaning")["status"], "ok");
         let search = [
             "search",
@@ -309,11 +309,7 @@ fn trust_a_missing_or_changed_file_of_the_words_is_found_by_doctor_and_by_ask() 
     let line = check["detail"].as_str().unwrap();
     assert!(line.contains(".pos is missing"), "{line}");
     let output = place.run(&["ask", "--kb", "kb", "what has a rusty hinge?"]);
-    assert!(
-        text(&output.stdout).contains("door"),
-        "{}",
-        text(&output.stdout)
-    );
+    text(&output.stdout).must_hold("door");
     assert_eq!(doctor(&place, "contents")["status"], "ok");
 
     let path = ending(&index_of(&place), "store").remove(0);
@@ -324,8 +320,7 @@ fn trust_a_missing_or_changed_file_of_the_words_is_found_by_doctor_and_by_ask() 
     let check = doctor(&place, "contents");
     let line = check["detail"].as_str().unwrap();
     assert!(line.contains(".store is not as it was written"), "{line}");
-    let output = place.run(&["index", "--rebuild", "--kb", "kb"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    place.run_well(&["index", "--rebuild", "--kb", "kb"]);
     assert_eq!(doctor(&place, "contents")["status"], "ok");
 }
 
@@ -342,13 +337,8 @@ fn trust_the_folders_of_other_versions_stay_and_doctor_lists_them() {
         fs::write(home.join(name).join("file"), vec![7; size]).unwrap();
     }
     place.file("kb/more.md", "# More\n\nOne more.\n");
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
-    assert!(
-        place
-            .run(&["index", "--rebuild", "--kb", "kb"])
-            .status
-            .success()
-    );
+    place.index();
+    place.run_well(&["index", "--rebuild", "--kb", "kb"]);
     for name in ["v1-1", "texts", "mine"] {
         assert!(home.join(name).join("file").exists(), "{name}");
     }

@@ -2,6 +2,8 @@
 
 mod changes;
 
+#[cfg(unix)]
+use crate::workplace::pipe;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -432,16 +434,10 @@ fn a_manifest_without_its_commit_does_not_count() {
 
 #[test]
 fn identifiers_and_chinese_are_found_by_their_words() {
-    let bench = Bench::new(&[
-        ("zh.md", "# 路由\n\n快速路径可以跳过评分节点。\n"),
-        (
-            "ids.md",
-            "# Settings\n\nSee PROJ-123 about max_retry_count and HttpServer.\n",
-        ),
-        (
-            "other.md",
-            "# Other\n\nPROJ-124 is about gardens and 苹果。\n",
-        ),
+    let bench = Bench::new(&table![
+        "zh.md", "# 路由\n\n快速路径可以跳过评分节点。\n";
+        "ids.md", "# Settings\n\nSee PROJ-123 about max_retry_count and HttpServer.\n";
+        "other.md", "# Other\n\nPROJ-124 is about gardens and 苹果。\n";
     ]);
     let base = bench.indexed();
     for (query, source) in [
@@ -675,12 +671,6 @@ fn pipes_and_sockets_are_listed_and_never_opened() {
     let only = [root.join("pipe.md")];
     let embedder = Arc::clone(&bench.embedder) as Arc<dyn Embedder>;
     assert!(KnowledgeBase::open(&only, bench.home.path(), embedder).is_err());
-}
-
-#[cfg(unix)]
-pub fn pipe(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status();
-    assert!(made.unwrap().success());
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use kb_agent::domain::{
     AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GradeThresholds, GraderAction,
-    LineRange, Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
-    ToolCall, ToolName, ToolRecord, Topic, approving_rule, average, edge, route_after_analyze,
-    route_after_grade, route_after_tool_exec,
+    LineRange, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    ToolName, ToolRecord, approving_rule, average, edge, route_after_analyze, route_after_grade,
+    route_after_tool_exec,
 };
 
 #[test]
@@ -49,18 +49,10 @@ fn every_decision_has_exactly_one_edge() {
 
 #[test]
 fn r07_r08_r09_routes_follow_complexity() {
-    for (complexity, after_analyze, after_tools) in [
-        (Complexity::Chitchat, NodeName::Synthesize, None),
-        (
-            Complexity::Simple,
-            NodeName::Plan,
-            Some(NodeName::Synthesize),
-        ),
-        (
-            Complexity::Complex,
-            NodeName::Plan,
-            Some(NodeName::GradeEvidence),
-        ),
+    for (complexity, after_analyze, after_tools) in table![
+        Complexity::Chitchat, NodeName::Synthesize, None;
+        Complexity::Simple, NodeName::Plan, Some(NodeName::Synthesize);
+        Complexity::Complex, NodeName::Plan, Some(NodeName::GradeEvidence);
     ] {
         let taken = edge(
             NodeName::AnalyzeAndRoute,
@@ -97,38 +89,13 @@ fn r20_the_average_of_what_remains_decides() {
 #[test]
 fn r21_r22_the_action_leads_on_until_the_gradings_are_spent() {
     let limits = RoutingLimits::default();
-    for (action, iteration, reason, to) in [
-        (
-            GraderAction::Generate,
-            1,
-            RouteReason::Generate,
-            NodeName::Synthesize,
-        ),
-        (GraderAction::Refine, 1, RouteReason::Refine, NodeName::Plan),
-        (
-            GraderAction::ReRetrieve,
-            2,
-            RouteReason::ReRetrieve,
-            NodeName::AnalyzeAndRoute,
-        ),
-        (
-            GraderAction::Refine,
-            3,
-            RouteReason::MaxIterations,
-            NodeName::Synthesize,
-        ),
-        (
-            GraderAction::ReRetrieve,
-            3,
-            RouteReason::MaxIterations,
-            NodeName::Synthesize,
-        ),
-        (
-            GraderAction::Generate,
-            3,
-            RouteReason::Generate,
-            NodeName::Synthesize,
-        ),
+    for (action, iteration, reason, to) in table![
+        GraderAction::Generate, 1, RouteReason::Generate, NodeName::Synthesize;
+        GraderAction::Refine, 1, RouteReason::Refine, NodeName::Plan;
+        GraderAction::ReRetrieve, 2, RouteReason::ReRetrieve, NodeName::AnalyzeAndRoute;
+        GraderAction::Refine, 3, RouteReason::MaxIterations, NodeName::Synthesize;
+        GraderAction::ReRetrieve, 3, RouteReason::MaxIterations, NodeName::Synthesize;
+        GraderAction::Generate, 3, RouteReason::Generate, NodeName::Synthesize;
     ] {
         assert_eq!(route_after_grade(action, iteration, &limits), reason);
         let taken = edge(NodeName::GradeEvidence, Some(reason)).unwrap();
@@ -139,15 +106,9 @@ fn r21_r22_the_action_leads_on_until_the_gradings_are_spent() {
 fn item(tool: ToolName, score: f64) -> Evidence {
     Evidence {
         id: EvidenceId("e".to_owned()),
-        source: "a.md".to_owned(),
         lines: LineRange { start: 1, end: 2 },
-        tool,
-        score: Score::clamped(score),
         text: "text".to_owned(),
-        topic: Topic::default(),
-        low: false,
-        place: None,
-        measured: Measured::default(),
+        ..crate::support::item(1, tool, score)
     }
 }
 
@@ -235,10 +196,8 @@ fn r16_rules_approve_in_their_order() {
         // R15: nothing is approved by nothing
         (vec![], vec![(LocalFileQa, 1)], None),
     ] {
-        let history: Vec<_> = history
-            .into_iter()
-            .map(|(tool, round)| record(tool, round))
-            .collect();
+        let history = history.into_iter().map(|(tool, round)| record(tool, round));
+        let history: Vec<_> = history.collect();
         assert_eq!(
             approving_rule(&context, &history, 1, &limits),
             expected,

@@ -8,11 +8,8 @@ use kb_agent::domain::{FILE_FORMATS, FileFormat};
 fn table() -> String {
     let mut table = "| what is read | endings | how it is cited |\n|---|---|---|\n".to_owned();
     for format in FILE_FORMATS.iter().filter(|format| is_listed(format)) {
-        let endings: Vec<String> = format
-            .endings
-            .iter()
-            .map(|end| format!("`{end}`"))
-            .collect();
+        let endings = format.endings.iter().map(|end| format!("`{end}`"));
+        let endings: Vec<String> = endings.collect();
         table.push_str(&format!(
             "| {} | {} | `{}` |\n",
             format.name,

@@ -18,12 +18,10 @@ use crate::scripted_endpoint::{MODEL, Reply, ScriptedEndpoint};
 #[tokio::test]
 async fn r01_one_call_yields_the_whole_plan() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(
+    endpoint.stream(
         NodeName::AnalyzeAndRoute,
-        Reply::streamed(
-            r#"{"query_type": "exact", "complexity": "complex", "sub_questions": ["a", "b"],
+        r#"{"query_type": "exact", "complexity": "complex", "sub_questions": ["a", "b"],
                 "suggested_tools": ["grep_search"], "grep_keywords": ["PROJ-123"]}"#,
-        ),
     );
     let reasoner = reasoner_at(&endpoint).await;
     let analysis = reasoner
@@ -49,11 +47,9 @@ async fn r01_one_call_yields_the_whole_plan() {
 #[tokio::test]
 async fn r02_chitchat_comes_with_its_reply() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(
+    endpoint.stream(
         NodeName::AnalyzeAndRoute,
-        Reply::streamed(
-            r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "你好！"}"#,
-        ),
+        r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "你好！"}"#,
     );
     let reasoner = reasoner_at(&endpoint).await;
     let analysis = reasoner.analyze(given("你好").analyze()).await.unwrap();
@@ -100,9 +96,9 @@ async fn r02_a_model_that_calls_everything_small_talk_is_not_believed() {
 #[tokio::test]
 async fn r04_an_unreadable_analysis_falls_back_and_still_counts() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(
+    endpoint.stream(
         NodeName::AnalyzeAndRoute,
-        Reply::streamed("I would rather talk about the weather."),
+        "I would rather talk about the weather.",
     );
     let reasoner = reasoner_at(&endpoint).await;
     let analysis = reasoner.analyze(given("why?").analyze()).await.unwrap();
@@ -115,12 +111,7 @@ async fn r04_an_unreadable_analysis_falls_back_and_still_counts() {
 #[tokio::test]
 async fn r11_the_plan_is_calls_and_what_cannot_be_called_is_said() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(
-        NodeName::Plan,
-        Reply::streamed(
-            "```json\n[{\"tool\": \"grep_search\", \"args\": {\"query\": \"x\"}}, {\"tool\": \"web\", \"args\": {}}]\n```",
-        ),
-    );
+    endpoint.stream(NodeName::Plan, "```json\n[{\"tool\": \"grep_search\", \"args\": {\"query\": \"x\"}}, {\"tool\": \"web\", \"args\": {}}]\n```");
     let reasoner = reasoner_at(&endpoint).await;
     let planned = reasoner.plan(given("x?").plan()).await.unwrap();
     assert_eq!(
@@ -136,9 +127,9 @@ async fn r11_the_plan_is_calls_and_what_cannot_be_called_is_said() {
 #[tokio::test]
 async fn r17_all_items_are_graded_in_one_call() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(
+    endpoint.stream(
         NodeName::GradeEvidence,
-        Reply::streamed("<think>[0.1, 0.1]?</think>[0.9, 0.2]"),
+        "<think>[0.1, 0.1]?</think>[0.9, 0.2]",
     );
     let reasoner = reasoner_at(&endpoint).await;
     let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
@@ -297,7 +288,7 @@ async fn r23_an_empty_answer_is_an_error() {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
         .say(NodeName::Synthesize, Reply::streamed_in(&[]))
-        .say(NodeName::Synthesize, Reply::streamed("<think>all of it"))
+        .stream(NodeName::Synthesize, "<think>all of it")
         .say(NodeName::Synthesize, Reply::plain(" \n"));
     let reasoner = reasoner_at(&endpoint).await;
     let given = given("threshold?");
@@ -314,7 +305,7 @@ async fn r23_an_empty_answer_is_an_error() {
 #[tokio::test]
 async fn r24_chitchat_is_answered_without_any_rule_about_evidence() {
     let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(NodeName::Synthesize, Reply::streamed("Hello!"));
+    endpoint.stream(NodeName::Synthesize, "Hello!");
     let reasoner = reasoner_at(&endpoint).await;
     let mut given = given("hi");
     given.history = vec![Turn {
@@ -333,7 +324,7 @@ async fn r24_chitchat_is_answered_without_any_rule_about_evidence() {
 async fn requests_say_which_run_and_node_they_belong_to() {
     let endpoint = ScriptedEndpoint::start().await;
     for node in NodeName::ALL {
-        endpoint.say(node, Reply::streamed("[]"));
+        endpoint.stream(node, "[]");
     }
     let reasoner = reasoner_at(&endpoint).await;
     let given = given("x?");

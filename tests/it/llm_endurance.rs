@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use kb_agent::domain::Outcome;
-use kb_agent::engine::{Engine, RunRequest};
+use kb_agent::engine::Engine;
 use kb_agent::protocol::EventBody;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
 use crate::fault_server::{Act, FaultServer, ending, piece, reply, stream_head};
-use crate::support::check_stream;
+use crate::support::{check_stream, question_of};
 use crate::workplace::Workplace;
 
 const RUNS: usize = 1_000;
@@ -52,9 +52,7 @@ fn kept(text: &str) -> Act {
 }
 
 async fn indexed(place: &Workplace, server: &FaultServer) -> Engine {
-    let engine = engine(place, &format!("http://{}/v1", server.address()))
-        .await
-        .unwrap();
+    let engine = engine(place, &server.base_url()).await.unwrap();
     engine
         .knowledge()
         .update(&|_| (), &AtomicBool::new(false))
@@ -125,26 +123,12 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
     let half = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
     let chat = r#"{"complexity": "chitchat", "reply": null}"#;
     let busy = reply("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
-    for (name, acts) in [
-        (
-            "a first byte",
-            vec![("analyze_and_route", vec![Act::Hang(vec![])])],
-        ),
-        (
-            "a body",
-            vec![("analyze_and_route", vec![Act::Hang(stream_head())])],
-        ),
-        (
-            "the rest of an answer",
-            vec![
-                ("analyze_and_route", vec![kept(chat)]),
-                ("synthesize", vec![half]),
-            ],
-        ),
-        (
-            "the next attempt",
-            vec![("analyze_and_route", vec![Act::Keep(busy)])],
-        ),
+    for (name, acts) in table![
+        "a first byte", vec![("analyze_and_route", vec![Act::Hang(vec![])])];
+        "a body", vec![("analyze_and_route", vec![Act::Hang(stream_head())])];
+        "the rest of an answer",
+            vec![("analyze_and_route", vec![kept(chat)]), ("synthesize", vec![half])];
+        "the next attempt", vec![("analyze_and_route", vec![Act::Keep(busy)])];
     ] {
         let mut script = vec![(
             "",
@@ -159,10 +143,7 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
         for _ in 0..50 {
             server.forget();
             let cancel = CancellationToken::new();
-            let question = RunRequest {
-                query: "hello".to_owned(),
-                ..RunRequest::default()
-            };
+            let question = question_of("hello");
             let mut run = engine.stream(question, cancel.clone()).await.unwrap();
             let mut events = Vec::new();
             let (mut cancelled, mut ended) = (None, None);
@@ -228,10 +209,7 @@ async fn the_first_token_is_shown_when_it_arrives() {
     let engine = indexed(&place, &server).await;
     let mut delays = Vec::new();
     for _ in 0..ASKED {
-        let question = RunRequest {
-            query: "hello".to_owned(),
-            ..RunRequest::default()
-        };
+        let question = question_of("hello");
         let mut run = engine
             .stream(question, CancellationToken::new())
             .await

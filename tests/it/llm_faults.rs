@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use crate::fault_server::{
     Act, FaultServer, Seen, ending, error, piece, reply, says, stream, stream_head,
 };
+use crate::support::Said;
 use crate::workplace::{Workplace, events, json_lines, text};
+#[cfg(unix)]
+use crate::workplace::{free_address, signal};
 
 /// A question that comes out as small talk: an analysis without a reply, then an answer.
 pub const ANALYZE: &str = "analyze_and_route";
@@ -33,47 +36,55 @@ pub struct Case {
 }
 
 /// The analysis is what goes wrong.
-pub fn judged(name: &'static str, acts: Vec<Act>, line: &'static str, requests: usize) -> Case {
-    Case {
-        name,
-        settings: vec![],
-        script: vec![(ANALYZE, acts), (SYNTHESIZE, vec![says("Hello!")])],
-        answer: "",
-        line,
-        code: 1,
-        requests,
-    }
+pub fn judged(name: &'static str, acts: impl IntoIterator<Item = Act>) -> Case {
+    Case::new(name, acts.into_iter().collect(), vec![says("Hello!")], 1)
 }
 
 /// The answer is what goes wrong.
-pub fn answered(
-    name: &'static str,
-    acts: Vec<Act>,
-    answer: &'static str,
-    line: &'static str,
-) -> Case {
+pub fn answered(name: &'static str, acts: impl IntoIterator<Item = Act>) -> Case {
+    let acts: Vec<Act> = acts.into_iter().collect();
     let requests = 1 + acts.len();
-    Case {
-        name,
-        settings: vec![],
-        script: vec![(ANALYZE, vec![says(CHITCHAT)]), (SYNTHESIZE, acts)],
-        answer,
-        line,
-        code: i32::from(!line.is_empty()),
-        requests,
-    }
+    Case::new(name, vec![well()], acts, requests)
 }
 
 impl Case {
+    fn new(name: &'static str, judge: Vec<Act>, answer: Vec<Act>, requests: usize) -> Self {
+        Self {
+            name,
+            settings: vec![],
+            script: vec![(ANALYZE, judge), (SYNTHESIZE, answer)],
+            answer: "",
+            line: "",
+            code: 0,
+            requests,
+        }
+    }
+
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.settings.push((name, value.to_owned()));
         self
     }
 
-    /// It goes well in the end, with this said about it.
-    pub fn fine(mut self, answer: &'static str) -> Self {
+    /// Nothing is asked for again.
+    fn once(self) -> Self {
+        self.with("KB_AGENT_LLM_RETRIES", "0")
+    }
+
+    pub fn shows(mut self, answer: &'static str) -> Self {
         self.answer = answer;
-        self.code = 0;
+        self
+    }
+
+    pub fn fails(self, line: &'static str) -> Self {
+        Self {
+            code: 1,
+            ..self.warns(line)
+        }
+    }
+
+    /// It goes well, with this said about it.
+    pub fn warns(mut self, line: &'static str) -> Self {
+        self.line = line;
         self
     }
 
@@ -85,43 +96,34 @@ impl Case {
 
 pub struct Place(pub Workplace);
 
-/// One short document: what is searched does not matter here.
 pub fn place() -> Place {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    let place = Place(place);
+    let place = Workplace::with_gate();
     place.index();
-    place
+    Place(place)
 }
 
 impl Place {
-    /// All of it, so that no run has anything to say about the index.
-    fn index(&self) {
-        let output = self.0.run(&["index", "--kb", "kb"]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-    }
-
     pub fn ask(&self, base_url: &str, settings: &[(&str, String)], question: &str) -> Output {
-        let log = self.0.audit_log();
-        let _ = std::fs::remove_file(&log);
+        let _ = std::fs::remove_file(self.0.audit_log());
         let mut command = self.0.command(&["ask", "--kb", "kb", question]);
         command
             .env("KB_AGENT_LLM_BASE_URL", base_url)
-            .env("KB_AGENT_LLM_MODEL", "m");
-        for (name, value) in settings {
-            command.env(name, value);
-        }
+            .env("KB_AGENT_LLM_MODEL", "m")
+            .envs(settings.iter().map(|(name, value)| (name, value)));
         command.output().unwrap()
+    }
+
+    /// Asks with only these settings, and it goes well.
+    fn ask_well(&self, server: &FaultServer, question: &str) -> Output {
+        let output = self.ask(&server.base_url(), &[], question);
+        let code = output.status.code();
+        assert_eq!(code, Some(0), "{}", text(&output.stderr));
+        output
     }
 
     pub fn check(&self, case: &Case) {
         let server = FaultServer::start(&case.script);
-        let base_url = format!("http://{}/v1", server.address());
-        let settings = substituted(&case.settings, server.address());
-        let output = self.ask(&base_url, &settings, "hello");
+        let output = self.ask(&server.base_url(), &case.settings, "hello");
         self.compare(case, server.address(), &output);
         let seen = server.seen();
         assert_eq!(seen.len(), case.requests, "{}: {seen:#?}", case.name);
@@ -131,15 +133,11 @@ impl Place {
         let name = case.name;
         let stderr = text(&output.stderr).replace(address, "HOST");
         let stdout = text(&output.stdout);
-        let expected = if case.line.is_empty() {
-            String::new()
-        } else {
-            format!("kb-agent: {}\n", case.line)
+        let expected = match case.line {
+            "" => String::new(),
+            line => format!("kb-agent: {line}\n"),
         };
-        assert_eq!(
-            stderr, expected,
-            "{name}: standard error (stdout: {stdout})"
-        );
+        assert_eq!(stderr, expected, "{name}: stderr (stdout: {stdout})");
         assert_eq!(output.status.code(), Some(case.code), "{name}: {stderr}");
         let answer = stdout.split("\n\n—").next().unwrap().trim_end_matches('\n');
         assert_eq!(answer, case.answer, "{name}: standard output");
@@ -150,14 +148,8 @@ impl Place {
     fn check_log(&self, case: &Case, address: &str) {
         let name = case.name;
         let log = json_lines(&std::fs::read(self.0.audit_log()).unwrap());
-        let seqs: Vec<_> = log
-            .iter()
-            .map(|event| event["seq"].as_u64().unwrap())
-            .collect();
-        assert!(
-            seqs.windows(2).all(|two| two[0] < two[1]),
-            "{name}: {seqs:?}"
-        );
+        let seqs = log.iter().map(|event| event["seq"].as_u64().unwrap());
+        assert!(seqs.is_sorted_by(|a, b| a < b), "{name}");
         assert_eq!(log.first().unwrap()["event"], "run_started", "{name}");
         let end = log.last().unwrap();
         assert_eq!(end["event"], "run_finished", "{name}");
@@ -166,35 +158,19 @@ impl Place {
         let left = events(&log, "node_finished").len();
         assert_eq!(end["path"].as_array().unwrap().len(), entered, "{name}");
         if case.code == 0 {
-            assert_eq!(
-                (end["outcome"].as_str(), left),
-                (Some("answered"), entered),
-                "{name}"
-            );
+            assert_eq!(end["outcome"], "answered", "{name}");
+            assert_eq!(left, entered, "{name}");
         } else {
             assert_eq!(end["outcome"], "failed", "{name}");
             let error = end["error"].as_str().unwrap().replace(address, "HOST");
             assert_eq!(error, case.line, "{name}");
         }
         let kept = events(&log, "answer_finished");
-        let kept: Vec<_> = kept
-            .iter()
-            .map(|event| event["text"].as_str().unwrap())
-            .collect();
-        let expected: Vec<_> = [case.answer]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect();
+        let kept: Vec<_> = kept.iter().map(|event| &event["text"]).collect();
+        let mut expected = vec![case.answer];
+        expected.retain(|text| !text.is_empty());
         assert_eq!(kept, expected, "{name}: the answer in the log");
     }
-}
-
-fn substituted(settings: &[(&'static str, String)], address: &str) -> Vec<(&'static str, String)> {
-    let put = |value: &String| value.replace("HOST", address);
-    settings
-        .iter()
-        .map(|(name, value)| (*name, put(value)))
-        .collect()
 }
 
 pub fn run(cases: &[Case]) {
@@ -204,9 +180,28 @@ pub fn run(cases: &[Case]) {
     }
 }
 
+/// A server that is asked for an analysis and an answer.
+pub fn chat(judgements: Vec<Act>, answers: Vec<Act>) -> FaultServer {
+    FaultServer::start(&[(ANALYZE, judgements), (SYNTHESIZE, answers)])
+}
+
+/// A stream that begins with this piece and goes on for ever in silence.
+fn stalls_after(text: &str) -> Act {
+    Act::Hang([stream_head(), piece(text).into_bytes()].concat())
+}
+
+/// A stream that says this again and again.
+pub fn floods(bytes: impl Into<Vec<u8>>) -> Act {
+    Act::Flood(stream_head(), bytes.into())
+}
+
 fn html(status: &str) -> Act {
     let page = "<!doctype html><html><title>Bad gateway</title><h1>nginx</h1></html>";
     Act::Keep(reply(status, "Content-Type: text/html\r\n", page))
+}
+
+fn refuses(message: &str) -> Act {
+    error("400 Bad Request", "", message)
 }
 
 pub fn well() -> Act {
@@ -220,61 +215,34 @@ fn refusals_are_one_line_and_are_not_repeated() {
     let quota = json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}});
     let json = "Content-Type: application/json\r\n";
     run(&[
-        judged(
-            "401 without a key",
-            vec![error("401 Unauthorized", "", "Invalid API Key")],
-            "HOST asks for a key (401): Invalid API Key; set KB_AGENT_LLM_API_KEY",
-            1,
-        ),
+        judged("401 without a key", [error("401 Unauthorized", "", "Invalid API Key")])
+            .fails("HOST asks for a key (401): Invalid API Key; set KB_AGENT_LLM_API_KEY"),
         judged(
             "401 that repeats the key",
-            vec![error("401 Unauthorized", "", "Incorrect API key provided: sk-0123456789")],
-            "HOST does not accept the key (401): Incorrect API key provided: [key]; check KB_AGENT_LLM_API_KEY",
-            1,
+            [error("401 Unauthorized", "", "Incorrect API key provided: sk-0123456789")],
         )
+        .fails("HOST does not accept the key (401): Incorrect API key provided: [key]; check KB_AGENT_LLM_API_KEY")
         .with("KB_AGENT_LLM_API_KEY", "sk-0123456789"),
-        judged(
-            "403",
-            vec![error("403 Forbidden", "", "not for you")],
-            "HOST asks for a key (403): not for you; set KB_AGENT_LLM_API_KEY",
-            1,
-        ),
-        judged(
-            "402",
-            vec![error("402 Payment Required", "", "Insufficient Balance")],
-            "HOST says that there is nothing left to spend (402): Insufficient Balance; see your account there",
-            1,
-        ),
-        judged(
-            "404 of an address",
-            vec![error("404 Not Found", "", "File Not Found")],
-            "HOST does not know the address or the model (404): File Not Found; check KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL",
-            1,
-        ),
-        judged(
-            "404 of a model",
-            vec![error("404 Not Found", "", "The model `gpt-9` does not exist")],
-            "HOST does not know the model (404): The model `gpt-9` does not exist; check KB_AGENT_LLM_MODEL",
-            1,
-        ),
-        judged(
-            "400 of a model",
-            vec![error("400 Bad Request", "", "m is not a valid model ID")],
-            "HOST does not know the model (400): m is not a valid model ID; check KB_AGENT_LLM_MODEL",
-            1,
-        ),
+        judged("403", [error("403 Forbidden", "", "not for you")])
+            .fails("HOST asks for a key (403): not for you; set KB_AGENT_LLM_API_KEY"),
+        judged("402", [error("402 Payment Required", "", "Insufficient Balance")])
+            .fails("HOST says that there is nothing left to spend (402): Insufficient Balance; see your account there"),
+        judged("404 of an address", [error("404 Not Found", "", "File Not Found")])
+            .fails("HOST does not know the address or the model (404): File Not Found; check KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL"),
+        judged("404 of a model", [error("404 Not Found", "", "The model `gpt-9` does not exist")])
+            .fails("HOST does not know the model (404): The model `gpt-9` does not exist; check KB_AGENT_LLM_MODEL"),
+        judged("400 of a model", [refuses("m is not a valid model ID")])
+            .fails("HOST does not know the model (400): m is not a valid model ID; check KB_AGENT_LLM_MODEL"),
         judged(
             "429 of an empty account",
-            vec![Act::Keep(reply("429 Too Many Requests", json, quota.to_string()))],
-            "HOST says that there is nothing left to spend (429): You exceeded your current quota; see your account there",
-            1,
-        ),
+            [Act::Keep(reply("429 Too Many Requests", json, quota.to_string()))],
+        )
+        .fails("HOST says that there is nothing left to spend (429): You exceeded your current quota; see your account there"),
         judged(
             "429 for an hour",
-            vec![error("429 Too Many Requests", "Retry-After: 3600\r\n", "slow down")],
-            "HOST has had enough requests (429): slow down; ask again in 3600 s",
-            1,
-        ),
+            [error("429 Too Many Requests", "Retry-After: 3600\r\n", "slow down")],
+        )
+        .fails("HOST has had enough requests (429): slow down; ask again in 3600 s"),
     ]);
 }
 
@@ -286,52 +254,34 @@ fn requests_that_cannot_be_met_are_one_line() {
     run(&[
         judged(
             "a content filter",
-            vec![Act::Keep(reply(
-                "400 Bad Request",
-                json,
-                filtered.to_string(),
-            ))],
-            "HOST withheld the answer (content filter): The prompt was blocked; put the question in other words",
-            1,
-        ),
+            [Act::Keep(reply("400 Bad Request", json, filtered.to_string()))],
+        )
+        .fails("HOST withheld the answer (content filter): The prompt was blocked; put the question in other words"),
         answered(
             "an overflowing context with nothing to trim",
-            vec![error(
-                "400 Bad Request",
-                "",
-                "request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it",
-            )],
-            "",
-            "HOST rejects the request (400): request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it; give the model a larger context, or forget the conversation and ask again",
-        ),
+            [refuses("request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it")],
+        )
+        .fails("HOST rejects the request (400): request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it; give the model a larger context, or forget the conversation and ask again"),
         judged(
             "a redirect",
-            vec![Act::Keep(reply(
+            [Act::Keep(reply(
                 "307 Temporary Redirect",
                 "Location: https://llm.example/v1/chat/completions?key=secret\r\n",
                 "",
             ))],
-            "HOST redirects (307) to https://llm.example/v1/chat/completions; set KB_AGENT_LLM_BASE_URL to where it leads",
-            1,
-        ),
-        judged(
-            "a redirect to nowhere",
-            vec![html("302 Found")],
-            "HOST redirects (302); set KB_AGENT_LLM_BASE_URL to where it leads",
-            1,
-        ),
+        )
+        .fails("HOST redirects (307) to https://llm.example/v1/chat/completions; set KB_AGENT_LLM_BASE_URL to where it leads"),
+        judged("a redirect to nowhere", [html("302 Found")])
+            .fails("HOST redirects (302); set KB_AGENT_LLM_BASE_URL to where it leads"),
         judged(
             "a refused form of reply, to the last rung",
-            vec![Act::Keep(reply("422 Unprocessable Entity", "", "no"))],
-            "HOST rejects the request (422): no; check KB_AGENT_LLM_MODEL, or see the server's log",
-            3,
-        ),
-        judged(
-            "not implemented",
-            vec![error("501 Not Implemented", "", "no chat here")],
-            "HOST failed (501): no chat here; try again, or see the server's log",
-            3,
-        ),
+            [Act::Keep(reply("422 Unprocessable Entity", "", "no"))],
+        )
+        .fails("HOST rejects the request (422): no; check KB_AGENT_LLM_MODEL, or see the server's log")
+        .asked(3),
+        judged("not implemented", [error("501 Not Implemented", "", "no chat here")])
+            .fails("HOST failed (501): no chat here; try again, or see the server's log")
+            .asked(3),
     ]);
 }
 
@@ -351,88 +301,73 @@ fn what_may_pass_is_asked_again() {
     .into_iter()
     .map(|status| {
         let acts = vec![error(status, AT_ONCE, "busy"), well()];
-        judged(status, acts, "", 3).fine("Hello!")
+        judged(status, acts).asked(3).shows("Hello!")
     })
     .collect();
     let overloaded = "event: error\ndata: {\"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n";
     cases.extend([
         judged(
             "503 for ever",
-            vec![error("503 Service Unavailable", AT_ONCE, "loading model")],
+            [error("503 Service Unavailable", AT_ONCE, "loading model")],
+        )
+        .fails(
             "HOST failed (503): loading model (asked 4 times); try again, or see the server's log",
-            4,
-        ),
+        )
+        .asked(4),
         judged(
             "429 for ever",
-            vec![error("429 Too Many Requests", AT_ONCE, "slow down")],
+            [error("429 Too Many Requests", AT_ONCE, "slow down")],
+        )
+        .fails(
             "HOST has had enough requests (429): slow down (asked 4 times); wait, then ask again",
-            4,
-        ),
+        )
+        .asked(4),
         judged(
             "502 with a web page, never asked again",
-            vec![html("502 Bad Gateway")],
-            "HOST failed (502); try again, or see the server's log",
-            1,
+            [html("502 Bad Gateway")],
         )
-        .with("KB_AGENT_LLM_RETRIES", "0"),
-        judged(
-            "an error in the stream",
-            vec![stream(overloaded), well()],
-            "",
-            3,
-        )
-        .fine("Hello!"),
-        judged(
-            "an error in the stream, for ever",
-            vec![stream(overloaded)],
-            "HOST failed: Overloaded; check KB_AGENT_LLM_MODEL, or see the server's log",
-            1,
-        )
-        .with("KB_AGENT_LLM_RETRIES", "0"),
-        judged(
-            "a connection that is reset",
-            vec![Act::Reset, well()],
-            "",
-            2,
-        )
-        .fine("Hello!"),
-        judged(
-            "a connection that is always reset",
-            vec![Act::Reset],
-            "HOST broke the connection: connection reset; try again",
-            0,
-        )
-        .with("KB_AGENT_LLM_RETRIES", "0"),
+        .fails("HOST failed (502); try again, or see the server's log")
+        .once(),
+        judged("an error in the stream", [stream(overloaded), well()])
+            .asked(3)
+            .shows("Hello!"),
+        judged("an error in the stream, for ever", [stream(overloaded)])
+            .fails("HOST failed: Overloaded; check KB_AGENT_LLM_MODEL, or see the server's log")
+            .once(),
+        judged("a connection that is reset", [Act::Reset, well()])
+            .asked(2)
+            .shows("Hello!"),
+        judged("a connection that is always reset", [Act::Reset])
+            .fails("HOST broke the connection: connection reset; try again")
+            .asked(0)
+            .once(),
         judged(
             "a judgement that breaks off",
-            vec![
+            [
                 stream(piece("{\"complexity\": ") + "data: {\"choices\":[{\"del"),
                 well(),
             ],
-            "",
-            3,
         )
-        .fine("Hello!"),
+        .asked(3)
+        .shows("Hello!"),
         judged(
             "a judgement that breaks off, for ever",
-            vec![stream(
+            [stream(
                 piece("{\"complexity\": ") + "data: {\"choices\":[{\"del",
             )],
-            "HOST ended a reply in the middle; try again, or see the server's log",
-            1,
         )
-        .with("KB_AGENT_LLM_RETRIES", "0"),
+        .fails("HOST ended a reply in the middle; try again, or see the server's log")
+        .once(),
         answered(
             "an answer that breaks off before it is seen",
-            vec![
+            [
                 Act::Send(vec![
                     reply("200 OK", "Content-Type: text/event-stream\r\n", "")[..40].to_vec(),
                 ]),
                 says("Hello!"),
             ],
-            "Hello!",
-            "",
         )
+        .shows("Hello!")
         // A connection that closes within the head is taken for a stale one and tried at once.
         .asked(3),
     ]);
@@ -450,47 +385,31 @@ fn cut_off(body: &str) -> Act {
 fn what_was_shown_is_kept_and_never_asked_again() {
     let out_of_memory = "data: {\"error\": {\"message\": \"out of memory\", \"code\": 503}}\n\n";
     run(&[
-        answered(
-            "a connection that breaks",
-            vec![cut_off(&piece("Hello, "))],
-            "Hello, ",
-            "HOST broke the connection: end of file before message length reached; what came is kept, ask again for the whole answer",
-        ),
+        answered("a connection that breaks", [cut_off(&piece("Hello, "))])
+            .shows("Hello, ")
+            .fails("HOST broke the connection: end of file before message length reached; what came is kept, ask again for the whole answer"),
         answered(
             "half a chunk of JSON",
-            vec![stream(piece("Hello, ") + "data: {\"choices\":[{\"delta\":{\"cont")],
-            "Hello, ",
-            "HOST ended a reply in the middle; what came is kept, ask again for the whole answer",
-        ),
-        answered(
-            "an error in the stream",
-            vec![stream(piece("Hello, ") + out_of_memory)],
-            "Hello, ",
-            "HOST failed: out of memory; what came is kept, ask again for the whole answer",
-        ),
-        answered(
-            "silence",
-            vec![Act::Hang([stream_head(), piece("Hello, ").into_bytes()].concat())],
-            "Hello, ",
-            "HOST stopped in the middle of a reply and sent nothing for 1 s; what came is kept, ask again for the whole answer",
+            [stream(piece("Hello, ") + "data: {\"choices\":[{\"delta\":{\"cont")],
         )
-        .with("KB_AGENT_LLM_TIMEOUT_SECS", "1"),
+        .shows("Hello, ")
+        .fails("HOST ended a reply in the middle; what came is kept, ask again for the whole answer"),
+        answered("an error in the stream", [stream(piece("Hello, ") + out_of_memory)])
+            .shows("Hello, ")
+            .fails("HOST failed: out of memory; what came is kept, ask again for the whole answer"),
+        answered("silence", [stalls_after("Hello, ")])
+            .shows("Hello, ")
+            .fails("HOST stopped in the middle of a reply and sent nothing for 1 s; what came is kept, ask again for the whole answer")
+            .with("KB_AGENT_LLM_TIMEOUT_SECS", "1"),
         answered(
             "bytes that are no chunk",
-            vec![Act::Send(vec![
-                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
-                format!("{:x}\r\n{}\r\n", piece("Hello, ").len(), piece("Hello, ")).into_bytes(),
-                b"zz\r\n".to_vec(),
-            ])],
-            "Hello, ",
-            "HOST broke the connection: Invalid chunk size line: missing size digit; what came is kept, ask again for the whole answer",
-        ),
-        answered(
-            "an event that is not JSON",
-            vec![stream(piece("Hello, ") + "data: <html>\n\n")],
-            "Hello, ",
-            "HOST ended a reply in the middle; what came is kept, ask again for the whole answer",
-        ),
+            [Act::Send(vec![b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(), format!("{:x}\r\n{}\r\n", piece("Hello, ").len(), piece("Hello, ")).into_bytes(), b"zz\r\n".to_vec()])],
+        )
+        .shows("Hello, ")
+        .fails("HOST broke the connection: Invalid chunk size line: missing size digit; what came is kept, ask again for the whole answer"),
+        answered("an event that is not JSON", [stream(piece("Hello, ") + "data: <html>\n\n")])
+            .shows("Hello, ")
+            .fails("HOST ended a reply in the middle; what came is kept, ask again for the whole answer"),
     ]);
 }
 
@@ -527,54 +446,39 @@ fn streams_are_read_however_they_are_cut_and_wrapped() {
         "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\",\"content\":null}}]}\n\n";
     let split = whole.replacen("\"choices\":", "\ndata: \"choices\":", 1);
     run(&[
-        answered("two events in one packet", vec![stream(&whole)], "Hello!", ""),
-        answered("an event byte by byte", vec![byte_by_byte(&whole)], "Hello!", ""),
-        answered("an event over two data lines", vec![stream(split)], "Hello!", ""),
-        answered("CRLF", vec![stream(whole.replace('\n', "\r\n"))], "Hello!", ""),
-        answered("CR alone", vec![stream(whole.replace('\n', "\r"))], "Hello!", ""),
+        answered("two events in one packet", [stream(&whole)]).shows("Hello!"),
+        answered("an event byte by byte", [byte_by_byte(&whole)]).shows("Hello!"),
+        answered("an event over two data lines", [stream(split)]).shows("Hello!"),
+        answered("CRLF", [stream(whole.replace('\n', "\r\n"))]).shows("Hello!"),
+        answered("CR alone", [stream(whole.replace('\n', "\r"))]).shows("Hello!"),
         answered(
             "comments, ids and unknown fields",
-            vec![stream(format!(": OPENROUTER PROCESSING\n\nid: 7\nretry: 5\nx: y\n{whole}"))],
-            "Hello!",
-            "",
-        ),
-        answered("choices: []", vec![stream(format!("{verdict}{whole}"))], "Hello!", ""),
-        answered("content: null", vec![stream(format!("{role}{thought}{whole}"))], "Hello!", ""),
-        answered("a byte order mark", vec![stream(format!("\u{feff}{whole}"))], "Hello!", ""),
+            [stream(format!(": OPENROUTER PROCESSING\n\nid: 7\nretry: 5\nx: y\n{whole}"))],
+        )
+        .shows("Hello!"),
+        answered("choices: []", [stream(format!("{verdict}{whole}"))]).shows("Hello!"),
+        answered("content: null", [stream(format!("{role}{thought}{whole}"))]).shows("Hello!"),
+        answered("a byte order mark", [stream(format!("\u{feff}{whole}"))]).shows("Hello!"),
         answered(
             "a completion in place of a stream",
-            vec![Act::Keep(reply("200 OK", "", completion.to_string()))],
-            "Hello!",
-            "",
-        ),
-        answered("gzip", vec![packed("gzip", &gzipped(&whole))], "Hello!", ""),
-        answered(
-            "an unknown packing",
-            vec![packed("br", b"\x0b\x02\x80")],
-            "",
-            "HOST sent bytes packed as br instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)",
-        ),
-        answered(
-            "gzip that is none",
-            vec![packed("gzip", whole.as_bytes())],
-            "",
-            "HOST broke the connection: Invalid gzip header; try again",
+            [Act::Keep(reply("200 OK", "", completion.to_string()))],
         )
-        .with("KB_AGENT_LLM_RETRIES", "0"),
-        answered(
-            "a stream without a farewell",
-            vec![stream(piece("Hello!"))],
-            "Hello!",
-            "HOST ended the reply without saying that it was complete; the answer may be incomplete",
-        )
-        .fine("Hello!"),
+        .shows("Hello!"),
+        answered("gzip", [packed("gzip", &gzipped(&whole))]).shows("Hello!"),
+        answered("an unknown packing", [packed("br", b"\x0b\x02\x80")])
+            .fails("HOST sent bytes packed as br instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)"),
+        answered("gzip that is none", [packed("gzip", whole.as_bytes())])
+            .fails("HOST broke the connection: Invalid gzip header; try again")
+            .once(),
+        answered("a stream without a farewell", [stream(piece("Hello!"))])
+            .warns("HOST ended the reply without saying that it was complete; the answer may be incomplete")
+            .shows("Hello!"),
         answered(
             "a stream cut at its token limit",
-            vec![stream(piece("Hello") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n")],
-            "Hello",
-            "HOST stopped at its token limit; the answer may be incomplete",
+            [stream(piece("Hello") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n")],
         )
-        .fine("Hello"),
+        .warns("HOST stopped at its token limit; the answer may be incomplete")
+        .shows("Hello"),
     ]);
 }
 
@@ -585,70 +489,44 @@ fn what_is_no_reply_is_named() {
         format!("HOST sent {what} instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)").leak()
     };
     run(&[
-        answered("a web page", vec![html("200 OK")], "", other("a web page")),
-        answered(
-            "nothing",
-            vec![Act::Keep(reply("200 OK", "", ""))],
-            "",
-            other("nothing"),
-        ),
+        answered("a web page", [html("200 OK")]).fails(other("a web page")),
+        answered("nothing", [Act::Keep(reply("200 OK", "", ""))]).fails(other("nothing")),
         answered(
             "no content",
-            vec![Act::Keep(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())],
-            "",
-            other("nothing"),
-        ),
-        answered(
-            "plain words",
-            vec![Act::Keep(reply("200 OK", "", "It works!"))],
-            "",
-            other("something else"),
-        ),
+            [Act::Keep(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())],
+        )
+        .fails(other("nothing")),
+        answered("plain words", [Act::Keep(reply("200 OK", "", "It works!"))])
+            .fails(other("something else")),
         answered(
             "other JSON",
-            vec![Act::Keep(reply("200 OK", "", "{\"status\": \"ok\"}"))],
-            "",
-            other("other JSON"),
-        ),
-        answered(
-            "no UTF-8",
-            vec![stream(b"data: \xff\xfe\xfd\n\n")],
-            "",
-            other("an event that is not JSON"),
-        ),
+            [Act::Keep(reply("200 OK", "", "{\"status\": \"ok\"}"))],
+        )
+        .fails(other("other JSON")),
+        answered("no UTF-8", [stream(b"data: \xff\xfe\xfd\n\n")])
+            .fails(other("an event that is not JSON")),
         answered(
             "an error with status 200",
-            vec![Act::Keep(reply("200 OK", "", "{\"error\": \"no GPU\"}"))],
-            "",
-            "HOST failed: no GPU; check KB_AGENT_LLM_MODEL, or see the server's log",
-        ),
-        answered(
-            "an empty answer",
-            vec![stream(ending())],
-            "",
-            "HOST sent an empty answer; ask again, or choose another KB_AGENT_LLM_MODEL",
-        ),
-        answered(
-            "an answer that was filtered away",
-            vec![stream(filtered)],
-            "",
-            "HOST withheld the answer (content filter); put the question in other words",
-        ),
+            [Act::Keep(reply("200 OK", "", "{\"error\": \"no GPU\"}"))],
+        )
+        .fails("HOST failed: no GPU; check KB_AGENT_LLM_MODEL, or see the server's log"),
+        answered("an empty answer", [stream(ending())])
+            .fails("HOST sent an empty answer; ask again, or choose another KB_AGENT_LLM_MODEL"),
+        answered("an answer that was filtered away", [stream(filtered)])
+            .fails("HOST withheld the answer (content filter); put the question in other words"),
         answered(
             "another protocol",
-            vec![Act::Send(vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()])],
-            "",
-            "HOST broke the connection: invalid HTTP version parsed; try again",
+            [Act::Send(vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()])],
         )
-        .with("KB_AGENT_LLM_RETRIES", "0")
+        .fails("HOST broke the connection: invalid HTTP version parsed; try again")
+        .once()
         .asked(3),
         answered(
             "a connection that closes without a word",
-            vec![Act::Send(vec![])],
-            "",
-            "HOST broke the connection: connection closed before message completed; try again",
+            [Act::Send(vec![])],
         )
-        .with("KB_AGENT_LLM_RETRIES", "0")
+        .fails("HOST broke the connection: connection closed before message completed; try again")
+        .once()
         .asked(3),
     ]);
 }
@@ -663,50 +541,30 @@ const WORDS: &str = "a word and another word, none like it and none of them twic
 fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
     let thought = json!({"choices": [{"delta": {"reasoning_content": WORDS}}]});
     let thought = format!("data: {thought}\n\n");
+    let endless = "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL";
     let place = place();
     let cases = [
-        answered(
-            "thoughts",
-            vec![Act::Flood(stream_head(), thought.into_bytes())],
-            "",
+        answered("thoughts", [floods(thought)]).fails(
             "HOST spent all of its 16 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
         ),
-        answered(
-            "comments",
-            vec![Act::Flood(stream_head(), b": alive\n\n".repeat(50))],
-            "",
-            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
-        ),
+        answered("comments", [floods(b": alive\n\n".repeat(50))]).fails(endless),
         answered(
             "one event",
-            vec![Act::Flood(
+            [Act::Flood(
                 [stream_head(), b"data: ".to_vec()].concat(),
                 b" ".repeat(500),
             )],
-            "",
-            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
-        ),
-        answered(
-            "white space before anything",
-            vec![Act::Flood(stream_head(), b"\n".repeat(500))],
-            "",
-            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
-        ),
+        )
+        .fails(endless),
+        answered("white space before anything", [floods(b"\n".repeat(500))]).fails(endless),
     ];
     for case in cases {
         place.check(&case.with("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "16"));
     }
     // Text is shown as far as it may come: 32 bytes a token.
-    let script = [
-        (ANALYZE, vec![well()]),
-        (
-            SYNTHESIZE,
-            vec![Act::Flood(stream_head(), piece(WORDS).into_bytes())],
-        ),
-    ];
-    let server = FaultServer::start(&script);
+    let server = chat(vec![well()], vec![floods(piece(WORDS))]);
     let limit = [("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "16".to_owned())];
-    let output = place.ask(&format!("http://{}/v1", server.address()), &limit, "hello");
+    let output = place.ask(&server.base_url(), &limit, "hello");
     assert_eq!(output.status.code(), Some(0));
     let shown = text(&output.stdout);
     let pieces = 16 * 32 / WORDS.len() + 1;
@@ -721,24 +579,10 @@ fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
 fn streams_that_never_start_are_given_up() {
     let silent = "HOST sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
     let cases = [
-        judged(
-            "a connection without a reply",
-            vec![Act::Hang(vec![])],
-            silent,
-            1,
-        ),
-        judged(
-            "a head without a body",
-            vec![Act::Hang(stream_head())],
-            silent,
-            1,
-        ),
-        judged(
-            "half a judgement",
-            vec![Act::Hang([stream_head(), piece("{").into_bytes()].concat())],
-            "HOST stopped in the middle of a reply and sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
-            1,
-        ),
+        judged("a connection without a reply", [Act::Hang(vec![])]).fails(silent),
+        judged("a head without a body", [Act::Hang(stream_head())]).fails(silent),
+        judged("half a judgement", [stalls_after("{")])
+            .fails("HOST stopped in the middle of a reply and sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS"),
     ];
     let place = place();
     for case in cases {
@@ -749,17 +593,9 @@ fn streams_that_never_start_are_given_up() {
 #[test]
 fn a_server_that_is_not_there_is_named() {
     let place = place();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = gone.local_addr().unwrap().to_string();
-    drop(gone);
-    let case = |name, line| Case {
-        script: vec![],
-        ..judged(name, vec![], line, 0)
-    };
-    let refused = case(
-        "refused",
-        "cannot reach HOST: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL",
-    );
+    let address = free_address();
+    let refused = judged("refused", [])
+        .fails("cannot reach HOST: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL");
     let output = place.ask(&format!("http://{address}/v1"), &[], "hello");
     place.compare(&refused, &address, &output);
     // Without a model's name the listing is what fails, and the run is in the log all the same.
@@ -773,10 +609,8 @@ fn a_server_that_is_not_there_is_named() {
     assert!(events(&log, "node_entered").is_empty());
     let proxy = [("HTTP_PROXY", format!("http://{address}"))];
     let output = place.ask("http://llm.example/v1", &proxy, "hello");
-    let behind = case(
-        "refused by a proxy",
-        "cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL, and HTTP_PROXY",
-    );
+    let behind = judged("refused by a proxy", [])
+        .fails("cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL, and HTTP_PROXY");
     place.compare(&behind, &address, &output);
 }
 
@@ -803,20 +637,12 @@ fn turned_away_once(place: &Place, address: &str) -> std::process::Child {
     child
 }
 
-fn free_address() -> String {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    gone.local_addr().unwrap().to_string()
-}
-
 #[test]
 fn a_server_that_comes_up_meanwhile_is_asked_again() {
     let place = place();
     let address = free_address();
     let child = turned_away_once(&place, &address);
-    let script = [
-        (ANALYZE, vec![says(CHITCHAT)]),
-        (SYNTHESIZE, vec![says("Hello!")]),
-    ];
+    let script = [(ANALYZE, vec![well()]), (SYNTHESIZE, vec![says("Hello!")])];
     let server = FaultServer::start_at(&address, &script);
     let output = child.wait_with_output().unwrap();
     let emitted = json_lines(&output.stdout);
@@ -831,11 +657,7 @@ fn a_server_that_comes_up_meanwhile_is_asked_again() {
 fn a_wait_for_a_server_that_is_not_there_ends_with_a_cancel() {
     let place = place();
     let child = turned_away_once(&place, &free_address());
-    let pid = child.id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status();
-    assert!(sent.unwrap().success());
+    signal("INT", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let emitted = json_lines(&output.stdout);
@@ -868,22 +690,19 @@ async fn a_connection_that_no_one_takes_up_is_given_up() {
     let place = place();
     let settings = [("KB_AGENT_LLM_TIMEOUT_SECS", "2".to_owned())];
     let output = place.ask(&format!("http://{address}/v1"), &settings, "hello");
-    let case = judged(
-        "no one accepts",
-        vec![],
-        "cannot reach HOST: no answer within 1 s; check that the server runs and KB_AGENT_LLM_BASE_URL",
-        0,
-    );
+    let case = judged("no one accepts", [])
+        .fails("cannot reach HOST: no answer within 1 s; check that the server runs and KB_AGENT_LLM_BASE_URL")
+        .asked(0);
     place.compare(&case, &address.to_string(), &output);
 }
 
 #[test]
 fn proxies_are_spoken_through_and_their_refusal_is_distinguished() {
     let place = place();
-    let server = FaultServer::start(&[(ANALYZE, vec![well()]), (SYNTHESIZE, vec![says("Hello!")])]);
+    let server = chat(vec![well()], vec![says("Hello!")]);
     let proxy = [("HTTP_PROXY", format!("http://{}", server.address()))];
     let output = place.ask("http://llm.example/v1", &proxy, "hello");
-    let case = answered("through a proxy", vec![], "Hello!", "");
+    let case = answered("through a proxy", []).shows("Hello!");
     place.compare(&case, server.address(), &output);
     let lines: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
     assert_eq!(
@@ -901,45 +720,24 @@ fn proxies_are_spoken_through_and_their_refusal_is_distinguished() {
     )]);
     let proxy = [("HTTP_PROXY", format!("http://{}", server.address()))];
     let output = place.ask("http://llm.example/v1", &proxy, "hello");
-    let case = judged(
-        "a proxy that asks",
-        vec![],
-        "the proxy before llm.example asks for a name and a password (407): who are you?; put them into HTTP_PROXY",
-        1,
-    );
+    let case = judged("a proxy that asks", [])
+        .fails("the proxy before llm.example asks for a name and a password (407): who are you?; put them into HTTP_PROXY");
     place.compare(&case, server.address(), &output);
 }
 
 #[test]
 fn what_a_server_does_not_know_is_done_without_and_remembered() {
-    let refuses = |message: &str| error("400 Bad Request", "", message);
     let simple = r#"{"complexity": "simple", "query_type": "exact"}"#;
     let calls = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
-    let server = FaultServer::start(&[
-        (
-            ANALYZE,
-            vec![
-                refuses(
-                    "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-                ),
-                refuses("'temperature' does not support 0.0 with this model"),
-                refuses("Unrecognized request argument supplied: stream_options"),
-                refuses("'response_format.type' must be 'text'"),
-                refuses("json_object is not supported"),
-                says(simple),
-            ],
-        ),
-        ("plan", vec![says(calls)]),
-        (SYNTHESIZE, vec![says("Seven [1].")]),
+    let server = FaultServer::start(&table![
+        ANALYZE,
+            vec![refuses("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), refuses("'temperature' does not support 0.0 with this model"), refuses("Unrecognized request argument supplied: stream_options"), refuses("'response_format.type' must be 'text'"), refuses("json_object is not supported"), says(simple)];
+        "plan", vec![says(calls)];
+        SYNTHESIZE, vec![says("Seven [1].")];
     ]);
     let place = place();
-    let output = place.ask(
-        &format!("http://{}/v1", server.address()),
-        &[],
-        "What is the gate?",
-    );
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let bodies: Vec<Value> = server.seen().iter().map(body).collect();
+    place.ask_well(&server, "What is the gate?");
+    let bodies = bodies(&server);
     assert_eq!(bodies.len(), 8);
     assert_eq!(bodies[0]["response_format"]["type"], "json_schema");
     assert_eq!(bodies[4]["response_format"]["type"], "json_object");
@@ -952,10 +750,8 @@ fn what_a_server_does_not_know_is_done_without_and_remembered() {
         assert_eq!(has("response_format"), at < 5, "{at}");
     }
     let log = place.0.audit();
-    let adapted: Vec<_> = events(&log, "warning")
-        .into_iter()
-        .filter(|warning| warning["code"] == "endpoint_adapted")
-        .collect();
+    let mut adapted = events(&log, "warning");
+    adapted.retain(|warning| warning["code"] == "endpoint_adapted");
     assert_eq!(adapted.len(), 5, "{adapted:?}");
 }
 
@@ -964,9 +760,7 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_until_it_does() {
     let simple = r#"{"complexity": "simple", "query_type": "exact"}"#;
     let calls = r#"{"calls": [{"tool": "read_file", "args": {"path": "long.md"}}, {"tool": "grep_search", "args": {"query": "gate"}}]}"#;
     let overflow = || {
-        error(
-            "400 Bad Request",
-            "",
+        refuses(
             "This model's maximum context length is 2000 tokens. However, your messages resulted in 3400 tokens.",
         )
     };
@@ -981,49 +775,33 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_until_it_does() {
     place
         .0
         .file("kb/long.md", "A line about walls.\n".repeat(390));
-    place.index();
+    place.0.index();
     let server = FaultServer::start(&script(vec![overflow(), overflow(), says("Seven [2].")]));
-    let base_url = format!("http://{}/v1", server.address());
+    let base_url = server.base_url();
     let output = place.ask(&base_url, &[], "What is the gate?");
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(
-        stderr.starts_with("kb-agent: the prompt did not fit into the model's context"),
-        "{stderr}"
-    );
-    let asked: Vec<Value> = server
-        .seen()
-        .iter()
-        .filter(|seen| seen.node() == SYNTHESIZE)
-        .map(body)
-        .collect();
+    stderr.must_begin_with("kb-agent: the prompt did not fit into the model's context");
+    let mut asked = server.seen();
+    asked.retain(|seen| seen.node() == SYNTHESIZE);
+    let asked: Vec<Value> = asked.iter().map(body).collect();
     let lengths: Vec<_> = asked.iter().map(|body| prompt(body).len()).collect();
     assert!(lengths[1] * 10 < lengths[0] * 7, "{lengths:?}");
     assert!(lengths[2] < lengths[1], "{lengths:?}");
     for body in &asked {
-        assert!(
-            prompt(body).contains("The threshold of the gate is seven."),
-            "the best item stays"
-        );
-        assert_eq!(
-            prompt(body).matches("<evidence-").count(),
-            2,
-            "numbers stay what they are"
-        );
+        let prompt = prompt(body);
+        let best = "The threshold of the gate is seven.";
+        assert!(prompt.contains(best), "the best item stays");
+        let numbers = prompt.matches("<evidence-").count();
+        assert_eq!(numbers, 2, "numbers stay what they are");
     }
     let log = place.0.audit();
-    let codes: Vec<_> = events(&log, "warning")
-        .into_iter()
-        .map(|warning| &warning["code"])
-        .collect();
-    assert!(codes.contains(&&json!("context_overflow")), "{codes:?}");
+    let said = events(&log, "warning");
+    let overflows = |warning: &&Value| warning["code"] == "context_overflow";
+    assert!(said.iter().any(overflows), "{said:?}");
 
     let server = FaultServer::start(&script(vec![overflow()]));
-    let output = place.ask(
-        &format!("http://{}/v1", server.address()),
-        &[],
-        "What is the gate?",
-    );
+    let output = place.ask(&server.base_url(), &[], "What is the gate?");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         text(&output.stderr).replace(server.address(), "HOST"),
@@ -1039,19 +817,14 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_until_it_does() {
 /// The rules decide, and the run goes on with the evidence that it has.
 #[test]
 fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
-    let overflow = || {
-        error(
-            "400 Bad Request",
-            "",
-            "The decoder prompt (length 9000) is longer than the maximum model length of 512.",
-        )
-    };
+    let overflow =
+        "The decoder prompt (length 9000) is longer than the maximum model length of 512.";
     let complex = r#"{"complexity": "complex", "sub_questions": ["a?", "b?"]}"#;
     let calls = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
     let server = FaultServer::start(&[
         (ANALYZE, vec![says(complex)]),
         ("plan", vec![says(calls)]),
-        ("grade_evidence", vec![overflow()]),
+        ("grade_evidence", vec![refuses(overflow)]),
         (SYNTHESIZE, vec![says("Seven [1].")]),
     ]);
     let place = place();
@@ -1061,34 +834,30 @@ fn a_judgement_that_fits_nowhere_is_decided_by_a_rule() {
     place
         .0
         .file("kb/wall.md", "# Wall\n\nThe wall has a gate.\n");
-    place.index();
-    let base_url = format!("http://{}/v1", server.address());
-    let output = place.ask(&base_url, &[], "Compare gate and door");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    place.0.index();
+    let output = place.ask_well(&server, "Compare gate and door");
     let answer = text(&output.stdout);
     assert!(answer.starts_with("Seven [1]."), "{answer}");
     let said = text(&output.stderr);
-    let nodes: Vec<_> = server
-        .seen()
-        .iter()
-        .map(|seen| seen.node().to_owned())
-        .collect();
-    assert!(said.contains("a rule decided instead"), "{nodes:?}: {said}");
+    assert!(
+        said.contains("a rule decided instead"),
+        "{said}: {:#?}",
+        server.seen()
+    );
 }
 
 /// A server that refuses every prompt is asked for two judgements and for the answer, and for no more.
 #[test]
 fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
-    let overflow = || vec![error("400 Bad Request", "", "The prompt is too long.")];
+    let overflow = || vec![refuses("The prompt is too long.")];
     let nodes = [ANALYZE, "plan", "grade_evidence", SYNTHESIZE];
     let server = FaultServer::start(&nodes.map(|node| (node, overflow())));
     let place = place();
     place
         .0
         .file("kb/door.md", "# Door\n\nThe door is no gate.\n");
-    place.index();
-    let base_url = format!("http://{}/v1", server.address());
-    let output = place.ask(&base_url, &[], "Compare gate and door");
+    place.0.index();
+    let output = place.ask(&server.base_url(), &[], "Compare gate and door");
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     let seen = server.seen();
@@ -1102,35 +871,17 @@ fn ends_judgements_are_no_longer_asked_for_where_two_fitted_nowhere() {
 
 #[test]
 fn a_model_without_a_system_role_is_told_in_the_first_question() {
-    for (status, said) in [
-        ("400 Bad Request", "System role not supported"),
-        (
-            "400 Bad Request",
-            "Conversation roles must alternate user/assistant/user/assistant/...",
-        ),
-        (
-            "500 Internal Server Error",
-            "Value is not callable: null at row 1, column 72 (jinja)",
-        ),
-        (
-            "400 Bad Request",
-            "Developer instruction is not enabled for models/gemma-3-27b-it",
-        ),
+    let (bad, broken) = ("400 Bad Request", "500 Internal Server Error");
+    for (status, said) in table![
+        bad, "System role not supported";
+        bad, "Conversation roles must alternate user/assistant/user/assistant/...";
+        broken, "Value is not callable: null at row 1, column 72 (jinja)";
+        bad, "Developer instruction is not enabled for models/gemma-3-27b-it";
     ] {
-        let server = FaultServer::start(&[
-            (ANALYZE, vec![error(status, "", said), well()]),
-            (SYNTHESIZE, vec![says("Hello!")]),
-        ]);
+        let server = chat(vec![error(status, "", said), well()], vec![says("Hello!")]);
         let place = place();
-        let base_url = format!("http://{}/v1", server.address());
-        let output = place.ask(&base_url, &[], "hello");
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{said}: {}",
-            text(&output.stderr)
-        );
-        let bodies: Vec<Value> = server.seen().iter().map(body).collect();
+        place.ask_well(&server, "hello");
+        let bodies = bodies(&server);
         let instructions = bodies[0]["messages"][0]["content"].as_str().unwrap();
         for (at, body) in bodies.iter().enumerate().skip(1) {
             let messages = body["messages"].as_array().unwrap();
@@ -1145,18 +896,11 @@ fn a_model_without_a_system_role_is_told_in_the_first_question() {
 #[test]
 fn an_address_that_is_pasted_whole_or_without_its_version_is_understood() {
     let unknown = || error("404 Not Found", "", "not here");
+    let whole = "/v1/chat/completions";
     for (below, acts, expected) in [
-        (
-            "/v1/chat/completions",
-            vec![well()],
-            &["/v1/chat/completions"][..],
-        ),
-        ("/v1//models/", vec![well()], &["/v1/chat/completions"]),
-        (
-            "",
-            vec![unknown(), well()],
-            &["/chat/completions", "/v1/chat/completions"],
-        ),
+        (whole, vec![well()], &[whole][..]),
+        ("/v1//models/", vec![well()], &[whole]),
+        ("", vec![unknown(), well()], &["/chat/completions", whole]),
     ] {
         let server = FaultServer::start(&[(ANALYZE, acts), (SYNTHESIZE, vec![says("Hello!")])]);
         let place = place();
@@ -1168,29 +912,21 @@ fn an_address_that_is_pasted_whole_or_without_its_version_is_understood() {
             text(&output.stderr)
         );
         let seen = server.seen();
-        let paths: Vec<&str> = seen
-            .iter()
-            .filter_map(|seen| seen.line.split(' ').nth(1))
-            .collect();
-        let last = ["/v1/chat/completions"];
-        assert_eq!(paths, [expected, &last].concat(), "{below}");
+        let paths = seen.iter().filter_map(|seen| seen.line.split(' ').nth(1));
+        let paths: Vec<&str> = paths.collect();
+        assert_eq!(paths, [expected, &[whole]].concat(), "{below}");
     }
 }
 
 /// Servers that count the allowed reply into the context: less of it is allowed, and nothing goes.
 #[test]
 fn a_reply_that_would_leave_no_room_is_allowed_less() {
-    let full = error(
-        "400 Bad Request",
-        "",
+    let full = refuses(
         "'max_tokens' is too large: 4096. This model's maximum context length is 4000 tokens and your request has 1500 input tokens",
     );
-    let server = FaultServer::start(&[
-        (ANALYZE, vec![full, well()]),
-        (SYNTHESIZE, vec![says("Hello!")]),
-    ]);
+    let server = chat(vec![full, well()], vec![says("Hello!")]);
     let place = place();
-    let base_url = format!("http://{}/v1", server.address());
+    let base_url = server.base_url();
     let output = place.ask(
         &base_url,
         &[
@@ -1200,7 +936,7 @@ fn a_reply_that_would_leave_no_room_is_allowed_less() {
         "hello",
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let bodies: Vec<Value> = server.seen().iter().map(body).collect();
+    let bodies = bodies(&server);
     let limits: Vec<_> = bodies.iter().map(|body| &body["max_tokens"]).collect();
     assert_eq!(limits, [&json!(4096), &json!(1000), &json!(1000)]);
     assert_eq!(bodies[0]["messages"], bodies[1]["messages"]);
@@ -1212,44 +948,23 @@ fn a_reply_that_would_leave_no_room_is_allowed_less() {
 fn every_wait_ends_with_a_cancel_and_closes_the_connection() {
     use std::process::Stdio;
     let busy = error("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
+    let judge = |act| vec![(ANALYZE, vec![act])];
+    let answer = vec![
+        (ANALYZE, vec![well()]),
+        (SYNTHESIZE, vec![stalls_after("Hel")]),
+    ];
     let waits: [(&str, Script, usize, bool); 5] = [
         ("the listing", vec![("", vec![Act::Hang(vec![])])], 1, true),
-        (
-            "a first byte",
-            vec![(ANALYZE, vec![Act::Hang(vec![])])],
-            1,
-            true,
-        ),
-        (
-            "a body",
-            vec![(ANALYZE, vec![Act::Hang(stream_head())])],
-            1,
-            true,
-        ),
-        (
-            "the rest of an answer",
-            vec![
-                (ANALYZE, vec![well()]),
-                (
-                    SYNTHESIZE,
-                    vec![Act::Hang(
-                        [stream_head(), piece("Hel").into_bytes()].concat(),
-                    )],
-                ),
-            ],
-            2,
-            true,
-        ),
-        ("the next attempt", vec![(ANALYZE, vec![busy])], 1, false),
+        ("a first byte", judge(Act::Hang(vec![])), 1, true),
+        ("a body", judge(Act::Hang(stream_head())), 1, true),
+        ("the rest of an answer", answer, 2, true),
+        ("the next attempt", judge(busy), 1, false),
     ];
     for (name, script, requests, hangs) in waits {
         let place = place();
         let server = FaultServer::start(&script);
         let mut command = place.0.command(&["ask", "--kb", "kb", "hello"]);
-        command.env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        );
+        command.env("KB_AGENT_LLM_BASE_URL", server.base_url());
         if !name.contains("listing") {
             command.env("KB_AGENT_LLM_MODEL", "m");
         }
@@ -1261,26 +976,14 @@ fn every_wait_ends_with_a_cancel_and_closes_the_connection() {
         while server.seen().len() < requests {
             std::thread::yield_now();
         }
-        let pid = child.id().to_string();
-        std::process::Command::new("kill")
-            .args(["-s", "INT", &pid])
-            .status()
-            .unwrap();
+        signal("INT", child.id());
         let output = child.wait_with_output().unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(130),
-            "{name}: {}",
-            text(&output.stderr)
-        );
         assert_eq!(text(&output.stderr), "", "{name}");
+        assert_eq!(output.status.code(), Some(130), "{name}");
         let log = place.0.audit();
         let end = log.last().unwrap();
-        assert_eq!(
-            (end["event"].as_str(), end["outcome"].as_str()),
-            (Some("run_finished"), Some("cancelled")),
-            "{name}"
-        );
+        assert_eq!(end["event"], "run_finished", "{name}");
+        assert_eq!(end["outcome"], "cancelled", "{name}");
         while hangs && server.hung_up() == 0 {
             std::thread::yield_now();
         }
@@ -1289,6 +992,10 @@ fn every_wait_ends_with_a_cancel_and_closes_the_connection() {
 
 fn body(seen: &Seen) -> Value {
     serde_json::from_str(&seen.body).unwrap()
+}
+
+fn bodies(server: &FaultServer) -> Vec<Value> {
+    server.seen().iter().map(body).collect()
 }
 
 fn prompt(body: &Value) -> &str {
@@ -1300,16 +1007,10 @@ fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
     use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
     let begun = [stream_head(), piece("At seven. Th").into_bytes()].concat();
-    let server = FaultServer::start(&[
-        (ANALYZE, vec![says(CHITCHAT)]),
-        (SYNTHESIZE, vec![Act::Hang(begun)]),
-    ]);
+    let server = chat(vec![well()], vec![Act::Hang(begun)]);
     let place = place();
     let mut command = place.0.command(&["ask", "--json", "--kb", "kb", "hello"]);
-    let base_url = format!("http://{}/v1", server.address());
-    command
-        .env("KB_AGENT_LLM_BASE_URL", base_url)
-        .env("KB_AGENT_LLM_MODEL", "m");
+    command.envs(server.settings());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -1317,9 +1018,7 @@ fn r23_what_a_cancelled_answer_has_shown_and_cost_is_in_the_log() {
         line.clear();
         assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it gave up");
     }
-    let pid = child.id().to_string();
-    let mut kill = std::process::Command::new("kill");
-    assert!(kill.args(["-s", "INT", &pid]).status().unwrap().success());
+    signal("INT", child.id());
     stdout.read_to_end(&mut Vec::new()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let log = place.0.audit();

@@ -7,14 +7,15 @@ use kb_agent::agent::ports::{
     SynthesizeJob,
 };
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Question, RoutingPlan, Score,
-    ToolName, Topic, Turn, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, NodeName, Question, RoutingPlan, Score, ToolName,
+    Turn, Usage,
 };
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
 use tokio::sync::mpsc;
 
 use crate::scripted_endpoint::ScriptedEndpoint;
+use crate::support::origin;
 
 /// What the scripted endpoint counts for one call.
 pub const COUNTED: Usage = Usage {
@@ -77,12 +78,7 @@ pub fn given(query: &'static str) -> Given {
 
 impl Given {
     pub fn origin(&self, node: NodeName) -> CallOrigin<'_> {
-        CallOrigin {
-            run: &self.run,
-            node,
-            calls: None,
-            waits: None,
-        }
+        origin(&self.run, node)
     }
 
     pub fn analyze(&self) -> AnalyzeJob<'_> {
@@ -144,13 +140,8 @@ pub fn item(source: &str, text: &str) -> Evidence {
         id: EvidenceId("e1".to_owned()),
         source: source.to_owned(),
         lines: LineRange { start: 3, end: 7 },
-        tool: ToolName::VectorSearch,
-        score: Score::clamped(0.5),
         text: text.to_owned(),
-        topic: Topic::default(),
-        low: false,
-        place: None,
-        measured: Measured::default(),
+        ..crate::support::item(3, ToolName::VectorSearch, 0.5)
     }
 }
 

@@ -52,14 +52,10 @@ fn ask(planted: &str, calls: &str, answer: &str) -> Run {
         ),
         ("synthesize", vec![says(answer)]),
     ]);
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    place.index();
     let output = place
         .command(&["ask", "--json", "--kb", "kb", "Compare gate and door"])
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m")
+        .envs(server.settings())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -239,10 +235,8 @@ fn trust_no_mark_of_a_chat_template_reaches_a_model_and_people_see_the_text_as_i
         }
     }
     let added = events(&run.events, "evidence_added");
-    let excerpts: String = added
-        .iter()
-        .map(|event| event["items"].to_string())
-        .collect();
+    let excerpts = added.iter().map(|event| event["items"].to_string());
+    let excerpts: String = excerpts.collect();
     assert!(excerpts.contains("<| seven <s> seven </s>"), "{excerpts}");
 }
 

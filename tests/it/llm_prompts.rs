@@ -6,12 +6,12 @@ use kb_agent::domain::{
 };
 
 use crate::llm_jobs::{answer, given, item, reasoner_at};
-use crate::scripted_endpoint::{Recorded, Reply, ScriptedEndpoint};
+use crate::scripted_endpoint::{Recorded, ScriptedEndpoint};
 
 async fn listening() -> ScriptedEndpoint {
     let endpoint = ScriptedEndpoint::start().await;
     for node in NodeName::ALL {
-        endpoint.say(node, Reply::streamed("[]"));
+        endpoint.stream(node, "[]");
     }
     endpoint
 }

@@ -123,7 +123,7 @@ async fn r23_a_stream_that_breaks_loses_nothing_shown_and_is_not_called_complete
     let streams: Vec<BrokenStream> = (0..FAULTS).map(BrokenStream::new).collect();
     let acts = streams.iter().map(|stream| stream.act.clone()).collect();
     let server = FaultServer::start(&[("synthesize", acts)]);
-    let base_url = format!("http://{}/v1", server.address());
+    let base_url = server.base_url();
     let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let given = given("hi");
     let mut stalls = 0;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::fault_server::{Act, FaultServer, ending, piece, reply, says, stream, stream_head};
 use crate::llm_faults::{ANALYZE, SYNTHESIZE, answered, judged, place, run, well};
 use crate::llm_jobs::{answer, given, item, settings};
+use crate::support::Said;
 use crate::workplace::{events, text};
 
 /// A stream of these pieces of text.
@@ -31,7 +32,7 @@ fn ended(text: &str, reason: &str) -> Act {
 
 #[test]
 fn r23_thoughts_and_marks_of_templates_are_not_shown() {
-    let well_answered = |name, texts: &[&str]| answered(name, vec![pieces(texts)], "Hello!", "");
+    let well_answered = |name, texts: &[&str]| answered(name, [pieces(texts)]).shows("Hello!");
     run(&[
         well_answered(
             "a thought that nothing opened",
@@ -69,10 +70,9 @@ fn r23_thoughts_and_marks_of_templates_are_not_shown() {
         ),
         answered(
             "a mark in backticks",
-            vec![pieces(&["The `</thi", "nk>` tag, and `<|im_end|>`."])],
-            "The `</think>` tag, and `<|im_end|>`.",
-            "",
-        ),
+            [pieces(&["The `</thi", "nk>` tag, and `<|im_end|>`."])],
+        )
+        .shows("The `</think>` tag, and `<|im_end|>`."),
     ]);
 }
 
@@ -87,15 +87,11 @@ fn r23_a_thought_that_was_shown_is_taken_back() {
         ),
     ]);
     let place = place();
-    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    let output = place.ask(&server.base_url(), &[], "hello");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let answer = text(&output.stdout);
     assert!(answer.starts_with("Hello!"), "{answer}");
-    assert!(
-        text(&output.stderr).contains("thought aloud"),
-        "{}",
-        text(&output.stderr)
-    );
+    text(&output.stderr).must_hold("thought aloud");
     let log = place.0.audit();
     assert_eq!(events(&log, "answer_finished")[0]["text"], "Hello!");
 }
@@ -113,13 +109,9 @@ fn r23_a_model_that_began_within_a_thought_is_held_back() {
         ),
     ]);
     let place = place();
-    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    let output = place.ask(&server.base_url(), &[], "hello");
     assert_eq!(text(&output.stderr), "");
-    assert!(
-        text(&output.stdout).starts_with("Hello!"),
-        "{}",
-        text(&output.stdout)
-    );
+    text(&output.stdout).must_begin_with("Hello!");
 }
 
 #[test]
@@ -129,7 +121,7 @@ fn r1_a_judgement_in_the_thoughts_is_read_and_prose_is_not() {
         stream(format!("data: {chunk}\n\n{}", ending()))
     };
     let judgement = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": "Hello!"}"#;
-    run(&[judged("a judgement", vec![thought(judgement)], "", 1).fine("Hello!")]);
+    run(&[judged("a judgement", [thought(judgement)]).shows("Hello!")]);
     let server = FaultServer::start(&[
         (ANALYZE, vec![thought("They greet me, so it is chitchat.")]),
         ("plan", vec![says("[]")]),
@@ -137,11 +129,7 @@ fn r1_a_judgement_in_the_thoughts_is_read_and_prose_is_not() {
         (SYNTHESIZE, vec![says("Seven [1].")]),
     ]);
     let place = place();
-    place.ask(
-        &format!("http://{}/v1", server.address()),
-        &[],
-        "What is the gate?",
-    );
+    place.ask(&server.base_url(), &[], "What is the gate?");
     let log = place.0.audit();
     let (warned, end) = (events(&log, "warning"), events(&log, "run_finished"));
     assert!(!warned.is_empty());
@@ -154,24 +142,18 @@ fn r23_why_a_reply_ended_is_said_however_it_is_spelled() {
     let withheld = "HOST withheld part of the answer (content filter)";
     let broke = "HOST broke the reply off; the answer may be incomplete";
     let mut cases = Vec::new();
-    for (line, reasons) in [
-        (
-            "",
-            &["stop", "STOP", "end_turn", "eos", "something else"][..],
-        ),
-        (
-            limit,
-            &["length", "MAX_TOKENS", "max_tokens", "model_length"],
-        ),
-        (withheld, &["content_filter", "SAFETY", "RECITATION"]),
-        (broke, &["error", "abort", "insufficient_system_resource"]),
+    for (line, reasons) in table![
+        "", &["stop", "STOP", "end_turn", "eos", "something else"][..];
+        limit, &["length", "MAX_TOKENS", "max_tokens", "model_length"];
+        withheld, &["content_filter", "SAFETY", "RECITATION"];
+        broke, &["error", "abort", "insufficient_system_resource"];
     ] {
         for reason in reasons {
             let act = vec![ended("Hello, ", reason)];
-            cases.push(answered(reason, act, "Hello, ", line).fine("Hello, "));
+            cases.push(answered(reason, act).warns(line).shows("Hello, "));
         }
     }
-    let empty = |name, reason, line| answered(name, vec![ended("", reason)], "", line);
+    let empty = |name, reason, line| answered(name, [ended("", reason)]).fails(line);
     cases.push(empty(
         "hidden thoughts up to the limit",
         "length",
@@ -185,11 +167,10 @@ fn r23_why_a_reply_ended_is_said_however_it_is_spelled() {
     cases.push(
         judged(
             "a judgement that broke off",
-            vec![ended("{\"a", "error"), well()],
-            "",
-            3,
+            [ended("{\"a", "error"), well()],
         )
-        .fine("Hello!"),
+        .asked(3)
+        .shows("Hello!"),
     );
     run(&cases);
 }
@@ -198,12 +179,7 @@ fn r23_why_a_reply_ended_is_said_however_it_is_spelled() {
 fn r23_signs_of_life_and_other_forms_of_streams_are_read() {
     let (first, last) = (piece("Hel"), piece("lo!") + &ending());
     let between = |name, sign: &str| {
-        answered(
-            name,
-            vec![stream(format!("{sign}{first}{sign}{last}"))],
-            "Hello!",
-            "",
-        )
+        answered(name, [stream(format!("{sign}{first}{sign}{last}"))]).shows("Hello!")
     };
     let whole = format!("{first}{last}");
     let lines = whole.replace("\n\n", "\n");
@@ -222,15 +198,10 @@ fn r23_signs_of_life_and_other_forms_of_streams_are_read() {
             "a ping with an object",
             "event: ping\ndata: {\"type\": \"ping\"}\n\n",
         ),
-        answered("single newlines", vec![stream(&lines)], "Hello!", ""),
-        answered("an object a line", sent("", &objects), "Hello!", ""),
-        answered(
-            "an object a line, as JSON",
-            sent(json, &objects),
-            "Hello!",
-            "",
-        ),
-        answered("events as JSON", sent(json, &whole), "Hello!", ""),
+        answered("single newlines", [stream(&lines)]).shows("Hello!"),
+        answered("an object a line", sent("", &objects)).shows("Hello!"),
+        answered("an object a line, as JSON", sent(json, &objects)).shows("Hello!"),
+        answered("events as JSON", sent(json, &whole)).shows("Hello!"),
     ]);
 }
 
@@ -242,7 +213,7 @@ fn r23_an_answer_that_is_sent_twice_is_shown_once() {
         json!({"choices": [{"index": 0, "delta": {"content": whole}, "finish_reason": "stop"}]});
     let second = json!({"choices": [{"index": 1, "delta": {"content": "Never."}}]});
     let start = piece("The gate opens ") + &piece("at seven.");
-    let with = |name, events: String| answered(name, vec![stream(events)], whole, "");
+    let with = |name, events: String| answered(name, [stream(events)]).shows(whole);
     run(&[
         with(
             "a message beside the end",
@@ -270,7 +241,7 @@ fn ends_an_answer_that_repeats_itself() {
         ),
     ]);
     let place = place();
-    let output = place.ask(&format!("http://{}/v1", server.address()), &[], "hello");
+    let output = place.ask(&server.base_url(), &[], "hello");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stdout).matches(sentence.trim()).count(), 3);
     assert_eq!(
@@ -321,7 +292,7 @@ async fn r23_a_prompt_that_a_server_cuts_in_silence_is_said_and_the_next_one_fit
         let endpoint = FaultServer::start(&[("synthesize", vec![said])]);
         let reasoner = EndpointReasoner::new(EndpointSettings {
             server: Some(server.to_owned()),
-            ..settings(format!("http://{}/v1", endpoint.address()))
+            ..settings(endpoint.base_url())
         });
         let reasoner = reasoner.unwrap();
         let mut given = given("What is the gate?");
@@ -354,7 +325,7 @@ async fn r17_a_judgement_that_ends_far_below_its_limit_is_asked_again_with_less(
         &json!({"prompt_tokens": 4_093, "completion_tokens": 3}),
     );
     let server = FaultServer::start(&[("grade_evidence", vec![full, says("[1, 1, 1, 1, 1, 1]")])]);
-    let base_url = format!("http://{}/v1", server.address());
+    let base_url = server.base_url();
     let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let mut given = given("What is the gate?");
     given.context = much_evidence();
@@ -372,12 +343,13 @@ fn r23_what_is_unreadable_in_the_middle_of_an_answer_costs_only_itself() {
     for case in [
         answered(
             "an event cut in the middle",
-            vec![stream(piece("One. ") + broken + &piece("Two.") + &ending())],
-            "One. Two.",
-            "HOST sent something unreadable in the middle; some of the answer may be lost",
+            [stream(piece("One. ") + broken + &piece("Two.") + &ending())],
         )
-        .fine("One. Two."),
-        answered("a piece after the end", vec![stream(late)], "One. Two.", "").fine("One. Two."),
+        .warns("HOST sent something unreadable in the middle; some of the answer may be lost")
+        .shows("One. Two."),
+        answered("a piece after the end", [stream(late)])
+            .shows("One. Two.")
+            .shows("One. Two."),
     ] {
         place().check(&case);
     }
@@ -396,7 +368,7 @@ async fn r23_a_reply_with_its_reason_is_whole_however_the_connection_ends() {
     let each = stream(each("At ") + &each("seven.") + "data: [DONE]\n\n");
     for (act, text) in [(idle, "Seven."), (each, "At seven.")] {
         let server = FaultServer::start(&[("synthesize", vec![act])]);
-        let base_url = format!("http://{}/v1", server.address());
+        let base_url = server.base_url();
         let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
         let given = given("hi");
         let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Chitchat)).await;

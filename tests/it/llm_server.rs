@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::engine_with;
 use crate::llm_jobs::{answer, given, item, settings};
 use crate::support::check_stream;
+#[cfg(unix)]
+use crate::workplace::signal;
 use crate::workplace::{Workplace, json_lines, text};
 
 fn reasoner() -> EndpointReasoner {
@@ -59,10 +61,7 @@ const SHORT: [&str; 4] = [
 ];
 
 #[tokio::test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 async fn the_model_is_found_by_asking() {
     let reasoner = reasoner();
     reasoner.ready(None).await.unwrap();
@@ -71,10 +70,7 @@ async fn the_model_is_found_by_asking() {
 
 /// A grammar makes even a model of random weights reply in form, unless it runs into its limit.
 #[tokio::test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 async fn r04_real_nonsense_is_survived_and_counted() {
     let reasoner = reasoner();
     let given = given("What is the threshold?");
@@ -101,10 +97,7 @@ async fn r04_real_nonsense_is_survived_and_counted() {
 }
 
 #[tokio::test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 async fn r23_a_real_stream_arrives_in_pieces() {
     let reasoner = reasoner();
     let given = given("What is the threshold?");
@@ -114,10 +107,7 @@ async fn r23_a_real_stream_arrives_in_pieces() {
 }
 
 #[tokio::test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 async fn a_real_overflow_is_trimmed_and_asked_once_more() {
     let reasoner = reasoner();
     let mut given = given("What is the threshold?");
@@ -127,11 +117,8 @@ async fn a_real_overflow_is_trimmed_and_asked_once_more() {
     let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
     let synthesis = result.unwrap();
     assert!(!pieces.is_empty());
-    let codes: Vec<_> = synthesis
-        .warnings
-        .iter()
-        .map(|caveat| caveat.code)
-        .collect();
+    let codes = synthesis.warnings.iter().map(|caveat| caveat.code);
+    let codes: Vec<_> = codes.collect();
     assert!(codes.contains(&"context_overflow"), "{codes:?}");
 }
 
@@ -143,10 +130,7 @@ fn read_back(output: &std::process::Output) -> Vec<Event> {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 fn whole_runs_walk_legal_edges_end_and_count_usage() {
     let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
     let demo = Workplace::with_demo();
@@ -188,10 +172,7 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
 /// A hundred runs with a grammar for every reply, and a hundred with nothing but the prompt; every
 /// third is cancelled, each in another node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 async fn two_hundred_runs_end_whatever_a_model_says() {
     const RUNS: usize = 100;
     let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
@@ -270,10 +251,7 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
 
 #[cfg(unix)]
 #[test]
-#[cfg_attr(
-    not(feature = "llm-server-tests"),
-    ignore = "needs a chat server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "llm-server-tests"), ignore = "needs a chat server")]
 fn runs_are_closed_when_cancelled_at_any_stage() {
     use std::io::BufRead;
     use std::process::Stdio;
@@ -299,11 +277,7 @@ fn runs_are_closed_when_cancelled_at_any_stage() {
             if let EventBody::NodeEntered { node, .. } = &event.body
                 && node.as_str() == stage
             {
-                let pid = child.id().to_string();
-                std::process::Command::new("kill")
-                    .args(["-s", "INT", &pid])
-                    .status()
-                    .unwrap();
+                signal("INT", child.id());
             }
             events.push(event);
         }

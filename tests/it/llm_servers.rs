@@ -24,7 +24,7 @@ fn reasoner(server: &FaultServer, name: &str) -> EndpointReasoner {
         server: Some(name.to_owned()),
         model: None,
         api_key: Some("sk-test".to_owned().into()),
-        ..settings(format!("http://{}/v1", server.address()))
+        ..settings(server.base_url())
     };
     EndpointReasoner::new(settings).unwrap()
 }
@@ -95,22 +95,11 @@ async fn r23_gemini_is_asked_at_its_compatible_address() {
         "Content-Type: application/json\r\n",
         refused.to_string(),
     );
-    let server = FaultServer::start(&[
-        ("", vec![as_json(&models)]),
-        (
-            "grade_evidence",
-            vec![
-                Act::Keep(refused),
-                says("{\"scores\": [Some(0.9), Some(0.1)]}"),
-            ],
-        ),
-        (
-            "synthesize",
-            vec![chunks(&[
-                chunk("It is 0.8 ", Value::Null, 4),
-                chunk("[1].", json!("stop"), 9),
-            ])],
-        ),
+    let server = FaultServer::start(&table![
+        "", vec![as_json(&models)];
+        "grade_evidence", vec![Act::Keep(refused), says("{\"scores\": [0.9, 0.1]}")];
+        "synthesize",
+            vec![chunks(&[chunk("It is 0.8 ", Value::Null, 4), chunk("[1].", json!("stop"), 9)])];
     ]);
     let reasoner = reasoner(&server, "gemini");
     let given = given("What is the threshold?");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::sync::Arc;
 
-use kb_agent::agent::RunRequest;
 use kb_agent::domain::{GradedBy, RoutingLimits, ToolName};
 use kb_agent::protocol::EventBody;
 use kb_agent::reasoner::llm::EndpointReasoner;
@@ -12,19 +11,15 @@ use serde_json::Value;
 use crate::fault_server::{Act, FaultServer, reply, says};
 use crate::llm_jobs::settings;
 use crate::scripted_endpoint::unmarked;
-use crate::support::{ScriptedTools, items, run};
+use crate::support::{Said, ScriptedTools, items, question_of, run};
 use crate::workplace::{Workplace, events, one_line, text};
 
 const SIMPLE: &str = r#"{"complexity": "simple", "query_type": "exact"}"#;
 const CALLS: &str = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    let place = Workplace::with_gate();
+    place.index();
     place
 }
 
@@ -39,10 +34,7 @@ fn server() -> FaultServer {
 fn ask(place: &Workplace, server: &FaultServer, settings: &[(&str, &str)]) -> std::process::Output {
     let mut command = place.command(&["ask", "--kb", "kb", "What is the gate?"]);
     command
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
+        .env("KB_AGENT_LLM_BASE_URL", server.base_url())
         .env("KB_AGENT_LLM_MODEL", "large")
         .env("KB_AGENT_CONFIG_DIR", place.path().join("config"));
     for (name, value) in settings {
@@ -98,10 +90,7 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
         text(&output.stdout).lines().last().unwrap().to_owned()
     };
     let unknown = footer(&server());
-    assert!(
-        unknown.contains(" · 330 tokens · cost unknown · "),
-        "{unknown}"
-    );
+    unknown.must_hold(" · 330 tokens · cost unknown · ");
 
     place.file(
         "config/prices.toml",
@@ -112,10 +101,8 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
     assert!(known.contains(" · 330 tokens · $0.0060 · "), "{known}");
     let log = place.audit();
     let end = log.last().unwrap();
-    assert_eq!(
-        (end["cost_usd"].as_f64(), end["estimated"].is_null()),
-        (Some(0.006), true)
-    );
+    assert_eq!(end["cost_usd"].as_f64(), Some(0.006));
+    assert!(end["estimated"].is_null());
     let nodes: Vec<_> = events(&log, "node_finished")
         .iter()
         .rev()
@@ -139,10 +126,8 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
         ),
     ]);
     let estimated = footer(&estimating);
-    assert!(
-        estimated.contains(" · ~") && estimated.contains(" · ~$0.0"),
-        "{estimated}"
-    );
+    estimated.must_hold(" · ~");
+    estimated.must_hold(" · ~$0.0");
     assert_eq!(place.audit().last().unwrap()["estimated"], true);
 }
 
@@ -163,15 +148,11 @@ fn what_was_cached_and_what_was_thought_is_reported_by_call_and_run() {
     let node = *events(&log, "node_finished").last().unwrap();
     let end = log.last().unwrap();
     for event in [node, end] {
-        assert_eq!(
-            (&event["cached_tokens"], &event["reasoning_tokens"]),
-            (&64.into(), &40.into())
-        );
+        assert_eq!(event["cached_tokens"], 64);
+        assert_eq!(event["reasoning_tokens"], 40);
     }
-    assert_eq!(
-        (&end["prompt_tokens"], &end["completion_tokens"]),
-        (&300.into(), &70.into())
-    );
+    assert_eq!(end["prompt_tokens"], 300);
+    assert_eq!(end["completion_tokens"], 70);
 }
 
 #[test]
@@ -193,22 +174,11 @@ fn prompts_can_be_replaced_and_a_mistake_is_reported_before_anything_is_asked() 
     assert_ne!(sent[0]["messages"][0]["content"], "Be brief.");
 
     let asked = server.seen().len();
-    for (name, file, line) in [
-        (
-            "prompts/synthesize.md",
-            "Be brief.\n=== user ===\n{{question}}\n",
-            "prompts/synthesize.md: has no {{evidence}}: without it the prompt cannot work",
-        ),
-        (
-            "prices.toml",
-            "[[price]]\nserver = 'x'\n",
-            "prices.toml: TOML parse error",
-        ),
-        (
-            "servers.toml",
-            "[[server]]\nname = 'x'\n",
-            "servers.toml: TOML parse error",
-        ),
+    for (name, file, line) in table![
+        "prompts/synthesize.md", "Be brief.\n=== user ===\n{{question}}\n",
+            "prompts/synthesize.md: has no {{evidence}}: without it the prompt cannot work";
+        "prices.toml", "[[price]]\nserver = 'x'\n", "prices.toml: TOML parse error";
+        "servers.toml", "[[server]]\nname = 'x'\n", "servers.toml: TOML parse error";
     ] {
         let path = place.file(&format!("config/{name}"), file);
         let output = ask(&place, &server, &[]);
@@ -244,11 +214,8 @@ fn a_server_of_the_users_is_spoken_to_as_their_table_says() {
     let output = ask(&place, &server, &[("KB_AGENT_LLM_SERVER", "nobody")]);
     assert_eq!(output.status.code(), Some(2));
     let line = one_line(&output);
-    assert!(
-        line.starts_with(
-            "kb-agent: KB_AGENT_LLM_SERVER is 'nobody': it must be one of gateway, openai, azure"
-        ),
-        "{line}"
+    line.must_begin_with(
+        "kb-agent: KB_AGENT_LLM_SERVER is 'nobody': it must be one of gateway, openai, azure",
     );
 }
 
@@ -283,11 +250,8 @@ async fn more_than_twenty_items_are_graded_whole() {
         items: vec![("gates", found)],
         ..ScriptedTools::default()
     };
-    let reasoner = EndpointReasoner::new(settings(format!("http://{}/v1", server.address())));
-    let question = RunRequest {
-        query: "How wide is each gate, and why?".to_owned(),
-        ..RunRequest::default()
-    };
+    let reasoner = EndpointReasoner::new(settings(server.base_url()));
+    let question = question_of("How wide is each gate, and why?");
     let limits = RoutingLimits {
         max_iterations: 1,
         ..RoutingLimits::default()
@@ -299,18 +263,16 @@ async fn more_than_twenty_items_are_graded_whole() {
         question,
     )
     .await;
-    let graded = run.bodies().into_iter().find_map(|body| match body {
-        EventBody::EvidenceGraded { scores, by, .. } => Some((scores.clone(), *by)),
-        _ => None,
-    });
+    let graded = picked!(
+        run, EventBody::EvidenceGraded { scores, by, .. } => (scores.clone(), *by)
+    )
+    .next();
     let (given, by) = graded.unwrap();
     let given: Vec<_> = given.iter().map(|item| item.score.value()).collect();
     assert_eq!((given, by), (scores, GradedBy::Grader));
     let sent = server.seen();
-    let asked: Vec<_> = sent
-        .iter()
-        .filter(|seen| seen.node() == "grade_evidence")
-        .collect();
+    let asked = sent.iter().filter(|seen| seen.node() == "grade_evidence");
+    let asked: Vec<_> = asked.collect();
     assert_eq!(asked.len(), 1, "one call");
     let body: Value = serde_json::from_str(&asked[0].body).unwrap();
     let prompt = body["messages"][1]["content"].as_str().unwrap();
@@ -331,12 +293,7 @@ fn questions_are_answered_in_their_own_language() {
     ] {
         let server = server();
         let mut command = place.command(&["ask", "--kb", "kb", question]);
-        command
-            .env(
-                "KB_AGENT_LLM_BASE_URL",
-                format!("http://{}/v1", server.address()),
-            )
-            .env("KB_AGENT_LLM_MODEL", "m");
+        command.envs(server.settings());
         assert!(command.output().unwrap().status.success());
         let sent = bodies(&server);
         let prompt = sent[2]["messages"][1]["content"].as_str().unwrap();
@@ -350,12 +307,7 @@ fn what_does_not_change_comes_first_so_that_caches_hit() {
     let server = server();
     for question in ["What is the gate?", "How high is the gate, and why?"] {
         let mut command = place.command(&["ask", "--kb", "kb", question]);
-        command
-            .env(
-                "KB_AGENT_LLM_BASE_URL",
-                format!("http://{}/v1", server.address()),
-            )
-            .env("KB_AGENT_LLM_MODEL", "m");
+        command.envs(server.settings());
         assert!(command.output().unwrap().status.success());
     }
     let sent = bodies(&server);

@@ -169,10 +169,8 @@ async fn the_same_text_is_read_however_the_bytes_are_cut() {
 async fn a_stream_that_ends_without_a_word_of_farewell_is_read() {
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}";
     let (text, usage) = answer_with(Reply::raw(200, "text/event-stream", body)).await;
-    assert_eq!(
-        (text.as_str(), usage.map(|usage| usage.estimated)),
-        ("a", Some(true))
-    );
+    assert_eq!(text.as_str(), "a");
+    assert_eq!(usage.map(|usage| usage.estimated), Some(true));
 }
 
 #[tokio::test]

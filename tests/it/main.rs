@@ -1,6 +1,9 @@
 //! One integration binary: linking is most of the cost of a test build.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[macro_use]
+mod support;
+
 mod answers;
 mod architecture;
 mod audit;
@@ -70,7 +73,6 @@ mod shown_evidence;
 mod shown_text;
 mod statistics;
 mod store_server;
-mod support;
 mod terminal;
 mod terminal_looks;
 mod tools;

@@ -18,9 +18,9 @@ const CALLS: &str = r#"[{"tool": "hybrid_search", "args": {"semantic_query": "th
 async fn asked(prompts: Option<&str>) -> (Vec<Value>, Vec<Value>) {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(PLAN))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::Synthesize, Reply::streamed("So it is [1]."));
+        .stream(NodeName::AnalyzeAndRoute, PLAN)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::Synthesize, "So it is [1].");
     let demo = Workplace::with_demo();
     let question = format!("which threshold, and is {SECRET} one?");
     let mut command = demo.command(&["ask", "--json", &question]);
@@ -94,18 +94,10 @@ async fn a_call_that_fails_is_noted_with_what_was_sent() {
 #[test]
 fn an_offline_plan_says_what_decided_it_and_calls_no_model() {
     let demo = Workplace::with_demo();
-    for (question, cue, has_weight) in [
-        (
-            "Compare vector_search with grep_search",
-            "two things are compared",
-            false,
-        ),
-        (
-            "What is corrective grading?",
-            "one meaning is asked for; nothing to compare",
-            true,
-        ),
-        ("hello there", "small talk; nothing to look up", true),
+    for (question, cue, has_weight) in table![
+        "Compare vector_search with grep_search", "two things are compared", false;
+        "What is corrective grading?", "one meaning is asked for; nothing to compare", true;
+        "hello there", "small talk; nothing to look up", true;
     ] {
         let emitted = demo.ask(&[question]);
         assert!(events(&emitted, "model_called").is_empty());

@@ -2,7 +2,7 @@
 //! server that lists some.
 
 use std::io::Write;
-use std::net::TcpListener;
+
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::fault_server::{Act, FaultServer, error};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, text};
+use crate::workplace::{Workplace, events, free_address, text};
 
-const CTRL_C: &str = "\u{3}";
 const ESC: &str = "\u{1b}";
 const DOWN: &str = "\u{1b}[B";
 const TAB: &str = "\t";
@@ -28,20 +28,15 @@ const LISTED: [&str; 4] = ["qwen3-8b", "text-embedding-3-small", "qwen3-1b", "ge
 async fn server() -> ScriptedEndpoint {
     let server = ScriptedEndpoint::offering(&LISTED).await;
     server
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(CHITCHAT))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::GradeEvidence, Reply::streamed("[0.9]"))
-        .say(NodeName::Synthesize, Reply::streamed("Well said."));
+        .stream(NodeName::AnalyzeAndRoute, CHITCHAT)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::GradeEvidence, "[0.9]")
+        .stream(NodeName::Synthesize, "Well said.");
     server
 }
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    place
+    Workplace::with_gate()
 }
 
 fn at(place: &Workplace, args: &[&str], url: &str) -> Command {
@@ -76,12 +71,6 @@ fn escape(terminal: &mut Terminal, closed: &str) {
     terminal.wait_for("closed", |screen| !screen.contents().contains(closed));
 }
 
-fn leave(mut terminal: Terminal) {
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
-}
-
 /// Node and model of each chat request.
 async fn asked(server: &ScriptedEndpoint) -> Vec<(String, String)> {
     let requests = server.requests().await.into_iter();
@@ -102,8 +91,7 @@ fn recorded(place: &Workplace, event: &str) -> Vec<String> {
 async fn ui_the_list_leaves_out_what_cannot_chat_and_takes_a_model_for_every_job() {
     let (place, server) = (place(), server().await);
     let mut terminal = open(&place, &server.base_url(), 120, 36);
-    terminal.keys("/model\r");
-    let screen = terminal.wait_for_text("gemma-3");
+    let screen = terminal.press_until("/model\r", "gemma-3");
     assert!(!screen.contains("text-embedding"), "{screen}");
     for wanted in ["[all]", "1 cannot chat", "default  as the settings say"] {
         assert!(screen.contains(wanted), "no {wanted}:\n{screen}");
@@ -112,14 +100,12 @@ async fn ui_the_list_leaves_out_what_cannot_chat_and_takes_a_model_for_every_job
     assert!(used.unwrap().contains("every job"), "{screen}");
     // The model in use is selected: the next one is below it.
     terminal.keys(DOWN);
-    terminal.keys("\r");
-    terminal.wait_for_text("From the next question on: qwen3-1b.");
-    terminal.keys("hello\r");
-    terminal.wait_for_text("Well said.");
+    terminal.press_until("\r", "From the next question on: qwen3-1b.");
+    terminal.press_until("hello\r", "Well said.");
     let screen = terminal.wait_for_text("saved 2");
     let header = screen.lines().next().unwrap();
     assert!(header.contains("qwen3-1b"), "{screen}");
-    leave(terminal);
+    terminal.leave();
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
     assert_eq!(models, ["qwen3-1b", "qwen3-1b"]);
     assert_eq!(recorded(&place, "run_started"), ["qwen3-1b"]);
@@ -135,21 +121,19 @@ async fn ui_a_model_is_chosen_for_one_job_by_narrowing_and_the_header_tells_both
         ScriptedEndpoint::offering(&["qwen3-8b", LONG, "gemma-3"]).await,
     );
     server
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(COMPLEX))
-        .say(NodeName::Plan, Reply::streamed(CALLS))
-        .say(NodeName::GradeEvidence, Reply::streamed("[0.9]"))
-        .say(NodeName::Synthesize, Reply::streamed("Seven [1]."));
+        .stream(NodeName::AnalyzeAndRoute, COMPLEX)
+        .stream(NodeName::Plan, CALLS)
+        .stream(NodeName::GradeEvidence, "[0.9]")
+        .stream(NodeName::Synthesize, "Seven [1].");
     let mut terminal = open(&place, &server.base_url(), 120, 36);
-    terminal.keys("/model\r");
-    terminal.wait_for_text("gemma-3");
+    terminal.press_until("/model\r", "gemma-3");
     for _ in 0..3 {
         terminal.keys(TAB);
     }
     terminal.wait_for_text("[grade]");
     terminal.keys("1b");
     terminal.wait_for("one left", |screen| !screen.contents().contains("gemma-3"));
-    terminal.keys("\r");
-    let screen = terminal.wait_for_text("From the next question on: qwen3-8b · grade");
+    let screen = terminal.press_until("\r", "From the next question on: qwen3-8b · grade");
     let header = screen.lines().next().unwrap();
     assert!(
         header.contains(&format!("qwen3-8b · grade {LONG}")),
@@ -168,9 +152,8 @@ async fn ui_a_model_is_chosen_for_one_job_by_narrowing_and_the_header_tells_both
     terminal.wait_for_text("Seven [1].");
     terminal.wait_for_text("saved ");
     // And back.
-    terminal.keys("/model default\r");
-    terminal.wait_for_text("From the next question on: qwen3-8b.");
-    leave(terminal);
+    terminal.press_until("/model default\r", "From the next question on: qwen3-8b.");
+    terminal.leave();
     let models = asked(&server).await;
     let of = |node: &str| {
         let found = models.iter().filter(|(asked, _)| asked == node);
@@ -191,17 +174,15 @@ async fn ui_a_run_that_goes_on_keeps_its_models_and_the_next_question_has_the_ne
     let slowly = Reply::streamed(CHITCHAT).after(Duration::from_secs(3));
     server
         .say(NodeName::AnalyzeAndRoute, slowly)
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(CHITCHAT))
-        .say(NodeName::Synthesize, Reply::streamed("First said."))
-        .say(NodeName::Synthesize, Reply::streamed("Then said."));
+        .stream(NodeName::AnalyzeAndRoute, CHITCHAT)
+        .stream(NodeName::Synthesize, "First said.")
+        .stream(NodeName::Synthesize, "Then said.");
     let mut terminal = open(&place, &server.base_url(), 120, 36);
-    terminal.keys("hello\r");
-    terminal.wait_for_text("answering …");
+    terminal.press_until("hello\r", "answering …");
     terminal.keys("/model gemma-3\r");
     // Sent at once behind the choice: it waits for both.
-    terminal.keys("hello again\r");
-    terminal.wait_for_text("Then said.");
-    leave(terminal);
+    terminal.press_until("hello again\r", "Then said.");
+    terminal.leave();
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
     assert_eq!(models, ["qwen3-8b", "qwen3-8b", "gemma-3", "gemma-3"]);
     assert_eq!(recorded(&place, "run_started"), ["qwen3-8b", "gemma-3"]);
@@ -218,9 +199,8 @@ async fn ui_a_name_that_is_not_listed_or_cannot_chat_is_refused_in_one_line() {
     );
     terminal.keys("/model grade text-embedding-3-small\r");
     shows(&terminal, "'text-embedding-3-small' cannot chat");
-    terminal.keys("hello\r");
-    terminal.wait_for_text("Well said.");
-    leave(terminal);
+    terminal.press_until("hello\r", "Well said.");
+    terminal.leave();
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
     assert_eq!(models, ["qwen3-8b", "qwen3-8b"]);
 }
@@ -238,56 +218,50 @@ fn ui_offline_there_is_one_line_on_what_to_set() {
         );
         escape(&mut terminal, "no model to");
     }
-    terminal.keys("/engine\r");
-    terminal.wait_for_text("offline, built in");
+    terminal.press_until("/engine\r", "offline, built in");
     escape(&mut terminal, "offline, built in");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
 fn ui_a_server_that_is_down_is_one_line_in_the_place_of_the_list() {
-    let gone = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let gone = free_address();
     let place = place();
     let mut terminal = open(&place, &format!("http://{gone}/v1"), 120, 36);
     terminal.keys("/model\r");
     terminal.wait_for_text(&format!("cannot reach {gone}: connection refused"));
     escape(&mut terminal, "cannot reach");
-    terminal.keys("/model other\r");
-    terminal.wait_for_text("cannot reach");
-    leave(terminal);
+    terminal.press_until("/model other\r", "cannot reach");
+    terminal.leave();
 }
 
 #[test]
 fn ui_a_server_that_is_silent_does_not_hold_up_the_keys() {
     let server = FaultServer::start(&[("", vec![Act::Hang(Vec::new())])]);
     let place = place();
-    let url = format!("http://{}/v1", server.address());
+    let url = server.base_url();
     let mut terminal = open(&place, &url, 120, 36);
-    terminal.keys("/model\r");
-    terminal.wait_for_text("asking the server for its models");
+    terminal.press_until("/model\r", "asking the server for its models");
     escape(&mut terminal, "asking the server");
     terminal.keys("/model\r");
     // Later than the first request was given up.
     terminal.wait_for_text("did not list its models within 10 s");
     escape(&mut terminal, "did not list");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
 fn ui_where_a_server_has_no_list_any_name_is_taken() {
     let server = FaultServer::start(&[("", vec![error("404 Not Found", "", "no such path")])]);
     let place = place();
-    let url = format!("http://{}/v1", server.address());
+    let url = server.base_url();
     let mut terminal = open(&place, &url, 120, 36);
     terminal.keys("/model\r");
     terminal.wait_for_text("has no list of models; /model NAME takes one by its name");
     escape(&mut terminal, "has no list");
     terminal.keys("/model plan mine\r");
     terminal.wait_for_text("From the next question on: qwen3-8b · plan mine.");
-    leave(terminal);
+    terminal.leave();
 }
 
 fn piped(command: &mut Command, lines: &str) -> Output {
@@ -317,10 +291,7 @@ async fn ui_plain_mode_lists_and_chooses_models() {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
     }
     let complaints = text(&output.stderr);
-    assert!(
-        complaints.contains("lists no model 'nonsense'"),
-        "{complaints}"
-    );
+    complaints.must_hold("lists no model 'nonsense'");
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
     assert_eq!(models, ["qwen3-8b", "gemma-3", "qwen3-8b", "qwen3-8b"]);
 }

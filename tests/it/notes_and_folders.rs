@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::samples;
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, text};
 
 const PROGRAMME: &str =
@@ -33,13 +34,14 @@ fn ask(place: &Workplace, question: &str) -> String {
 
 #[test]
 fn r12_a_name_after_an_at_may_be_an_alias_or_several_words() {
-    let place = Workplace::empty();
-    place.file("kb/programmes/2031.md", PROGRAMME);
-    place.file("kb/other.md", OTHER);
-    place.file(
-        "kb/Backup plan 0f3c1a2b3c4d5e6f708192a3b4c5d6e7.md",
-        "# Restoring\n\nIt costs nothing.\n",
-    );
+    let place = Workplace::holding([
+        ("kb/programmes/2031.md", PROGRAMME),
+        ("kb/other.md", OTHER),
+        (
+            "kb/Backup plan 0f3c1a2b3c4d5e6f708192a3b4c5d6e7.md",
+            "# Restoring\n\nIt costs nothing.\n",
+        ),
+    ]);
     index(&place);
     for (question, answer) in [
         ("@EAfE what does it cost?", "200 a month"),
@@ -56,22 +58,20 @@ fn r12_a_name_after_an_at_may_be_an_alias_or_several_words() {
 
 #[test]
 fn r10_comments_and_ids_of_notes_are_no_words() {
-    let place = Workplace::empty();
-    place.file("kb/other.md", OTHER);
+    let place = Workplace::holding([("kb/other.md", OTHER)]);
     let output = place.command(&["read", "kb/other.md"]).output().unwrap();
     let said = text(&output.stdout);
-    assert!(
-        !said.contains("400") && !said.contains("65a1b2c3"),
-        "{said}"
-    );
+    said.must_lack("400");
+    said.must_lack("65a1b2c3");
     assert!(said.contains("- Task  is due."), "{said}");
 }
 
 #[test]
 fn r11_what_only_the_cloud_has_is_kept_and_said() {
-    let place = Workplace::empty();
-    place.file("kb/report.txt", "Quarterly numbers: 42 units.\n");
-    place.file("kb/other.txt", "Nothing of interest.\n");
+    let place = Workplace::holding([
+        ("kb/report.txt", "Quarterly numbers: 42 units.\n"),
+        ("kb/other.txt", "Nothing of interest.\n"),
+    ]);
     assert_eq!(index(&place)["documents"], 2);
     fs::remove_file(place.path().join("kb/report.txt")).unwrap();
     place.file("kb/.report.txt.icloud", "bplist00");
@@ -96,10 +96,7 @@ fn r11_pages_without_text_are_listed_at_every_index() {
         let report = index(&place);
         assert_eq!(report["in_part"][0]["path"], "mixed.pdf");
         let missing = report["in_part"][0]["missing"][0].as_str().unwrap();
-        assert!(
-            missing.starts_with("page 1 of 2: only a picture"),
-            "{missing}"
-        );
+        missing.must_begin_with("page 1 of 2: only a picture");
     }
     fs::remove_file(place.path().join("kb/mixed.pdf")).unwrap();
     place.file("kb/other.md", OTHER);

@@ -3,15 +3,15 @@
 mod answers;
 mod routing;
 
+use crate::support::origin;
 use std::sync::{Arc, OnceLock};
 
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Embedder, GradeJob, PlanJob, Reasoner,
-    SynthesizeJob,
+    Analysis, AnalyzeJob, AnswerSink, Embedder, GradeJob, PlanJob, Reasoner, SynthesizeJob,
 };
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
-    ToolCall, ToolName, ToolRecord, Topic, Turn, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, NodeName, Outcome, RoutingPlan, Score, ToolCall,
+    ToolName, ToolRecord, Turn, Usage,
 };
 use kb_agent::embed::JudgeEmbedder;
 use kb_agent::protocol::RunId;
@@ -47,13 +47,9 @@ fn item(n: usize, source: &str, text: &str) -> Evidence {
             start: 1,
             end: text.lines().count().max(1),
         },
-        tool: ToolName::HybridSearch,
         score: Score::UNKNOWN,
         text: text.to_owned(),
-        topic: Topic::default(),
-        low: false,
-        place: None,
-        measured: Measured::default(),
+        ..crate::support::item(1, ToolName::HybridSearch, 0.0)
     }
 }
 
@@ -67,12 +63,7 @@ async fn analyze(
     let question = engine().read(query, history);
     let analysis = engine()
         .analyze(AnalyzeJob {
-            origin: CallOrigin {
-                run: &run,
-                node: NodeName::AnalyzeAndRoute,
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, NodeName::AnalyzeAndRoute),
             query,
             question: &question,
             history,
@@ -111,12 +102,7 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
     let question = engine().read(query, round.history);
     let planned = engine()
         .plan(PlanJob {
-            origin: CallOrigin {
-                run: &run,
-                node: NodeName::Plan,
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, NodeName::Plan),
             query,
             question: &question,
             history: round.history,
@@ -145,12 +131,7 @@ async fn grades(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Ve
     let question = engine().read(query, &[]);
     let grades = engine()
         .grade(GradeJob {
-            origin: CallOrigin {
-                run: &run,
-                node: NodeName::GradeEvidence,
-                calls: None,
-                waits: None,
-            },
+            origin: origin(&run, NodeName::GradeEvidence),
             query,
             question: &question,
             history: &[],
@@ -176,12 +157,7 @@ async fn answer(
     let synthesis = engine()
         .synthesize(
             SynthesizeJob {
-                origin: CallOrigin {
-                    run: &run,
-                    node: NodeName::Synthesize,
-                    calls: None,
-                    waits: None,
-                },
+                origin: origin(&run, NodeName::Synthesize),
                 query,
                 question: &question,
                 history,

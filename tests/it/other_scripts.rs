@@ -214,43 +214,24 @@ fn r12_a_word_with_an_umlaut_is_found_spelt_out_and_the_other_way_about() {
 
 #[test]
 fn r12_a_document_is_found_by_other_forms_of_its_words() {
-    let documents = [
-        (
-            "de.md",
-            "# Altstadt\n\nDie Häuser der Altstadt wurden nach dem Krieg mit viel Geduld wieder aufgebaut.\n",
-        ),
-        (
-            "fr.md",
-            "# Élevage\n\nLes chevaux de la ferme voisine sont nourris deux fois par jour avec du foin.\n",
-        ),
-        (
-            "es.md",
-            "# Fiesta\n\nLas canciones del pueblo fueron escritas por los abuelos hace muchos años.\n",
-        ),
-        (
-            "ru.md",
-            "# Библиотека\n\nВ старых книгах написано о городах, которые давно исчезли с карты.\n",
-        ),
-        (
-            "ar.md",
-            "# المكتبة\n\nقرأ الطلاب الكتاب في المدرسة ثم كتبوا عنه مقالات قصيرة للمعلم.\n",
-        ),
-        (
-            "el.md",
-            "# Γειτονιά\n\nΟι γάτες της γειτονιάς κοιμούνται στις αυλές όταν έχει ζέστη το μεσημέρι.\n",
-        ),
-        (
-            "tr.md",
-            "# Okul\n\nÖğrenciler okulun bahçesinde kitaplarını okudular ve öğretmenlerine sorular sordular.\n",
-        ),
-        (
-            "hi.md",
-            "# पुस्तकालय\n\nविद्यार्थियों ने पुस्तकालय में बहुत सारी किताबें पढ़ीं और शिक्षक से सवाल पूछे।\n",
-        ),
-        (
-            "en.md",
-            "# House\n\nThe houses of the old town are built of stone, and this is what the guide says.\n",
-        ),
+    let documents = table![
+        "de.md",
+            "# Altstadt\n\nDie Häuser der Altstadt wurden nach dem Krieg mit viel Geduld wieder aufgebaut.\n";
+        "fr.md",
+            "# Élevage\n\nLes chevaux de la ferme voisine sont nourris deux fois par jour avec du foin.\n";
+        "es.md",
+            "# Fiesta\n\nLas canciones del pueblo fueron escritas por los abuelos hace muchos años.\n";
+        "ru.md",
+            "# Библиотека\n\nВ старых книгах написано о городах, которые давно исчезли с карты.\n";
+        "ar.md", "# المكتبة\n\nقرأ الطلاب الكتاب في المدرسة ثم كتبوا عنه مقالات قصيرة للمعلم.\n";
+        "el.md",
+            "# Γειτονιά\n\nΟι γάτες της γειτονιάς κοιμούνται στις αυλές όταν έχει ζέστη το μεσημέρι.\n";
+        "tr.md",
+            "# Okul\n\nÖğrenciler okulun bahçesinde kitaplarını okudular ve öğretmenlerine sorular sordular.\n";
+        "hi.md",
+            "# पुस्तकालय\n\nविद्यार्थियों ने पुस्तकालय में बहुत सारी किताबें पढ़ीं और शिक्षक से सवाल पूछे।\n";
+        "en.md",
+            "# House\n\nThe houses of the old town are built of stone, and this is what the guide says.\n";
     ];
     each_is_found(
         &documents,

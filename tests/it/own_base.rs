@@ -60,17 +60,11 @@ async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
         ),
         ("花园.md", "# 花园计划\n\n## 浇水时间\n\n清晨浇水。\n"),
     ];
-    let odd: &[(&str, &str)] = &[
-        (
-            "a.md",
-            "# What does the alarm code do?\n\nIt opens the door.\n",
-        ),
-        ("b.md", "# Hello\n\n## Thanks\n\nGreetings are kept here.\n"),
-        (
-            "c.md",
-            "# Compare and contrast\n\n## Red and blue, or green\n\nColours.\n",
-        ),
-        ("d.md", "# Introduction\n\n## Overview\n\nNothing much.\n"),
+    let odd: &[(&str, &str)] = &table![
+        "a.md", "# What does the alarm code do?\n\nIt opens the door.\n";
+        "b.md", "# Hello\n\n## Thanks\n\nGreetings are kept here.\n";
+        "c.md", "# Compare and contrast\n\n## Red and blue, or green\n\nColours.\n";
+        "d.md", "# Introduction\n\n## Overview\n\nNothing much.\n";
     ];
     for files in [
         &[("lease.md", LEASE), ("garden.md", GARDEN)][..],
@@ -88,16 +82,10 @@ async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
     let endless = format!("# {}\n\nText.\n", "endless ".repeat(500));
-    let contents = contents_of(&[
-        (
-            "evil.md",
-            "# Opening\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7} hours\u{202e}\n\nAt seven.\n",
-        ),
-        ("long.md", &endless),
-        (
-            "code.md",
-            "# `rm -rf /`\n\n## [x](http://example.org)\n\nDo not.\n",
-        ),
+    let contents = contents_of(&table![
+        "evil.md", "# Opening\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7} hours\u{202e}\n\nAt seven.\n";
+        "long.md", &endless;
+        "code.md", "# `rm -rf /`\n\n## [x](http://example.org)\n\nDo not.\n";
     ])
     .await;
     let samples = contents.samples.unwrap();
@@ -116,11 +104,12 @@ async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
 
 #[test]
 fn ui_the_empty_chat_shows_ones_own_base_and_questions_that_were_answered() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("kb/garden.md", GARDEN);
-    place.file("kb/list.csv", "name,price\nrake,12\n");
-    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
+    let place = Workplace::holding([
+        ("kb/lease.md", LEASE),
+        ("kb/garden.md", GARDEN),
+        ("kb/list.csv", "name,price\nrake,12\n"),
+    ]);
+    let terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
     let screen = terminal.wait_for("the questions to try", |screen| {
         let shown = screen.contents();
         shown.contains("press its number") || shown.contains("No question to try")
@@ -128,9 +117,7 @@ fn ui_the_empty_chat_shows_ones_own_base_and_questions_that_were_answered() {
     assert!(screen.contains("2 Markdown · 1 table"), "{screen}");
     assert!(screen.contains("(1 kB)"), "{screen}");
     assert!(screen.contains("Newest: "), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     // What is asked for the samples is in no log.
     let log = std::fs::read_to_string(place.audit_log()).unwrap_or_default();
     assert!(!log.contains("run_started"), "{log}");
@@ -138,17 +125,13 @@ fn ui_the_empty_chat_shows_ones_own_base_and_questions_that_were_answered() {
 
 #[test]
 fn ui_without_a_usable_heading_there_is_no_sample_and_it_is_said() {
-    let place = Workplace::empty();
-    place.file("kb/notes.txt", "The gate opens at seven.\n");
+    let place = Workplace::holding([("kb/notes.txt", "The gate opens at seven.\n")]);
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     let screen = terminal.wait_for_text("No question to try");
     assert!(screen.contains("1 text"), "{screen}");
     assert!(screen.contains("Newest: notes.txt"), "{screen}");
-    terminal.keys("1 gate");
-    terminal.wait_for_text("> 1 gate");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("1 gate", "> 1 gate");
+    terminal.leave();
 }
 
 /// Whether the questions to try are, or that none of them had a sure answer.
@@ -158,9 +141,7 @@ fn are_listed(said: &str) -> bool {
 
 #[test]
 fn ui_plain_mode_offers_samples_of_ones_own_base_too() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("kb/garden.md", GARDEN);
+    let place = Workplace::holding([("kb/lease.md", LEASE), ("kb/garden.md", GARDEN)]);
     let asked = place.file("lines", "/try\n/try 2\n");
     let mut command = place.command(&["--plain", "kb"]);
     command.stdin(std::fs::File::open(asked).unwrap());
@@ -172,10 +153,11 @@ fn ui_plain_mode_offers_samples_of_ones_own_base_too() {
 
 #[test]
 fn ui_the_sources_and_what_was_left_out_are_listed() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("kb/broken.pdf", "%PDF-1.4\nno more of it");
-    place.file("letter.md", "# Letter\n\nDear landlord.\n");
+    let place = Workplace::holding([
+        ("kb/lease.md", LEASE),
+        ("kb/broken.pdf", "%PDF-1.4\nno more of it"),
+        ("letter.md", "# Letter\n\nDear landlord.\n"),
+    ]);
     let mut terminal = Terminal::start(&place.command(&["kb", "letter.md"]), 120, 45);
     terminal.wait_for_text("2 Markdown");
     terminal.keys("/kb\r");
@@ -187,22 +169,17 @@ fn ui_the_sources_and_what_was_left_out_are_listed() {
     terminal.wait_for("the window closed", |screen| {
         !screen.contents().contains("Sources")
     });
-    terminal.keys("/index\r");
-    terminal.wait_for_text("kb/broken.pdf: ");
+    terminal.press_until("/index\r", "kb/broken.pdf: ");
     terminal.keys("\u{1b}");
     terminal.wait_for("the window closed", |screen| {
         !screen.contents().contains("Left out")
     });
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
 fn ui_a_source_is_added_for_the_session_watched_and_searched() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("more/garden.md", GARDEN);
+    let place = Workplace::holding([("kb/lease.md", LEASE), ("more/garden.md", GARDEN)]);
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
     terminal.wait_for_text("1 Markdown");
     for (path, said) in [
@@ -212,8 +189,7 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
             "kb/lease.md is part of the knowledge base already",
         ),
     ] {
-        terminal.keys(format!("/add {path}\r"));
-        terminal.wait_for_text(said);
+        terminal.press_until(format!("/add {path}\r"), said);
     }
     terminal.keys("When is the rhubarb watered?\r");
     terminal.wait_for_text("◌ not found in the knowledge base");
@@ -224,18 +200,14 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
             .lines()
             .any(|line| line.contains("more/") && line.contains("folder"))
     });
-    terminal.keys("\t");
-    terminal.wait_for_text("> /add more/");
+    terminal.press_until("\t", "> /add more/");
     terminal.wait_for_text("more/garden.md");
-    terminal.keys("\r");
-    terminal.wait_for_text("Added for this session: more/, 1 document");
+    terminal.press_until("\r", "Added for this session: more/, 1 document");
     terminal.wait_for_text("2 docs");
-    terminal.keys("When is the rhubarb watered?\r");
-    terminal.wait_for_text("At dawn");
+    terminal.press_until("When is the rhubarb watered?\r", "At dawn");
     place.file("more/shed.md", "# Shed\n\nThe shed holds the rakes.\n");
     terminal.wait_for_text("3 docs");
-    terminal.keys("/kb\r");
-    let screen = terminal.wait_for_text("2 documents · 2 chunks · added for this session");
+    let screen = terminal.press_until("/kb\r", "2 documents · 2 chunks · added for this session");
     assert!(screen.contains("KB_AGENT_SOURCE=/"), "{screen}");
     terminal.keys("\u{1b}");
     terminal.wait_for("the window closed", |screen| {
@@ -267,10 +239,11 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
 
 #[test]
 fn ui_plain_mode_adds_a_source_and_lists_them_all() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("my notes/garden.md", GARDEN);
-    place.file("my notes/broken.pdf", "%PDF-1.4\nno more of it");
+    let place = Workplace::holding([
+        ("kb/lease.md", LEASE),
+        ("my notes/garden.md", GARDEN),
+        ("my notes/broken.pdf", "%PDF-1.4\nno more of it"),
+    ]);
     let typed = "/kb\n/add nowhere\n/add 'my notes'\nWhen is the rhubarb watered?\n/kb\n";
     let typed = place.file("lines", typed);
     let mut command = place.command(&["--plain", "kb"]);
@@ -294,9 +267,7 @@ fn ui_plain_mode_adds_a_source_and_lists_them_all() {
 
 #[test]
 fn ui_samples_come_though_the_index_is_stopped_before_they_are_made() {
-    let place = Workplace::empty();
-    place.file("kb/lease.md", LEASE);
-    place.file("kb/garden.md", GARDEN);
+    let place = Workplace::holding([("kb/lease.md", LEASE), ("kb/garden.md", GARDEN)]);
     let asked = place.file("lines", "/index stop\n/try\n");
     let mut command = place.command(&["--plain", "kb"]);
     command.stdin(std::fs::File::open(asked).unwrap());
@@ -308,15 +279,11 @@ fn ui_samples_come_though_the_index_is_stopped_before_they_are_made() {
 
 #[test]
 fn r11_a_file_that_the_documents_only_speak_of_is_searched_for() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding(table![
         "kb/build.md",
-        "# Building\n\n## What is written\n\nThe file manifest.json records where each asset lies after a build.\n",
-    );
-    place.file(
-        "kb/other.md",
-        "# Paint\n\nThe gate is painted green every spring.\n",
-    );
+            "# Building\n\n## What is written\n\nThe file manifest.json records where each asset lies after a build.\n";
+        "kb/other.md", "# Paint\n\nThe gate is painted green every spring.\n";
+    ]);
     let question = "What does manifest.json record after a build?";
     let output = place.run(&["ask", "--json", "--kb", "kb", question]);
     let lines = json_lines(&output.stdout);

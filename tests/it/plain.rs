@@ -7,6 +7,7 @@ use std::time::Duration;
 use kb_agent::domain::NodeName;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, text};
 
@@ -149,36 +150,25 @@ fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
     let said = text(&piped(&demo, &["--plain"], question).stdout);
     let graded = said.matches("Node grade_evidence").count();
     assert!(graded > 1, "{said}");
-    assert!(
-        said.contains(&format!("Node grade_evidence, round {graded}.\n")),
-        "{said}"
-    );
+    said.must_hold(&format!("Node grade_evidence, round {graded}.\n"));
     assert!(said.contains("Node synthesize.\n"), "{said}");
     let report = text(&demo.run(&["export", "last"]).stdout).replace('\\', "");
-    assert!(
-        report.contains(&format!("grade_evidence, round {graded}")),
-        "{report}"
-    );
-    assert!(
-        report.contains("synthesize") && !report.contains("synthesize, round"),
-        "{report}"
-    );
+    report.must_hold(&format!("grade_evidence, round {graded}"));
+    report.must_hold("synthesize");
+    report.must_lack("synthesize, round");
 }
 
 #[test]
 fn the_first_question_of_an_empty_data_folder_is_answered_from_the_files() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")]);
     let mut command = place.command(&["--plain", "kb"]);
     let questions = place.file("questions", "When does the gate open?\n");
     command.stdin(std::fs::File::open(questions).unwrap());
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    assert!(
-        said.contains("opens at seven") && said.contains("\n[1] gate.md:"),
-        "{said}"
-    );
+    said.must_hold("opens at seven");
+    said.must_hold("\n[1] gate.md:");
 }
 
 #[test]
@@ -221,10 +211,8 @@ fn typing(demo: &Demo) -> Terminal {
 fn a_terminal_that_cannot_be_drawn_on_gets_lines_and_no_escape_sequence() {
     let demo = Workplace::with_demo();
     let mut terminal = typing(&demo);
-    terminal.keys("hello\n");
-    terminal.wait_for_text("3 saved");
-    terminal.keys("/help\n");
-    terminal.wait_for_text("/retry [auto|simple|complex|chitchat]:");
+    terminal.press_until("hello\n", "3 saved");
+    terminal.press_until("/help\n", "/retry [auto|simple|complex|chitchat]:");
     terminal.keys(CTRL_D);
     let (code, written) = terminal.end_with_written();
     assert_eq!(code, 0);
@@ -250,10 +238,8 @@ fn ctrl_c_stops_the_answer_and_twice_leaves() {
     command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
     let mut terminal = Terminal::start(&command, 100, 40);
     terminal.wait_for_text("ask>");
-    terminal.keys("what hangs?\n");
-    terminal.wait_for_text("Node analyze_and_route.");
-    terminal.keys(CTRL_C);
-    terminal.wait_for_text("Stopped · ");
+    terminal.press_until("what hangs?\n", "Node analyze_and_route.");
+    terminal.press_until(CTRL_C, "Stopped · ");
     terminal.keys(CTRL_C);
     assert_eq!(terminal.end(), 0);
     let log = demo.place().audit();
@@ -294,10 +280,8 @@ fn the_demo_walks_by_itself_until_a_key_is_pressed() {
     terminal.wait_for_text("Small talk goes straight to the answer");
     terminal.wait_for_text("saved 3");
     terminal.wait_for_text("What are the four rules?");
-    terminal.keys("x");
-    terminal.wait_for_text("The demo is left.");
-    terminal.keys("hello again\r");
-    terminal.wait_for_text("hello again");
+    terminal.press_until("x", "The demo is left.");
+    terminal.press_until("hello again\r", "hello again");
     terminal.keys([CTRL_C, CTRL_C, CTRL_C].concat());
     // It is resumed over the demo, whatever else is set.
     let (code, last) = terminal.end_with_text();

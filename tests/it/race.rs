@@ -39,11 +39,10 @@ fn path(events: &[Event]) -> Vec<NodeName> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_answers_by_the_short_way_and_by_the_full_pipeline() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/gate.md",
         "# Gates\n\nThe gates stay open for seven hours.\n",
-    );
+    )]);
     let engine = engine(&place, "").await.unwrap();
     let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
     let query = QUESTION.to_owned();

@@ -147,18 +147,13 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     command.env("EDITOR", format!("'{}' -R", editor.display()));
     let mut terminal = Terminal::start(&command, 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("What is the gate threshold?\r");
-    terminal.wait_for_text("saved 1");
-    terminal.keys("\u{1b}3");
-    terminal.wait_for_text("▸ Evidence");
-    terminal.keys("\r");
-    let text = terminal.wait_for_text("4003 ▌ The gate threshold is seven");
+    terminal.press_until("What is the gate threshold?\r", "saved 1");
+    terminal.press_until("\u{1b}3", "▸ Evidence");
+    let text = terminal.press_until("\r", "4003 ▌ The gate threshold is seven");
     assert!(text.contains("of 4003"), "{text}");
-    terminal.keys("y");
-    terminal.wait_for_text("Sent notes.md:");
+    terminal.press_until("y", "Sent notes.md:");
 
-    terminal.keys("o");
-    terminal.wait_for_text("THE-EDITOR-IS-OPEN");
+    terminal.press_until("o", "THE-EDITOR-IS-OPEN");
     assert!(
         terminal.is_cooked(),
         "the editor has the terminal as it was"
@@ -170,36 +165,27 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     assert_eq!(words[2], notes.canonicalize().unwrap().to_str().unwrap());
     // What is changed meanwhile is reported when the editor is closed.
     fs::write(&notes, format!("A new line.\n\n{}", long_notes())).unwrap();
-    terminal.keys("\n");
-    terminal.wait_for_text("stands at 4003-4005 now");
+    terminal.press_until("\n", "stands at 4003-4005 now");
     terminal.keys("\u{1b}");
     terminal.wait_for("the panes", |screen| {
         screen.contents().contains("▸ Evidence") && !screen.contents().contains("Source")
     });
     fs::remove_file(&notes).unwrap();
-    terminal.keys("\r");
-    terminal.wait_for_text("is not in this knowledge base");
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("\r", "is not in this knowledge base");
+    terminal.leave();
 }
 
 #[test]
 fn without_an_editor_one_line_says_what_to_set() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/notes.md",
         "# The gate\n\nThe gate threshold is seven.\n",
-    );
+    )]);
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("What is the gate threshold?\r");
-    terminal.wait_for_text("saved 1");
-    terminal.keys("\u{1b}3");
-    terminal.wait_for_text("▸ Evidence");
-    terminal.keys("\r");
-    terminal.wait_for_text("▌ The gate threshold");
-    terminal.keys("o");
-    terminal.wait_for_text("set VISUAL or EDITOR");
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("What is the gate threshold?\r", "saved 1");
+    terminal.press_until("\u{1b}3", "▸ Evidence");
+    terminal.press_until("\r", "▌ The gate threshold");
+    terminal.press_until("o", "set VISUAL or EDITOR");
+    terminal.leave();
 }

@@ -4,6 +4,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
@@ -99,19 +100,12 @@ fn runs_are_listed_newest_first_from_all_parts_of_the_log() {
     assert_eq!((&first["calls"], &first["saved"]), (&json!(3), &json!(1)));
     // What a run that was broken off left undone was not saved.
     assert_eq!(runs[1]["outcome"], "cancelled");
-    assert_eq!(
-        (&runs[1]["calls"], &runs[1]["saved"]),
-        (&json!(1), &Value::Null)
-    );
-    assert_eq!(
-        (&runs[1]["retry_of"], &first["retry_of"]),
-        (&json!(RUN_A), &Value::Null)
-    );
+    assert_eq!(runs[1]["calls"], json!(1));
+    assert_eq!(runs[1]["saved"], Value::Null);
+    assert_eq!(runs[1]["retry_of"], json!(RUN_A));
+    assert_eq!(first["retry_of"], Value::Null);
     let exported = text(&place.run(&["export", RUN_B]).stdout);
-    assert!(
-        exported.contains(&format!("again, after run {RUN_A}")),
-        "{exported}"
-    );
+    exported.must_hold(&format!("again, after run {RUN_A}"));
     for unknown in ["route", "outcome", "calls", "saved", "ms", "error"] {
         assert_eq!(runs[0][unknown], Value::Null, "{unknown}");
     }
@@ -121,40 +115,21 @@ fn runs_are_listed_newest_first_from_all_parts_of_the_log() {
 fn runs_are_a_table_of_short_ids_without_control_characters() {
     let output = recorded().run(&["runs"]);
     let table = text(&output.stdout);
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .map(|line| {
-            line.split("  ")
-                .map(str::trim)
-                .filter(|cell| !cell.is_empty())
-                .collect()
-        })
-        .collect();
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim);
+        cells
+            .filter(|cell| !cell.is_empty())
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
+    let rows: Vec<String> = table.lines().map(cells).collect();
     assert_eq!(
         rows,
         [
-            vec![
-                "id", "time", "route", "outcome", "calls", "saved", "question"
-            ],
-            vec!["0000000c", "2026-01-02 03:04", "–", "–", "–", "–", "three"],
-            vec![
-                "0000000b",
-                "2026-01-02 03:04",
-                "simple",
-                "cancelled",
-                "1",
-                "–",
-                "two"
-            ],
-            vec![
-                "0000000a",
-                "2026-01-02 03:04",
-                "simple",
-                "answered",
-                "3",
-                "1",
-                "one red line"
-            ],
+            "id | time | route | outcome | calls | saved | question",
+            "0000000c | 2026-01-02 03:04 | – | – | – | – | three",
+            "0000000b | 2026-01-02 03:04 | simple | cancelled | 1 | – | two",
+            "0000000a | 2026-01-02 03:04 | simple | answered | 3 | 1 | one red line",
         ]
     );
 }
@@ -163,10 +138,8 @@ fn runs_are_a_table_of_short_ids_without_control_characters() {
 fn runs_of_one_session_are_named_by_a_beginning_of_its_id() {
     let place = recorded();
     let runs = listed(&place.run(&["runs", "--json", "--session", "01a2b3c3"]));
-    let questions: Vec<_> = runs
-        .iter()
-        .map(|run| run["question"].as_str().unwrap())
-        .collect();
+    let questions = runs.iter().map(|run| run["question"].as_str().unwrap());
+    let questions: Vec<_> = questions.collect();
     assert_eq!(questions, ["two", "one\u{1b}[31m red\nline"]);
     for (name, expected) in [
         ("01a2b3c", "fits 2 ids"),
@@ -304,10 +277,8 @@ fn stats_sum_up_what_is_recorded() {
     );
     let plan = &stats["latency_by_node"][1];
     assert_eq!(plan["node"], "plan");
-    assert_eq!(
-        (&plan["median_ms"], &plan["p95_ms"]),
-        (&json!(20.0), &json!(30.0))
-    );
+    assert_eq!(plan["median_ms"], json!(20.0));
+    assert_eq!(plan["p95_ms"], json!(30.0));
     assert_eq!(stats["latency_by_node"][0]["median_ms"], Value::Null);
 
     let table = text(&place.run(&["stats", log.to_str().unwrap()]).stdout);
@@ -355,6 +326,14 @@ fn hostile() -> Workplace {
         })
     };
     let of = |second, name: &str, fields: Value| event(RUN_A, second, name, &fields);
+    let graded = json!({
+        "scores": [{"id": "e1", "score": 0.9}, {"id": "e2", "score": 0.1}],
+        "average": 0.9, "action": "GENERATE", "by": "grader",
+    });
+    let added = json!({"items": [item("e1", "a_b_*.md", 10), item("e2", "low.md", 1)]});
+    let route = json!({"from": "grade_evidence", "to": "synthesize", "reason": "GENERATE"});
+    let cited = json!({"n": 1, "id": "e1", "source": "a_b_*.md", "start_line": 10, "end_line": 18});
+    let answer = json!({"text": format!("- So [1].\n- `<kept>` {bad}"), "citations": [cited]});
     let logged = [
         started(RUN_A, SESSION_1, 1, "what <b>is</b> it?"),
         of(
@@ -362,26 +341,11 @@ fn hostile() -> Workplace {
             "node_entered",
             json!({"node": "grade_evidence", "iteration": 0}),
         ),
-        of(
-            3,
-            "evidence_added",
-            json!({"items": [item("e1", "a_b_*.md", 10), item("e2", "low.md", 1)]}),
-        ),
-        of(
-            4,
-            "evidence_graded",
-            json!({
-                "scores": [{"id": "e1", "score": 0.9}, {"id": "e2", "score": 0.1}],
-                "average": 0.9, "action": "GENERATE", "by": "grader",
-            }),
-        ),
+        of(3, "evidence_added", added),
+        of(4, "evidence_graded", graded),
         of(4, "evidence_removed", json!({"id": "e2", "score": 0.1})),
         node(RUN_A, 5, "grade_evidence", 12.5, None),
-        of(
-            5,
-            "route_decided",
-            json!({"from": "grade_evidence", "to": "synthesize", "reason": "GENERATE"}),
-        ),
+        of(5, "route_decided", route),
         of(
             6,
             "evidence_numbered",
@@ -392,14 +356,7 @@ fn hostile() -> Workplace {
             "warning",
             json!({"code": "odd", "message": "<i>odd</i>"}),
         ),
-        of(
-            8,
-            "answer_finished",
-            json!({
-                "text": format!("- So [1].\n- `<kept>` {bad}"),
-                "citations": [{"n": 1, "id": "e1", "source": "a_b_*.md", "start_line": 10, "end_line": 18}],
-            }),
-        ),
+        of(8, "answer_finished", answer),
         finished(RUN_A, 9, "answered", (4, 0), 1000.0),
         started(RUN_B, SESSION_1, 10, "and then?"),
     ];
@@ -410,8 +367,7 @@ fn hostile() -> Workplace {
 #[test]
 fn export_as_markdown_tells_the_run_and_escapes_what_documents_say() {
     let place = hostile();
-    let output = place.run(&["export", RUN_A]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = place.run_well(&["export", RUN_A]);
     let markdown = text(&output.stdout);
     for expected in [
         "# what \\<b\\>is\\</b\\> it?\n",
@@ -514,22 +470,14 @@ fn export_takes_sessions_and_says_what_it_does_not_know() {
         json!({"to": "synthesize", "reason": "GENERATE"})
     );
     let items = first["evidence"].as_array().unwrap();
-    assert_eq!(
-        (&items[0]["n"], &items[0]["cited"]),
-        (&json!(1), &json!(true))
-    );
-    assert_eq!(
-        (&items[1]["n"], &items[1]["standing"]),
-        (&Value::Null, &json!("dropped"))
-    );
-    assert_eq!(
-        (&items[1]["grade"], &items[1]["graded_by"]),
-        (&json!(0.1), &json!("grader"))
-    );
-    assert_eq!(
-        (&open["answer"], &open["outcome"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!(items[0]["n"], json!(1));
+    assert_eq!(items[0]["cited"], json!(true));
+    assert_eq!(items[1]["n"], Value::Null);
+    assert_eq!(items[1]["standing"], json!("dropped"));
+    assert_eq!(items[1]["grade"], json!(0.1));
+    assert_eq!(items[1]["graded_by"], json!("grader"));
+    assert_eq!(open["answer"], Value::Null);
+    assert_eq!(open["outcome"], Value::Null);
     let markdown = text(&place.run(&["export", SESSION_1]).stdout);
     assert!(markdown.contains("# and then?") && markdown.contains("no end recorded"));
     assert!(refused(&place, &["export", "01a2b3c4"]).contains("fits 2 ids"));
@@ -576,10 +524,8 @@ fn runs_take_the_width_of_the_terminal_and_one_line_each() {
     let place = recorded();
     let terminal = Terminal::start(&place.command(&["runs"]), 40, 12);
     let screen = terminal.wait_for_text("0000000a");
-    let rows: Vec<&str> = screen
-        .lines()
-        .filter(|row| !row.trim().is_empty())
-        .collect();
+    let rows = screen.lines().filter(|row| !row.trim().is_empty());
+    let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), 4, "{screen}");
     assert!(
         rows[0].starts_with("id        outcome    question"),
@@ -643,18 +589,15 @@ fn replay_opens_a_recorded_run_step_by_step_and_leaves_the_log_as_it_is() {
     let before = demo.place().audit();
     let mut terminal = Terminal::start(&demo.command(&["replay"]), 120, 40);
     terminal.wait_for_text("replay 1 of ");
-    terminal.keys("\u{1b}[C");
-    terminal.wait_for_text("replay 2 of ");
-    terminal.keys("\u{1b}[F");
-    let text = terminal.wait_for_text("answered ·");
+    terminal.press_until("\u{1b}[C", "replay 2 of ");
+    let text = terminal.press_until("\u{1b}[F", "answered ·");
     assert!(text.contains("What are the four rules?"), "{text}");
     terminal.keys("q");
     assert_eq!(terminal.end(), 0);
     let first = before[0]["run"].as_str().unwrap();
     let mut terminal = Terminal::start(&demo.command(&["replay", first]), 100, 30);
     terminal.wait_for_text("hello");
-    terminal.keys("\u{3}");
-    terminal.wait_for_text("Ctrl+C again leaves");
+    terminal.press_until("\u{3}", "Ctrl+C again leaves");
     terminal.keys("\u{3}");
     assert_eq!(terminal.end(), 0);
     assert_eq!(demo.place().audit(), before);
@@ -668,8 +611,7 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
         "# Gates\n\nThe gates stay open for seven hours.\n",
     );
     place.file("kb/wall.md", "# Walls\n\nThe walls are of stone.\n");
-    let asked = place.run(&["ask", "--kb", "kb", "How long do the gates stay open?"]);
-    assert!(asked.status.success(), "{}", text(&asked.stderr));
+    place.run_well(&["ask", "--kb", "kb", "How long do the gates stay open?"]);
     for is_there in [true, false] {
         if !is_there {
             std::fs::remove_file(&file).unwrap();
@@ -677,10 +619,8 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
         let command = place.command(&["replay", "--kb", "kb", "last"]);
         let mut terminal = Terminal::start(&command, 100, 30);
         terminal.wait_for_text("replay 1 of");
-        terminal.keys("\u{1b}[F");
-        terminal.wait_for_text("■ replay");
-        terminal.keys("\u{1b}3");
-        terminal.wait_for_text("▸Evidence");
+        terminal.press_until("\u{1b}[F", "■ replay");
+        terminal.press_until("\u{1b}3", "▸Evidence");
         terminal.keys("\r");
         let said = if is_there {
             "# Gates"
@@ -691,8 +631,7 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
             let contents = screen.contents();
             contents.contains("▸ Source gate.md") && contents.contains(said)
         });
-        terminal.keys("q");
-        terminal.wait_for_text("▸Evidence");
+        terminal.press_until("q", "▸Evidence");
         terminal.keys("q");
         assert_eq!(terminal.end(), 0);
     }
@@ -721,10 +660,7 @@ fn r23_the_confidence_of_an_answer_is_listed_and_exported_where_it_was_measured(
     assert!(runs[0].get("confidence_level").is_none());
     for format in ["md", "html"] {
         let exported = text(&place.run(&["export", RUN_A, "--format", format]).stdout);
-        assert!(
-            exported.contains("answered · look yourself · 3 "),
-            "{exported}"
-        );
+        exported.must_hold("answered · look yourself · 3 ");
     }
     let exported = place.run(&["export", RUN_A, "--format", "json"]);
     let exported: Value = serde_json::from_slice(&exported.stdout).unwrap();

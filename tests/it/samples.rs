@@ -152,37 +152,17 @@ pub fn docx() -> Vec<u8> {
     .concat();
     package(
         Main::Document,
-        &[
-            (
-                "word/document.xml",
-                &format!(
-                    "<w:document xmlns:w=\"{W}\" xmlns:r=\"{R}\"><w:body>{body}</w:body></w:document>"
-                ),
-            ),
-            (
-                "word/_rels/document.xml.rels",
-                &relations(&[
-                    ("rId9", "hyperlink", "policy.md"),
-                    ("rId1", "styles", "styles.xml"),
-                    ("rId2", "numbering", "numbering.xml"),
-                ]),
-            ),
-            (
-                "word/styles.xml",
-                &format!(
-                    "<w:styles xmlns:w=\"{W}\"><w:style w:styleId=\"H1\"><w:name w:val=\"heading 1\"/></w:style><w:style w:styleId=\"H2\"><w:name w:val=\"Titre 2\"/><w:basedOn w:val=\"Base\"/></w:style><w:style w:styleId=\"Base\"><w:name w:val=\"b\"/><w:pPr><w:outlineLvl w:val=\"1\"/></w:pPr></w:style></w:styles>"
-                ),
-            ),
-            (
-                "word/numbering.xml",
-                &format!(
-                    "<w:numbering xmlns:w=\"{W}\"><w:abstractNum w:abstractNumId=\"7\"><w:lvl w:ilvl=\"0\"><w:numFmt w:val=\"decimal\"/></w:lvl></w:abstractNum><w:num w:numId=\"1\"><w:abstractNumId w:val=\"7\"/></w:num></w:numbering>"
-                ),
-            ),
-            (
-                "docProps/core.xml",
-                "<cp:coreProperties xmlns:cp=\"http://schemas.openxmlformats.org/package/2006/metadata/core-properties\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:title>Staff handbook</dc:title></cp:coreProperties>",
-            ),
+        &table![
+            "word/document.xml",
+                &format!("<w:document xmlns:w=\"{W}\" xmlns:r=\"{R}\"><w:body>{body}</w:body></w:document>");
+            "word/_rels/document.xml.rels",
+                &relations(&[("rId9", "hyperlink", "policy.md"), ("rId1", "styles", "styles.xml"), ("rId2", "numbering", "numbering.xml")]);
+            "word/styles.xml",
+                &format!("<w:styles xmlns:w=\"{W}\"><w:style w:styleId=\"H1\"><w:name w:val=\"heading 1\"/></w:style><w:style w:styleId=\"H2\"><w:name w:val=\"Titre 2\"/><w:basedOn w:val=\"Base\"/></w:style><w:style w:styleId=\"Base\"><w:name w:val=\"b\"/><w:pPr><w:outlineLvl w:val=\"1\"/></w:pPr></w:style></w:styles>");
+            "word/numbering.xml",
+                &format!("<w:numbering xmlns:w=\"{W}\"><w:abstractNum w:abstractNumId=\"7\"><w:lvl w:ilvl=\"0\"><w:numFmt w:val=\"decimal\"/></w:lvl></w:abstractNum><w:num w:numId=\"1\"><w:abstractNumId w:val=\"7\"/></w:num></w:numbering>");
+            "docProps/core.xml",
+                "<cp:coreProperties xmlns:cp=\"http://schemas.openxmlformats.org/package/2006/metadata/core-properties\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:title>Staff handbook</dc:title></cp:coreProperties>";
         ],
     )
 }
@@ -212,32 +192,17 @@ pub fn pptx() -> Vec<u8> {
     );
     package(
         Main::Presentation,
-        &[
-            (
-                "ppt/presentation.xml",
-                &format!(
-                    "<p:presentation xmlns:p=\"{P}\" xmlns:r=\"{R}\"><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/><p:sldId id=\"258\" r:id=\"c\"/></p:sldIdLst></p:presentation>"
-                ),
-            ),
-            (
-                "ppt/_rels/presentation.xml.rels",
-                &relations(&[
-                    ("a", "slide", "slides/slide7.xml"),
-                    ("b", "slide", "slides/slide1.xml"),
-                    ("c", "slide", "slides/slide2.xml"),
-                ]),
-            ),
-            ("ppt/slides/slide7.xml", &slide("Welcome", "First words")),
-            (
-                "ppt/slides/slide1.xml",
-                &slide("Roadmap", "The submarine ships in autumn"),
-            ),
-            ("ppt/slides/slide2.xml", &slide("Thanks", "Last words")),
-            (
-                "ppt/slides/_rels/slide2.xml.rels",
-                &relations(&[("n", "notesSlide", "../notesSlides/notes1.xml")]),
-            ),
-            ("ppt/notesSlides/notes1.xml", &notes),
+        &table![
+            "ppt/presentation.xml",
+                &format!("<p:presentation xmlns:p=\"{P}\" xmlns:r=\"{R}\"><p:sldIdLst><p:sldId id=\"256\" r:id=\"a\"/><p:sldId id=\"257\" r:id=\"b\"/><p:sldId id=\"258\" r:id=\"c\"/></p:sldIdLst></p:presentation>");
+            "ppt/_rels/presentation.xml.rels",
+                &relations(&[("a", "slide", "slides/slide7.xml"), ("b", "slide", "slides/slide1.xml"), ("c", "slide", "slides/slide2.xml")]);
+            "ppt/slides/slide7.xml", &slide("Welcome", "First words");
+            "ppt/slides/slide1.xml", &slide("Roadmap", "The submarine ships in autumn");
+            "ppt/slides/slide2.xml", &slide("Thanks", "Last words");
+            "ppt/slides/_rels/slide2.xml.rels",
+                &relations(&[("n", "notesSlide", "../notesSlides/notes1.xml")]);
+            "ppt/notesSlides/notes1.xml", &notes;
         ],
     )
 }
@@ -274,22 +239,13 @@ pub fn xlsx() -> Vec<u8> {
     ]);
     package(
         Main::Workbook,
-        &[
-            (
-                "xl/workbook.xml",
-                &format!(
-                    "<workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" xmlns:r=\"{R}\"><sheets><sheet name=\"Staff\" sheetId=\"1\" r:id=\"r1\"/><sheet name=\"Costs\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>"
-                ),
-            ),
-            (
-                "xl/_rels/workbook.xml.rels",
-                &relations(&[
-                    ("r1", "worksheet", "worksheets/sheet1.xml"),
-                    ("r2", "worksheet", "worksheets/sheet2.xml"),
-                ]),
-            ),
-            ("xl/worksheets/sheet1.xml", &first),
-            ("xl/worksheets/sheet2.xml", &second),
+        &table![
+            "xl/workbook.xml",
+                &format!("<workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" xmlns:r=\"{R}\"><sheets><sheet name=\"Staff\" sheetId=\"1\" r:id=\"r1\"/><sheet name=\"Costs\" sheetId=\"2\" r:id=\"r2\"/></sheets></workbook>");
+            "xl/_rels/workbook.xml.rels",
+                &relations(&[("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "worksheet", "worksheets/sheet2.xml")]);
+            "xl/worksheets/sheet1.xml", &first;
+            "xl/worksheets/sheet2.xml", &second;
         ],
     )
 }
@@ -342,21 +298,14 @@ pub fn epub() -> Vec<u8> {
             "<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title/></head><body><h1>{title}</h1><p>{text}</p></body></html>"
         )
     };
-    archive(&[
-        ("mimetype", "application/epub+zip"),
-        (
-            "META-INF/container.xml",
-            "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>",
-        ),
-        (
-            "OEBPS/book.opf",
-            "<package><metadata xmlns:dc=\"d\"><dc:title>The voyage</dc:title></metadata><manifest><item id=\"two\" href=\"b%20c.xhtml\" media-type=\"application/xhtml+xml\"/><item id=\"one\" href=\"a.xhtml\" media-type=\"application/xhtml+xml\"/></manifest><spine><itemref idref=\"one\"/><itemref idref=\"two\"/></spine></package>",
-        ),
-        (
-            "OEBPS/b c.xhtml",
-            &chapter("The storm", "They met a waterspout."),
-        ),
-        ("OEBPS/a.xhtml", &chapter("Departure", "They set sail.")),
+    archive(&table![
+        "mimetype", "application/epub+zip";
+        "META-INF/container.xml",
+            "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
+        "OEBPS/book.opf",
+            "<package><metadata xmlns:dc=\"d\"><dc:title>The voyage</dc:title></metadata><manifest><item id=\"two\" href=\"b%20c.xhtml\" media-type=\"application/xhtml+xml\"/><item id=\"one\" href=\"a.xhtml\" media-type=\"application/xhtml+xml\"/></manifest><spine><itemref idref=\"one\"/><itemref idref=\"two\"/></spine></package>";
+        "OEBPS/b c.xhtml", &chapter("The storm", "They met a waterspout.");
+        "OEBPS/a.xhtml", &chapter("Departure", "They set sail.");
     ])
 }
 

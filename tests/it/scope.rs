@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use kb_agent::agent::Agent;
 use kb_agent::agent::ports::{NarrowedTools, Ports, ToolError, Toolbox, WaitSink};
-use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::engine::Conversation;
@@ -18,32 +18,20 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
+use crate::support::question_of;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, json_lines, one_line, text};
+use crate::workplace::{Workplace, events, json_lines, one_line};
 
-const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Two folders that say something about the same.
 fn place() -> Workplace {
     let place = Workplace::empty();
-    for (name, content) in [
-        (
-            "house/lease.md",
-            "# Lease\n\nThe rent of the house is 900 a month. See PROJ-7.\n",
-        ),
-        (
-            "house/keys.md",
-            "# Keys\n\nThe rent includes two keys. See PROJ-7.\n",
-        ),
-        (
-            "garden/plot.md",
-            "# Plot\n\nThe rent of the garden plot is 40 a month. See PROJ-7.\n",
-        ),
-        (
-            "garden/my tools.md",
-            "# Tools\n\nThe rent of the tools is 5 a day. See PROJ-7.\n",
-        ),
+    for (name, content) in table![
+        "house/lease.md", "# Lease\n\nThe rent of the house is 900 a month. See PROJ-7.\n";
+        "house/keys.md", "# Keys\n\nThe rent includes two keys. See PROJ-7.\n";
+        "garden/plot.md", "# Plot\n\nThe rent of the garden plot is 40 a month. See PROJ-7.\n";
+        "garden/my tools.md", "# Tools\n\nThe rent of the tools is 5 a day. See PROJ-7.\n";
     ] {
         place.file(&format!("kb/{name}"), content);
     }
@@ -172,8 +160,7 @@ fn ui_ask_keeps_within_what_the_question_names() {
         ("What is the rent? @garden/", "garden/"),
         ("Compare @lease.md with @keys.md", "house/"),
     ] {
-        let output = place.run(&["ask", "--json", "--kb", "kb", question]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = place.run_well(&["ask", "--json", "--kb", "kb", question]);
         let emitted = json_lines(&output.stdout);
         let begun = &events(&emitted, "run_started")[0];
         assert_eq!(begun["query"], question);
@@ -201,7 +188,7 @@ fn ui_ask_keeps_within_what_the_question_names() {
 #[test]
 fn ui_a_scope_that_names_nothing_is_one_line_before_the_run() {
     let place = place();
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    place.index();
     for (question, said) in [
         (
             "What is the rent? @hose/",
@@ -294,25 +281,17 @@ fn ui_a_name_after_an_at_is_completed_and_kept_within() {
     let place = place();
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     terminal.wait_for_text("4 Markdown");
-    terminal.keys("what is the rent @gar");
-    terminal.wait_for_text("▸ garden/");
-    terminal.keys("\t");
-    terminal.wait_for_text("@garden/");
-    terminal.keys("plo");
-    terminal.wait_for_text("▸ garden/plot.md");
-    terminal.keys("\r");
-    terminal.wait_for_text("> what is the rent @garden/plot.md");
-    terminal.keys("\r");
-    let screen = terminal.wait_for_text("saved 1");
+    terminal.press_until("what is the rent @gar", "▸ garden/");
+    terminal.press_until("\t", "@garden/");
+    terminal.press_until("plo", "▸ garden/plot.md");
+    terminal.press_until("\r", "> what is the rent @garden/plot.md");
+    let screen = terminal.press_until("\r", "saved 1");
     assert!(screen.contains("within garden/plot.md"), "{screen}");
     assert!(screen.contains("40 a month"), "{screen}");
     assert!(!screen.contains("900"), "{screen}");
-    terminal.keys("rent @attic/\r");
-    let screen = terminal.wait_for_text("@attic/ names nothing");
+    let screen = terminal.press_until("rent @attic/\r", "@attic/ names nothing");
     assert!(screen.contains("> rent @attic/"), "{screen}");
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     let log = place.audit();
     let begun = events(&log, "run_started");
     assert_eq!(begun.len(), 1);
@@ -392,10 +371,7 @@ async fn ui_a_run_ends_though_no_one_finds_what_it_names() {
             limits: RoutingLimits::default(),
             session: "s".to_owned(),
         };
-        let question = RunRequest {
-            query: "What is the rent? @house/".to_owned(),
-            ..RunRequest::default()
-        };
+        let question = question_of("What is the rent? @house/");
         let (events, mut received) = mpsc::channel(64);
         let cancel = CancellationToken::new();
         let stop = async {

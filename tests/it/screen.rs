@@ -28,6 +28,7 @@ mod walk;
 mod welcome;
 mod what_if;
 
+use crate::support::Said;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
 use kb_agent::protocol::{
@@ -97,10 +98,22 @@ fn markdown(runs: &[RunRecord]) -> String {
 
 fn played(events: Vec<Event>) -> Screen {
     let mut screen = screen();
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, events);
     screen
+}
+
+/// Tells the screen these events; what it does at them.
+fn play(screen: &mut Screen, events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
+    let events = events.into_iter();
+    let told = events.flat_map(|event| screen.handle(Msg::Update(Update::Event(event))));
+    told.collect()
+}
+
+fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
+    screen.handle(Msg::Update(Update::Notice {
+        level,
+        message: message.to_owned(),
+    }));
 }
 
 pub fn press(screen: &mut Screen, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
@@ -118,6 +131,59 @@ fn ctrl(screen: &mut Screen, c: char) -> Vec<Effect> {
 pub fn write(screen: &mut Screen, text: &str) {
     for c in text.chars() {
         tap(screen, KeyCode::Char(c));
+    }
+}
+
+/// The screen after these events and keys.
+fn struck(events: Vec<Event>, keys: &str) -> Screen {
+    let mut screen = played(events);
+    strike(&mut screen, keys);
+    screen
+}
+
+/// Strikes these keys, `<Alt+4>` and `<Enter>` among them by their names; what the last one does.
+fn strike(screen: &mut Screen, keys: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    let mut rest = keys.chars();
+    while let Some(c) = rest.next() {
+        effects = if c == '<' {
+            let name: String = rest.by_ref().take_while(|c| *c != '>').collect();
+            let (modifier, key) = name.split_once('+').unwrap_or(("", &name));
+            press(screen, key_named(key), modifier_named(modifier))
+        } else {
+            tap(screen, KeyCode::Char(c))
+        };
+    }
+    effects
+}
+
+fn modifier_named(name: &str) -> KeyModifiers {
+    match name {
+        "" => KeyModifiers::NONE,
+        "Alt" => KeyModifiers::ALT,
+        "Ctrl" => KeyModifiers::CONTROL,
+        "Shift" => KeyModifiers::SHIFT,
+        _ => panic!("{name} is no modifier"),
+    }
+}
+
+fn key_named(name: &str) -> KeyCode {
+    use KeyCode::{BackTab, Backspace, Delete, Down, End, Enter, Esc, Home, Left};
+    use KeyCode::{PageDown, PageUp, Right, Tab, Up};
+    let named = [
+        BackTab, Backspace, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right,
+        Tab, Up,
+    ];
+    let mut named = named.into_iter();
+    let mut letters = name.chars();
+    match (letters.next(), letters.as_str()) {
+        (Some(letter), "") => KeyCode::Char(letter),
+        (Some('F'), number) if !number.starts_with(char::is_alphabetic) => {
+            KeyCode::F(number.parse().unwrap())
+        }
+        _ => named
+            .find(|key| format!("{key:?}") == name)
+            .unwrap_or_else(|| panic!("{name} is no key")),
     }
 }
 
@@ -227,8 +293,7 @@ fn a_run_that_failed_before_its_first_node_says_so() {
     assert!(text.contains("failed before the first node"), "{text}");
     assert!(!text.contains("× analyze_and_route"), "{text}");
     assert_eq!(text.matches("skipped: run failed").count(), 5, "{text}");
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('u'));
+    strike(&mut screen, "<Alt+2>u");
     let text = screen.text(160, 45);
     assert!(text.contains("failed before the first node"), "{text}");
 }
@@ -239,8 +304,7 @@ fn the_time_of_a_node_that_failed_is_not_that_of_one_that_came_to_its_end() {
         (runs::failed(), "× analyze_and_route  failed after 21 ms"),
         (runs::cancelled(), "◼ grade_evidence     stopped after 1 ms"),
     ] {
-        let mut screen = played(events);
-        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let mut screen = struck(events, "<Alt+2>");
         let text = screen.text(160, 45);
         assert!(text.contains(said), "{text}");
         // And so in the path as it ran.
@@ -264,9 +328,7 @@ fn help_is_made_from_the_keymap() {
 
 #[test]
 fn side_panes_take_their_turn() {
-    let mut screen = played(runs::complex());
-    tap(&mut screen, KeyCode::Tab);
-    tap(&mut screen, KeyCode::Tab);
+    let mut screen = struck(runs::complex(), "<Tab><Tab>");
     pictures("evidence", &mut screen);
     tap(&mut screen, KeyCode::Tab);
     pictures("audit", &mut screen);
@@ -299,11 +361,8 @@ fn offline_answers_say_so() {
 #[test]
 fn typing_and_sending() {
     let mut screen = screen();
-    write(&mut screen, "what is");
-    press(&mut screen, KeyCode::Enter, KeyModifiers::ALT);
-    write(&mut screen, "a chunk");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "what is<Alt+Enter>a chunk<Enter>"),
         ask("what is\na chunk", None)
     );
     let text = screen.text(100, 30);
@@ -317,16 +376,13 @@ fn typing_and_sending() {
 #[test]
 fn a_refused_question_is_not_lost() {
     let mut screen = screen();
-    write(&mut screen, "hello");
-    let Effect::Send(command) = tap(&mut screen, KeyCode::Enter).remove(0) else {
+    let Effect::Send(command) = strike(&mut screen, "hello<Enter>").remove(0) else {
         panic!("no command");
     };
     screen.handle(Msg::Refused(command));
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> hello") && text.contains("did not take"),
-        "{text}"
-    );
+    text.must_hold("> hello");
+    text.must_hold("did not take");
     assert!(!screen.is_animated());
 }
 
@@ -335,9 +391,8 @@ fn a_digit_sends_a_sample_only_while_nothing_is_typed() {
     let mut screen = screen();
     write(&mut screen, "a1");
     assert!(screen.text(100, 30).contains("> a1"));
-    ctrl(&mut screen, 'c');
     assert_eq!(
-        tap(&mut screen, KeyCode::Char('2')),
+        strike(&mut screen, "<Ctrl+c>2"),
         ask("What is the default chunk size?", None)
     );
 }
@@ -347,32 +402,25 @@ fn commands_at_the_prompt() {
     let mut screen = screen();
     write(&mut screen, "/ro");
     assert!(screen.text(100, 30).contains("/route"));
-    tap(&mut screen, KeyCode::Tab);
-    write(&mut screen, "simple");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
-    write(&mut screen, "why");
+    assert_eq!(strike(&mut screen, "<Tab>simple<Enter>"), []);
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "why<Enter>"),
         ask("why", Some(Complexity::Simple))
     );
 
     let mut screen = played(runs::simple());
-    write(&mut screen, "/clear");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "/clear<Enter>"),
         [Effect::Send(Command::Forget)]
     );
     assert!(screen.text(100, 30).contains("Ask demo-kb anything"));
-    write(&mut screen, "/nope");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/nope<Enter>");
     assert!(screen.text(100, 30).contains("/nope is no command"));
 }
 
 #[test]
 fn retry_by_another_route() {
-    let mut screen = played(runs::simple());
-    write(&mut screen, "/retry");
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(runs::simple(), "/retry<Enter>");
     assert!(screen.text(100, 30).contains("by which route?"));
     let effects = tap(&mut screen, KeyCode::Enter);
     let first = runs::simple()[0].run.clone();
@@ -385,8 +433,7 @@ fn retry_by_another_route() {
         })]
     );
     let mut other = played(runs::simple());
-    write(&mut other, "/retry simple");
-    let by_name = tap(&mut other, KeyCode::Enter);
+    let by_name = strike(&mut other, "/retry simple<Enter>");
     let [Effect::Send(Command::Ask { route, .. })] = &by_name[..] else {
         panic!("no question");
     };
@@ -399,11 +446,8 @@ fn retry_by_another_route() {
         panic!("no start");
     };
     *retry_of = Some(first.clone());
-    for event in tape.events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
-    write(&mut screen, "/retry");
-    tap(&mut screen, KeyCode::Enter);
+    play(&mut screen, tape.events);
+    strike(&mut screen, "/retry<Enter>");
     let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
     else {
         panic!("no question");
@@ -414,8 +458,7 @@ fn retry_by_another_route() {
 #[test]
 fn ctrl_c_clears_then_leaves() {
     let mut screen = screen();
-    write(&mut screen, "half a question");
-    assert_eq!(ctrl(&mut screen, 'c'), []);
+    assert_eq!(strike(&mut screen, "half a question<Ctrl+c>"), []);
     assert!(screen.text(100, 30).contains("↑ brings it back"));
     tap(&mut screen, KeyCode::Up);
     assert!(screen.text(100, 30).contains("> half a question"));
@@ -441,9 +484,7 @@ fn history_of_questions() {
     for (question, events) in [("one", runs::chitchat()), ("two", runs::simple())] {
         write(&mut screen, question);
         tap(&mut screen, KeyCode::Enter);
-        for event in events {
-            screen.handle(Msg::Update(Update::Event(event)));
-        }
+        play(&mut screen, events);
     }
     write(&mut screen, "draft");
     for (key, shown) in [
@@ -488,13 +529,11 @@ fn letters_without_a_use_in_a_pane_type_nothing_and_say_how_to_type() {
 #[test]
 fn keys_with_a_use_in_a_pane_keep_it() {
     for size in [(160, 45), (100, 30), (60, 20)] {
-        let mut screen = played(runs::complex());
-        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+        let mut screen = struck(runs::complex(), "<Alt+4>");
         for key in "kkjgGnN ".chars() {
             tap(&mut screen, KeyCode::Char(key));
         }
-        press(&mut screen, KeyCode::Char('x'), KeyModifiers::ALT);
-        tap(&mut screen, KeyCode::Backspace);
+        strike(&mut screen, "<Alt+x><Backspace>");
         let text = screen.text(size.0, size.1);
         assert!(
             text.contains("▸ Audit") || text.contains("▸Audit"),
@@ -525,19 +564,14 @@ fn a_paste_is_never_lost() {
         press(&mut screen, KeyCode::Char(pane), KeyModifiers::ALT);
         assert!(pasted(&mut screen).contains("▸Chat"));
     }
-    let mut helped = played(runs::complex());
-    tap(&mut helped, KeyCode::F(1));
+    let mut helped = struck(runs::complex(), "<F1>");
     pasted(&mut helped);
     // Only a filter that is being typed takes it, and only while it has the keys.
-    let mut screen = played(runs::complex());
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('/'));
+    let mut screen = struck(runs::complex(), "<Alt+4>/");
     screen.handle(Msg::Paste("route".to_owned()));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("/ route") && !text.contains("> route"),
-        "{text}"
-    );
+    text.must_hold("/ route");
+    text.must_lack("> route");
     screen.handle(Msg::Mouse(MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
         column: 10,
@@ -587,9 +621,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f8");
     tape.start("What is a chunk?");
     tape.end(Outcome::Failed, 0, 0, Some(why));
-    let mut screen = played(tape.events);
-    tap(&mut screen, KeyCode::BackTab);
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(tape.events, "<BackTab><Enter>");
     screen.text(60, 20);
     assert!(screen.text(60, 20).contains(" 1–14 of "));
     tap(&mut screen, KeyCode::Char('G'));
@@ -598,8 +630,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     let words = inside.collect::<Vec<_>>().join(" ");
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(why), "{text}");
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::F(1));
+    strike(&mut screen, "<Esc><F1>");
     assert!(screen.text(60, 20).contains(" 1–14 of "));
     assert!(!screen.text(160, 120).contains(" 1–"));
 }
@@ -653,20 +684,14 @@ fn escape_sequences_never_reach_a_cell() {
     dirty.excerpt = evil.to_owned();
     tape.retrieve(0, Vec::new(), vec![dirty]);
     for piece in ["a \u{1b}", "[31mb ", evil, "\n```\n", evil, "\n```\n"] {
-        tape.add(
-            1,
-            EventBody::AnswerDelta {
-                text: piece.to_owned(),
-            },
-        );
+        tape.after(1).add(EventBody::AnswerDelta {
+            text: piece.to_owned(),
+        });
     }
-    tape.add(
-        1,
-        EventBody::Warning {
-            code: evil.to_owned(),
-            message: evil.to_owned(),
-        },
-    );
+    tape.after(1).add(EventBody::Warning {
+        code: evil.to_owned(),
+        message: evil.to_owned(),
+    });
     let mut citation = runs::cite(1, evil, (1, 2));
     citation.source = evil.to_owned();
     let unfinished = tape.events.clone();
@@ -674,10 +699,7 @@ fn escape_sequences_never_reach_a_cell() {
     tape.end(Outcome::Failed, 1, 0, Some(evil));
     for events in [unfinished, tape.events] {
         let mut screen = played(events);
-        screen.handle(Msg::Update(Update::Notice {
-            level: NoticeLevel::Warning,
-            message: evil.to_owned(),
-        }));
+        notify(&mut screen, NoticeLevel::Warning, evil);
         screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
             name: evil.to_owned(),
             ..KnowledgeStatus::default()
@@ -692,9 +714,7 @@ fn escape_sequences_never_reach_a_cell() {
                 }
             }
         }
-        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-        tap(&mut screen, KeyCode::Char('g'));
-        tap(&mut screen, KeyCode::Enter);
+        strike(&mut screen, "<Alt+4>g<Enter>");
         let json = screen.text(160, 45);
         assert!(json.contains("run_started"), "{json}");
         assert!(
@@ -749,9 +769,7 @@ fn no_color_leaves_no_colour() {
         ..Setup::default()
     })
     .unwrap();
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     let buffer = screen.render(160, 45);
     assert!(buffer.content().iter().all(|cell| {
         cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset

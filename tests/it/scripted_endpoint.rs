@@ -172,6 +172,11 @@ impl ScriptedEndpoint {
         self
     }
 
+    /// Adds a text, sent as a stream.
+    pub fn stream(&self, node: NodeName, text: &str) -> &Self {
+        self.say(node, Reply::streamed(text))
+    }
+
     /// Every chat request so far, in order.
     pub async fn requests(&self) -> Vec<Recorded> {
         let all = self.server.received_requests().await.unwrap_or_default();

@@ -9,6 +9,7 @@ use kb_agent::protocol::{Command, SessionCommand, SessionUpdate, Update};
 use serde_json::Value;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, exports, json_lines, one_line};
 
@@ -47,8 +48,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
     let demo = Workplace::with_demo();
     assert_eq!(leave(open(&demo, &[])), None, "nothing was asked");
     let mut terminal = open(&demo, &[]);
-    terminal.keys("What are the four rules?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("What are the four rules?\r", "saved 1");
     let name = leave(terminal).unwrap();
     assert!(name.len() >= 8, "{name}");
 
@@ -64,8 +64,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
         assert!(screen.contains(shown), "{shown}:\n{screen}");
     }
     // The next question is one of the same conversation, and about what was said before.
-    terminal.keys("and the second one?\r");
-    terminal.wait_for_text("look yourself");
+    terminal.press_until("and the second one?\r", "look yourself");
     assert_eq!(leave(terminal).as_ref(), Some(&name));
     let named = sessions(&demo);
     assert_eq!(named.len(), 2);
@@ -87,9 +86,7 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
 
 /// A knowledge base in a folder whose name a shell would take apart, and nothing set.
 fn heron() -> Workplace {
-    let place = Workplace::empty();
-    place.file("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n");
-    place
+    Workplace::holding([("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n")])
 }
 
 /// The program over that base, started from `folder` within the place.
@@ -133,13 +130,9 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
     ] {
         let mut terminal = over_heron(&place, args, "");
         terminal.wait_for_text("1 doc ");
-        terminal.keys("When does the heron sleep?\r");
-        terminal.wait_for_text("saved 1");
+        terminal.press_until("When does the heron sleep?\r", "saved 1");
         let line = left(terminal);
-        assert!(
-            line.ends_with(" --data-dir 'my data' --kb 'my docs'"),
-            "{line}"
-        );
+        line.must_end_with(" --data-dir 'my data' --kb 'my docs'");
         // Another conversation begins within the same second or so.
         let ask = place
             .command(&["--data-dir", "my data", "--kb", "my docs", "ask", "hello"])
@@ -149,13 +142,9 @@ fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
 
         let mut terminal = typed_into_a_shell(&place, &line);
         let screen = terminal.wait_for_text("Resumed: 1 run");
-        assert!(
-            screen.contains("The heron sleeps at noon")
-                && !screen.contains("another knowledge base"),
-            "{screen}"
-        );
-        terminal.keys("]\r");
-        terminal.wait_for_text("lines 1–3 of 3");
+        screen.must_hold("The heron sleeps at noon");
+        screen.must_lack("another knowledge base");
+        terminal.press_until("]\r", "lines 1–3 of 3");
         assert_eq!(left(terminal), line);
     }
 }
@@ -168,14 +157,12 @@ fn ui_a_session_over_another_base_says_so_and_calls_nothing_removed() {
     place.file("other/gate.md", "# The gate\n\nThe gate opens at seven.\n");
     let mut terminal = over_heron(&place, &["--data-dir", data, "my docs"], "");
     terminal.wait_for_text("1 doc ");
-    terminal.keys("When does the heron sleep?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("When does the heron sleep?\r", "saved 1");
     left(terminal);
     let again = ["--continue", "--data-dir", data, "other"];
     let mut terminal = over_heron(&place, &again, "");
     terminal.wait_for_text("holds none of the");
-    terminal.keys("]\r");
-    let screen = terminal.wait_for_text("is not in this knowledge base");
+    let screen = terminal.press_until("]\r", "is not in this knowledge base");
     assert!(screen.contains("or of another one"), "{screen}");
     left(terminal);
 }
@@ -208,8 +195,7 @@ fn a_conversation_that_is_not_there_is_one_line() {
 fn a_conversation_is_open_in_one_window_at_a_time() {
     let demo = Workplace::with_demo();
     let mut first = open(&demo, &[]);
-    first.keys("hello\r");
-    first.wait_for_text("saved 3");
+    first.press_until("hello\r", "saved 3");
     let second = Terminal::start(&demo.command(&["--continue"]), 160, 45);
     second.wait_for_text("it is open in another kb-agent");
     assert_eq!(second.end_with_text().0, 1);
@@ -239,15 +225,12 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     demo.ask(&["What are the four rules?"]);
     demo.ask(&["hello"]);
     let mut terminal = open(&demo, &[]);
-    terminal.keys("What is corrective grading?\r");
-    terminal.wait_for_text("saved 1");
+    terminal.press_until("What is corrective grading?\r", "saved 1");
     let list = listed(&mut terminal);
     assert!(list.contains("● What is corrective grading?"), "{list}");
     // A name, and a file.
-    terminal.keys("\u{1b}[B\u{12}small talk\r");
-    terminal.wait_for_text("small talk  hello");
-    terminal.keys("\u{5}");
-    let screen = terminal.wait_for_text("Exported to ");
+    terminal.press_until("\u{1b}[B\u{12}small talk\r", "small talk  hello");
+    let screen = terminal.press_until("\u{5}", "Exported to ");
     let files = std::fs::read_dir(exports()).unwrap();
     let names = files.map(|entry| entry.unwrap().path());
     let exported = names
@@ -256,19 +239,16 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     let exported = exported.unwrap_or_else(|| panic!("{screen}"));
     assert!(exported.contains("## Path"), "{exported}");
     // Resumed in place: the panes show it, and the next question belongs to it.
-    terminal.keys("fourrules\r");
-    let screen = terminal.wait_for_text("Resumed: 1 run");
+    let screen = terminal.press_until("fourrules\r", "Resumed: 1 run");
     assert!(screen.contains("auto-approve rules are tried"), "{screen}");
     assert!(!screen.contains("corrective"), "{screen}");
-    terminal.keys("and the second one?\r");
-    terminal.wait_for_text("look yourself");
+    terminal.press_until("and the second one?\r", "look yourself");
     let log = demo.place().audit();
     let started = events(&log, "run_started");
     assert_eq!(started[3]["session"], started[0]["session"]);
     // Deleted from the list, and nowhere else.
     listed(&mut terminal);
-    terminal.keys("smalltalk\u{18}");
-    terminal.wait_for_text("The audit log keeps it. y/n");
+    terminal.press_until("smalltalk\u{18}", "The audit log keeps it. y/n");
     terminal.keys("y\u{1b}");
     terminal.wait_for("the list without it", |screen| {
         let contents = screen.contents();
@@ -285,7 +265,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     terminal.keys("\u{1b}");
     closed(&terminal);
     leave(terminal);
-    assert!(demo.run(&["audit", "verify"]).status.success());
+    demo.run_well(&["audit", "verify"]);
     let runs = json_lines(&demo.run(&["runs", "--json"]).stdout);
     assert_eq!(runs.len(), 4);
     let mut terminal = open(&demo, &[]);
@@ -299,8 +279,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     );
     terminal.keys("\u{1b}");
     closed(&terminal);
-    terminal.keys("\u{12}second\r");
-    terminal.wait_for_text("> and the second one?");
+    terminal.press_until("\u{12}second\r", "> and the second one?");
     leave(terminal);
 }
 
@@ -308,8 +287,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
 async fn trust_a_conversation_taken_up_meanwhile_is_not_sent_where_a_folder_says() {
     let endpoint = ScriptedEndpoint::start().await;
     endpoint.say(NodeName::AnalyzeAndRoute, Reply::error(400, "not this"));
-    let place = Workplace::empty();
-    place.file("kb/diary.md", "# Heron\n\nThe heron sleeps at noon.\n");
+    let place = Workplace::holding([("kb/diary.md", "# Heron\n\nThe heron sleeps at noon.\n")]);
     let (data, url) = (place.data(), endpoint.base_url());
     let settings = |url: &str, endpoint_file: Option<PathBuf>| {
         let pairs = [

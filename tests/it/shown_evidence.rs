@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::RunRequest;
+
 use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
@@ -17,16 +17,10 @@ use crate::fault_server::{Act, FaultServer, piece, says, stream};
 use crate::llm_jobs::reasoner_at;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::{
-    Finished, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, run,
+    Finished, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, item, plan_for, question_of,
+    run,
 };
 use crate::workplace::{Workplace, json_lines, text};
-
-fn ask(query: &str) -> RunRequest {
-    RunRequest {
-        query: query.to_owned(),
-        ..RunRequest::default()
-    }
-}
 
 fn passage(source: &str, start: usize, end: usize) -> Evidence {
     Evidence {
@@ -86,7 +80,7 @@ async fn shown_numbers_are_reported_before_the_answer_and_citations_follow_the_t
             auto_approve_max_items: 0,
             ..RoutingLimits::default()
         },
-        ask("which?"),
+        question_of("which?"),
     )
     .await;
     let names = finished.names();
@@ -116,21 +110,24 @@ async fn shown_numbers_are_those_that_the_model_is_sent() {
         json!([{"tool": "hybrid_search", "args": {"semantic_query": query}}]).to_string()
     };
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::Plan, Reply::streamed(&call("one")))
-        .say(NodeName::Plan, Reply::streamed(&call("two")))
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::Plan, &call("one"))
+        .stream(NodeName::Plan, &call("two"))
         .say(NodeName::GradeEvidence, Reply::plain("[0.5, 0.5, 0.5]"))
         .say(NodeName::GradeEvidence, Reply::plain("[0.9, 0.1, 0.8]"))
-        .say(
-            NodeName::Synthesize,
-            Reply::streamed("So it is [2], not [1]."),
-        );
+        .stream(NodeName::Synthesize, "So it is [2], not [1].");
     let limits = RoutingLimits {
         auto_approve_max_items: 0,
         ..RoutingLimits::default()
     };
     let reasoner = Arc::new(reasoner_at(&endpoint).await);
-    let finished = run(reasoner, Arc::new(two_rounds()), limits, ask("which?")).await;
+    let finished = run(
+        reasoner,
+        Arc::new(two_rounds()),
+        limits,
+        question_of("which?"),
+    )
+    .await;
     assert_eq!(finished.outcome(), Outcome::Answered);
 
     let requests = endpoint.requests().await;
@@ -229,11 +226,11 @@ async fn engines() -> Vec<(Arc<dyn Reasoner>, Option<ScriptedEndpoint>)> {
             {"tool": "hybrid_search", "args": {"semantic_query": format!("a{round}")}},
             {"tool": "grep_search", "args": {"query": format!("b{round}")}},
         ]);
-        endpoint.say(NodeName::Plan, Reply::streamed(&calls.to_string()));
+        endpoint.stream(NodeName::Plan, &calls.to_string());
     }
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(NodeName::Synthesize, Reply::streamed("It is so."));
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(NodeName::Synthesize, "It is so.");
     let llm = Arc::new(reasoner_at(&endpoint).await);
     vec![(offline, None), (llm, Some(endpoint))]
 }
@@ -248,7 +245,13 @@ async fn shown_r13_r23_a_search_that_broke_is_not_called_an_empty_base() {
             let what = format!("{:?}: {question}", reasoner.identity().mode);
             let broken = ToolError::Failed("the index is damaged".to_owned());
             let tools = Breaking::all(broken);
-            let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+            let finished = run(
+                reasoner,
+                tools,
+                RoutingLimits::default(),
+                question_of(question),
+            )
+            .await;
             assert_eq!(finished.outcome(), Outcome::Failed, "{what}");
             assert!(finished.answer.is_none(), "{what}");
             assert!(!finished.names().contains(&"answer_delta"), "{what}");
@@ -271,7 +274,13 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
         let what = format!("{:?}", reasoner.identity().mode);
         let broken = ToolError::Failed("the index is damaged".to_owned());
         let tools = Breaking::first(1, broken);
-        let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+        let finished = run(
+            reasoner,
+            tools,
+            RoutingLimits::default(),
+            question_of(question),
+        )
+        .await;
         assert_eq!(finished.outcome(), Outcome::NotFound, "{what}");
         let said = finished.text();
         assert!(said.starts_with("Nothing was found"), "{what}: {said}");
@@ -287,24 +296,22 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
             what: "plan.md".to_owned(),
         };
         let tools = Breaking::all(missing);
-        let finished = run(reasoner, tools, RoutingLimits::default(), ask(question)).await;
+        let finished = run(
+            reasoner,
+            tools,
+            RoutingLimits::default(),
+            question_of(question),
+        )
+        .await;
         assert_eq!(finished.outcome(), Outcome::NotFound);
         let said = finished.text();
-        assert!(
-            said.contains("plan.md is not in the knowledge base"),
-            "{said}"
-        );
+        said.must_hold("plan.md is not in the knowledge base");
     }
 }
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    let output = place.run(&["index", "--kb", "kb"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let place = Workplace::with_gate();
+    place.index();
     place
 }
 
@@ -325,11 +332,7 @@ fn ask_cut_off(flags: &[&str], answer: &str) -> (std::process::Output, String) {
     command
         .args(flags)
         .arg("What is the threshold?")
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m");
+        .envs(server.settings());
     (command.output().unwrap(), server.address().to_owned())
 }
 
@@ -338,10 +341,7 @@ fn shown_ask_says_what_went_wrong_on_a_line_of_its_own() {
     let (output, address) = ask_cut_off(&[], "It is seven [1] and");
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(
-        stdout.starts_with("It is seven [1] and\n\n[1] gate.md:"),
-        "{stdout}"
-    );
+    stdout.must_begin_with("It is seven [1] and\n\n[1] gate.md:");
     let footer = stdout.lines().last().unwrap();
     assert!(footer.contains(" · 2 warnings · "), "{footer}");
     let lines: Vec<&str> = stderr.lines().collect();
@@ -367,11 +367,7 @@ fn shown_ask_ends_the_line_of_the_answer_before_it_warns() {
     let both = std::fs::File::create(&log).unwrap();
     let status = place
         .command(&["ask", "--kb", "kb", "hello"])
-        .env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        )
-        .env("KB_AGENT_LLM_MODEL", "m")
+        .envs(server.settings())
         .stdout(both.try_clone().unwrap())
         .stderr(both)
         .status()

@@ -12,12 +12,8 @@ const SIMPLE: &str =
 const CALLS: &str = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
 
 fn place() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "kb/gate.md",
-        "# Gate\n\nThe threshold of the gate is seven.\n",
-    );
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    let place = Workplace::with_gate();
+    place.index();
     place
 }
 
@@ -34,7 +30,7 @@ fn served(analysis: &str, answers: Vec<Act>) -> FaultServer {
 }
 
 fn ask(place: &Workplace, server: &FaultServer, args: &[&str]) -> std::process::Output {
-    let address = format!("http://{}/v1", server.address());
+    let address = server.base_url();
     place
         .command(&[&["ask", "--kb", "kb"], args].concat())
         .env("KB_AGENT_LLM_BASE_URL", address)
@@ -144,26 +140,11 @@ fn shown_an_answer_of_nothing_is_no_answer() {
 fn r23_citations_in_any_form_are_shown_as_numbers_and_their_absence_is_said() {
     let place = place();
     let no_warning: &[&str] = &[];
-    for (answer, shown, cited, warned) in [
-        (
-            "It is seven 【1†source】.",
-            "It is seven [1].",
-            1,
-            no_warning,
-        ),
-        ("It is seven [gate.md].", "It is seven [1].", 1, no_warning),
-        (
-            "It lies in [0, 1].",
-            "It lies in [0, 1].",
-            0,
-            &["answer_uncited"],
-        ),
-        (
-            "It is seven 【99】.",
-            "It is seven.",
-            0,
-            &["citation_removed", "answer_uncited"],
-        ),
+    for (answer, shown, cited, warned) in table![
+        "It is seven 【1†source】.", "It is seven [1].", 1, no_warning;
+        "It is seven [gate.md].", "It is seven [1].", 1, no_warning;
+        "It lies in [0, 1].", "It lies in [0, 1].", 0, &["answer_uncited"];
+        "It is seven 【99】.", "It is seven.", 0, &["citation_removed", "answer_uncited"];
     ] {
         let server = served(SIMPLE, vec![says(answer)]);
         let output = ask(
@@ -198,21 +179,12 @@ fn shown_an_answer_survives_an_odd_byte_and_a_character_in_halves() {
     .concat();
     let whole = b"{\"choices\":[{\"message\":{\"content\":\"o\xffdd\"},\"finish_reason\":3}]}";
     let strange = json!({"choices": [{"delta": {}, "finish_reason": {"type": "stop"}}]});
-    for (act, answer) in [
-        (
-            stream(half("a \\ud83d") + &half("\\ude00 b") + &ending()),
-            "a 😀 b",
-        ),
-        (stream(half("a\\ud83d") + &ending()), "a"),
-        (Act::Send(vec![odd]), "o\u{fffd}dd \u{fffd}"),
-        (
-            Act::Keep(reply("200 OK", "Content-Type: application/json\r\n", whole)),
-            "o\u{fffd}dd",
-        ),
-        (
-            stream(piece("fine") + &format!("data: {strange}\n\n")),
-            "fine",
-        ),
+    for (act, answer) in table![
+        stream(half("a \\ud83d") + &half("\\ude00 b") + &ending()), "a 😀 b";
+        stream(half("a\\ud83d") + &ending()), "a";
+        Act::Send(vec![odd]), "o\u{fffd}dd \u{fffd}";
+        Act::Keep(reply("200 OK", "Content-Type: application/json\r\n", whole)), "o\u{fffd}dd";
+        stream(piece("fine") + &format!("data: {strange}\n\n")), "fine";
     ] {
         let server = served(CHITCHAT, vec![act]);
         let output = ask(&place, &server, &["--json", "hello"]);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::terminal::Terminal;
 use super::workplace::{Workplace, json_lines, text};
+use crate::support::Said;
 
 /// A run of that day of January 2026.
 fn run(day: u32, nth: u32, hit: Option<(&str, &str)>, ms: f64) -> Vec<Value> {
@@ -79,10 +80,7 @@ fn on_terminal(place: &Workplace, locale: &str, columns: u16) -> String {
 fn ui_stats_on_a_terminal_have_a_bar_a_day() {
     let place = recorded();
     let shown = on_terminal(&place, "C.UTF-8", 100);
-    assert!(
-        shown.contains("a bar a day, 2026-01-01 to 2026-01-04 (UTC)"),
-        "{shown}"
-    );
+    shown.must_hold("a bar a day, 2026-01-01 to 2026-01-04 (UTC)");
     let bars = |label: &str| {
         let line = shown
             .lines()
@@ -105,10 +103,7 @@ fn ui_stats_on_a_terminal_have_a_bar_a_day() {
     ] {
         assert_eq!(bars(label), drawn, "{label}: {shown}");
     }
-    assert!(
-        shown.contains("saved, at the mean of a call: ~400 tokens, ~$0.40"),
-        "{shown}"
-    );
+    shown.must_hold("saved, at the mean of a call: ~400 tokens, ~$0.40");
     // Without UTF-8 the same, in ASCII.
     let ascii = on_terminal(&place, "C", 100);
     assert!(ascii.is_ascii() && ascii.contains("#+.+"), "{ascii}");
@@ -148,8 +143,7 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     command.env("LC_ALL", "C.UTF-8");
     let mut terminal = Terminal::start(&command, 120, 45);
     terminal.wait_for_text("Ask ");
-    terminal.keys("/stats\r");
-    let shown = terminal.wait_for_text("2026-01-01 to 2026-01-04");
+    let shown = terminal.press_until("/stats\r", "2026-01-01 to 2026-01-04");
     let total = json_lines(&place.run(&["stats", "--json"]).stdout).remove(0);
     for expected in [
         format!("calls made            {} ", total["calls"]),
@@ -164,6 +158,5 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     terminal.wait_for("the window's end", |screen| {
         !screen.contents().contains("Statistics of all")
     });
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }

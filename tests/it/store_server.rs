@@ -176,16 +176,10 @@ fn fails_with(code: i32, output: &Output) -> String {
 }
 
 fn notes() -> Workplace {
-    let place = Workplace::empty();
-    place.file(
-        "notes/kiln.md",
-        "# Kiln\n\nThe kiln fires at night. See [glaze](glaze.md).\n",
-    );
-    place.file(
-        "notes/glaze.md",
-        "# Glaze\n\nThe glaze is blue, says PROJ-7.\n",
-    );
-    place
+    Workplace::holding(table![
+        "notes/kiln.md", "# Kiln\n\nThe kiln fires at night. See [glaze](glaze.md).\n";
+        "notes/glaze.md", "# Glaze\n\nThe glaze is blue, says PROJ-7.\n";
+    ])
 }
 
 fn kb(place: &Workplace, folder: &str) -> String {

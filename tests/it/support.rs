@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, PlannedCalls,
-    Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, UnreadableGrades,
-    WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caveat, GradeJob, Grades, Identity, PlanJob,
+    PlannedCalls, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
+    UnreadableGrades, WaitSink,
 };
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
@@ -15,7 +15,7 @@ use kb_agent::domain::{
     Outcome, Quotation, RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::kb::{Document, KnowledgeBase};
-use kb_agent::protocol::{Event, EventBody, Mode};
+use kb_agent::protocol::{Event, EventBody, Mode, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -270,6 +270,56 @@ pub fn plan_for(complexity: Complexity) -> RoutingPlan {
     plan
 }
 
+/// An array of tuples: a case a line, its fields apart by commas.
+macro_rules! table {
+    ($($($field:expr),+);+ $(;)?) => {
+        [$(($($field),+)),+]
+    };
+}
+
+/// What is required of a text; where it is not so, the text is shown.
+pub trait Said {
+    fn must_hold(&self, part: &str);
+    fn must_lack(&self, part: &str);
+    fn must_begin_with(&self, part: &str);
+    fn must_end_with(&self, part: &str);
+}
+
+impl Said for str {
+    #[track_caller]
+    fn must_hold(&self, part: &str) {
+        assert!(self.contains(part), "{part} is missing: {self}");
+    }
+
+    #[track_caller]
+    fn must_lack(&self, part: &str) {
+        assert!(!self.contains(part), "{part} is there: {self}");
+    }
+
+    #[track_caller]
+    fn must_begin_with(&self, part: &str) {
+        assert!(self.starts_with(part), "it begins not with {part}: {self}");
+    }
+
+    #[track_caller]
+    fn must_end_with(&self, part: &str) {
+        assert!(self.ends_with(part), "it ends not with {part}: {self}");
+    }
+}
+
+/// What in the events of a run fits a pattern.
+macro_rules! picked {
+    ($finished:expr, $pattern:pat => $value:expr) => {
+        $finished
+            .bodies()
+            .into_iter()
+            .filter_map(|body| match body {
+                $pattern => Some($value),
+                _ => None,
+            })
+    };
+}
+
 /// One finished run: what came out and the stream it left.
 pub struct Finished {
     pub answer: Option<Answer>,
@@ -312,28 +362,17 @@ impl Finished {
     }
 
     pub fn warnings(&self) -> Vec<&str> {
-        self.bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::Warning { code, .. } => Some(code.as_str()),
-                _ => None,
-            })
-            .collect()
+        picked!(self, EventBody::Warning { code, .. } => code.as_str()).collect()
     }
 
     /// `(path_type, rule_name)` of every short cut.
     pub fn fast_paths(&self) -> Vec<(&'static str, &str)> {
-        self.bodies()
-            .into_iter()
-            .filter_map(|body| match body {
-                EventBody::FastPathHit {
-                    path_type,
-                    rule_name,
-                    ..
-                } => Some((path_type.as_str(), rule_name.as_str())),
-                _ => None,
-            })
-            .collect()
+        picked!(
+            self,
+            EventBody::FastPathHit { path_type, rule_name, .. } =>
+                (path_type.as_str(), rule_name.as_str())
+        )
+        .collect()
     }
 
     pub fn text(&self) -> &str {
@@ -474,6 +513,28 @@ pub fn check_stream(events: &[Event]) {
             "deltas add up to the answer"
         );
     }
+}
+
+pub fn question_of(query: &str) -> RunRequest {
+    RunRequest {
+        query: query.to_owned(),
+        ..RunRequest::default()
+    }
+}
+
+/// Where a job of this run comes from.
+pub fn origin(run: &RunId, node: NodeName) -> CallOrigin<'_> {
+    CallOrigin {
+        run,
+        node,
+        calls: None,
+        waits: None,
+    }
+}
+
+pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 /// Whether the processor's products of bytes saturate, as those of x86 do without VNNI: the model's

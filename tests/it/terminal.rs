@@ -134,6 +134,12 @@ impl Terminal {
         self.writer.flush().unwrap();
     }
 
+    /// Sends keys, and waits until this text is shown, which it returns with all else.
+    pub fn press_until(&mut self, keys: impl AsRef<[u8]>, text: &str) -> String {
+        self.keys(keys);
+        self.wait_for_text(text)
+    }
+
     /// As a terminal hands over what was pasted.
     pub fn paste(&mut self, text: &str) {
         self.keys(format!("\u{1b}[200~{text}\u{1b}[201~"));
@@ -251,14 +257,7 @@ impl Terminal {
 
     #[cfg(unix)]
     pub fn signal(&self, name: &str) {
-        let pid = self.child.process_id().unwrap().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", name, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        crate::workplace::signal(name, self.child.process_id().unwrap());
     }
 
     /// Ends the program as the system would: with no chance to say goodbye.
@@ -271,6 +270,13 @@ impl Terminal {
     /// Waits for the program's end; the terminal must be as it was before.
     pub fn end(self) -> u32 {
         self.end_timed().0
+    }
+
+    /// Leaves by Ctrl+C twice: the first clears what is typed, or stops what runs.
+    pub fn leave(mut self) {
+        self.keys("\u{3}");
+        self.keys("\u{3}");
+        assert_eq!(self.end(), 0);
     }
 
     /// [`Terminal::end`], and what is shown then.

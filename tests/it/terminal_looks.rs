@@ -32,10 +32,8 @@ fn ink(screen: &vt100::Screen, word: &str) -> Option<vt100::Color> {
                     .to_owned()
             })
             .collect();
-        let line: String = symbols
-            .iter()
-            .map(|s| if s.is_empty() { " " } else { s })
-            .collect();
+        let line = symbols.iter().map(|s| if s.is_empty() { " " } else { s });
+        let line: String = line.collect();
         let at = line.find(word)?;
         let column = line[..at].chars().count() as u16;
         screen.cell(row, column).map(vt100::Cell::fgcolor)
@@ -78,8 +76,7 @@ fn ui_auto_follows_the_answer_of_the_terminal() {
     terminal.wait_for("dark, until it is reported", is(dark));
     terminal.keys(LIGHT);
     terminal.wait_for("light", is(light));
-    terminal.keys("typed");
-    terminal.wait_for_text("> typed");
+    terminal.press_until("typed", "> typed");
     leave(terminal);
 }
 
@@ -94,10 +91,8 @@ fn ui_auto_stays_dark_where_no_answer_can_be_read() {
     ] {
         let mut terminal = on(&demo, &[]);
         terminal.wait_for_written(QUESTION);
-        terminal.keys(garbage);
-        terminal.wait_for_text("38 docs");
-        terminal.keys("what is typed");
-        terminal.wait_for_text("> what is typed");
+        terminal.press_until(garbage, "38 docs");
+        terminal.press_until("what is typed", "> what is typed");
         terminal.look(|screen| assert_eq!(ink(screen, "kb-agent"), Some(dark), "{garbage:?}"));
         leave(terminal);
     }
@@ -157,8 +152,7 @@ fn ui_a_terminal_that_cannot_move_its_cursor_gets_lines() {
         command.env("TERM", term);
         let mut terminal = Terminal::start(&command, 80, 24);
         terminal.wait_for_text("ask>");
-        terminal.keys("hello\n");
-        terminal.wait_for_text("3 saved");
+        terminal.press_until("hello\n", "3 saved");
         terminal.keys("\u{4}");
         let (code, written) = terminal.end_with_written();
         assert_eq!(code, 0, "{term}: {written}");

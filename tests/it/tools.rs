@@ -18,6 +18,11 @@ async fn run(tools: &KbToolbox, json: &str) -> Result<Vec<Evidence>, ToolError> 
     tools.run(&call, None).await
 }
 
+/// [`run`] of a call that goes well.
+async fn found_by(tools: &KbToolbox, json: &str) -> Vec<Evidence> {
+    run(tools, json).await.unwrap()
+}
+
 fn places(found: &[Evidence]) -> Vec<String> {
     found
         .iter()
@@ -45,12 +50,7 @@ async fn r12_grep_shows_ten_lines_around_and_merges_overlaps() {
         ),
     )]);
     let tools = toolbox(&bench);
-    let found = run(
-        &tools,
-        r#"{"tool":"grep_search","args":{"query":"needle"}}"#,
-    )
-    .await
-    .unwrap();
+    let found = grepped(&tools, "needle").await;
     assert_eq!(places(&found), ["long.txt:10-45", "long.txt:80-100"]);
     assert_eq!(found[1].text.lines().count(), 21);
     assert_eq!(found[1].text.lines().nth(10), Some("a NEEDLE"));
@@ -82,15 +82,10 @@ async fn r12_grep_ranks_by_the_words_a_passage_holds() {
         ("only", vec!["c.md:1-1", "d.md:1-1"]),
     ] {
         let json = format!(r#"{{"tool":"grep_search","args":{{"query":"{query}"}}}}"#);
-        let found = run(&tools, &json).await.unwrap();
+        let found = found_by(&tools, &json).await;
         assert_eq!(places(&found), expected, "{query}");
     }
-    let half = run(
-        &tools,
-        r#"{"tool":"grep_search","args":{"query":"grading absent"}}"#,
-    )
-    .await
-    .unwrap();
+    let half = grepped(&tools, "grading absent").await;
     assert!(half[0].score.value() < 0.6, "{}", half[0].score);
 }
 
@@ -126,7 +121,7 @@ async fn r12_an_endless_line_is_shown_in_part() {
         r#"{"tool":"hybrid_search","args":{"semantic_query":"needle"}}"#,
         r#"{"tool":"read_file","args":{"path":"min.js"}}"#,
     ] {
-        let found = run(&tools, json).await.unwrap();
+        let found = found_by(&tools, json).await;
         assert_eq!(found[0].lines.to_string(), "1-1");
         assert!(found[0].text.len() <= 40_000, "{json}");
         let shown = found[0].text.contains("needle");
@@ -367,12 +362,11 @@ async fn r12_vector_search_scores_by_cosine_and_drops_what_is_far() {
         ("far.txt", "nothing shared whatsoever"),
     ]);
     let tools = toolbox(&bench);
-    let found = run(
+    let found = found_by(
         &tools,
         r#"{"tool":"vector_search","args":{"query":"alpha beta gamma delta"}}"#,
     )
-    .await
-    .unwrap();
+    .await;
     assert_eq!(places(&found), ["near.txt:1-1", "half.txt:1-1"]);
     assert!(found[0].score.value() > 0.98);
     assert!(found.iter().all(|item| item.tool == ToolName::VectorSearch));
@@ -405,44 +399,36 @@ async fn r12_hybrid_works_when_either_side_is_empty() {
     assert_eq!(base.status().pending, 2);
     let tools = KbToolbox::new(Arc::new(base));
     let json = r#"{"tool":"hybrid_search","args":{"semantic_query":"routing plan"}}"#;
-    let found = run(&tools, json).await.unwrap();
+    let found = found_by(&tools, json).await;
     assert_eq!(places(&found), ["a.md:1-3"]);
     assert!(found[0].score.value() > 0.3);
     // No common words: only stop words reach the lexical side.
     let bench = Bench::new(&[("a.md", "not the such\n")]);
     let tools = toolbox(&bench);
     let json = r#"{"tool":"hybrid_search","args":{"semantic_query":"not the such"}}"#;
-    assert_eq!(places(&run(&tools, json).await.unwrap()), ["a.md:1-1"]);
+    assert_eq!(places(&found_by(&tools, json).await), ["a.md:1-1"]);
 }
 
 #[tokio::test]
 async fn r12_hybrid_shows_a_score_that_an_unrelated_base_cannot_reach() {
-    let bench = Bench::new(&[
-        (
-            "a.md",
-            "# Routing\n\nThe routing plan decides the way of a question.\n",
-        ),
-        (
-            "b.md",
-            "# Gardens\n\nRoses and tulips want water in a dry summer.\n",
-        ),
+    let bench = Bench::new(&table![
+        "a.md", "# Routing\n\nThe routing plan decides the way of a question.\n";
+        "b.md", "# Gardens\n\nRoses and tulips want water in a dry summer.\n";
     ]);
     let tools = toolbox(&bench);
     let ask = |query: &str| {
         format!(r#"{{"tool":"hybrid_search","args":{{"semantic_query":"{query}"}}}}"#)
     };
-    let related = run(&tools, &ask("routing plan question")).await.unwrap();
+    let related = found_by(&tools, &ask("routing plan question")).await;
     assert!(related[0].score.value() > 0.5, "{}", related[0].score);
-    let unrelated = run(&tools, &ask("quantum chromodynamics lattice water"))
-        .await
-        .unwrap();
+    let unrelated = found_by(&tools, &ask("quantum chromodynamics lattice water")).await;
     assert!(
         unrelated.iter().all(|item| item.score.value() < 0.4),
         "{unrelated:?}"
     );
     let keyword =
         r#"{"tool":"hybrid_search","args":{"semantic_query":"","exact_keywords":["tulips"]}}"#;
-    assert_eq!(run(&tools, keyword).await.unwrap()[0].source, "b.md");
+    assert_eq!(found_by(&tools, keyword).await[0].source, "b.md");
 }
 
 #[tokio::test]
@@ -457,21 +443,18 @@ async fn r12_read_file_gives_lines_within_bounds_and_roots() {
     let ask = |path: &str, rest: &str| {
         format!(r#"{{"tool":"read_file","args":{{"path":"{path}"{rest}}}}}"#)
     };
-    let whole = run(&tools, &ask("docs/a.txt", "")).await.unwrap();
+    let whole = found_by(&tools, &ask("docs/a.txt", "")).await;
     assert_eq!(places(&whole), ["docs/a.txt:1-400"]);
-    let part = run(
+    let part = found_by(
         &tools,
         &ask("docs/a.txt", r#","start_line":5,"end_line":6"#),
     )
-    .await
-    .unwrap();
+    .await;
     assert_eq!(part[0].text, "filler 5\nfiller 6");
     assert!((part[0].score.value() - 1.0).abs() < f64::EPSILON);
-    let short = run(&tools, &ask("docs/b.md", r#","end_line":99"#))
-        .await
-        .unwrap();
+    let short = found_by(&tools, &ask("docs/b.md", r#","end_line":99"#)).await;
     assert_eq!(places(&short), ["docs/b.md:1-2"]);
-    assert!(run(&tools, &ask("empty.md", "")).await.unwrap().is_empty());
+    assert!(found_by(&tools, &ask("empty.md", "")).await.is_empty());
     for (path, rest) in [
         ("docs", ""),
         ("", ""),
@@ -494,17 +477,11 @@ async fn r12_read_file_gives_lines_within_bounds_and_roots() {
 
 #[tokio::test]
 async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
-    let bench = Bench::new(&[
-        (
-            "audit-log.md",
-            "# Audit log\n\nEvery event is one line of the log.\n",
-        ),
-        ("nodes/plan.md", "# plan\n\nThe plan node picks tools.\n"),
-        (
-            "nodes/synthesize.md",
-            "# synthesize\n\nWrites an answer line by line.\n",
-        ),
-        ("gardens.txt", "roses and tulips\n"),
+    let bench = Bench::new(&table![
+        "audit-log.md", "# Audit log\n\nEvery event is one line of the log.\n";
+        "nodes/plan.md", "# plan\n\nThe plan node picks tools.\n";
+        "nodes/synthesize.md", "# synthesize\n\nWrites an answer line by line.\n";
+        "gardens.txt", "roses and tulips\n";
     ]);
     let tools = toolbox(&bench);
     let ask = |query: &str, path: &str| {
@@ -524,7 +501,7 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
         ("what is in it", "gardens.txt", "gardens.txt"),
         ("roses", "*.txt", "gardens.txt"),
     ] {
-        let found = run(&tools, &ask(query, path)).await.unwrap();
+        let found = found_by(&tools, &ask(query, path)).await;
         assert_eq!(
             found.first().map(|item| item.source.as_str()),
             Some(expected),
@@ -532,7 +509,7 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
         );
     }
     // A glob over everything narrows nothing; the query still tells what is looked for.
-    let tulips = run(&tools, &ask("tulips", "*")).await.unwrap();
+    let tulips = found_by(&tools, &ask("tulips", "*")).await;
     assert_eq!(places(&tulips), ["gardens.txt:1-1"]);
     let error = run(&tools, &ask("x", "absent/*.md")).await.unwrap_err();
     assert!(matches!(error, ToolError::NotFound { .. }), "{error}");
@@ -542,41 +519,24 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
 
 #[tokio::test]
 async fn r12_local_file_qa_keeps_to_what_says_a_field_of_itself() {
-    let bench = Bench::new(&[
-        (
-            "a.md",
-            "---\ntype: bug\nstatus: Open\n---\n# A\n\nIt leaks.\n",
-        ),
-        (
-            "b.md",
-            "# B\n\n- **Type**: Story\n- **Status**: Done\n\nThe door is open\n",
-        ),
-        ("c.md", "# C\n\nType: Stories\nStatus: open\n"),
-        (
-            "list.md",
-            "# Plan\n\n| Task | Status |\n|---|---|\n| roof | done |\n| door | open |\n",
-        ),
-        ("todo.md", "# To do\n\n- [ ] call\n- [x] write\n"),
+    let bench = Bench::new(&table![
+        "a.md", "---\ntype: bug\nstatus: Open\n---\n# A\n\nIt leaks.\n";
+        "b.md", "# B\n\n- **Type**: Story\n- **Status**: Done\n\nThe door is open\n";
+        "c.md", "# C\n\nType: Stories\nStatus: open\n";
+        "list.md", "# Plan\n\n| Task | Status |\n|---|---|\n| roof | done |\n| door | open |\n";
+        "todo.md", "# To do\n\n- [ ] call\n- [x] write\n";
     ]);
     let tools = toolbox(&bench);
     let ask = |query: &str, args: &str| {
         format!(r#"{{"tool":"local_file_qa","args":{{"query":"{query}",{args}}}}}"#)
     };
-    for (query, args, expected) in [
-        (
-            "what is open",
-            r#""value":"open""#,
-            vec!["a.md:3-3", "c.md:1-4", "list.md:1-6"],
-        ),
-        ("open bugs", r#""value":"open""#, vec!["a.md:3-3"]),
-        (
-            "done",
-            r#""field":"status","value":"done|[x]""#,
-            vec!["b.md:1-4", "list.md:1-5"],
-        ),
-        ("left to do", r#""value":"[ ]""#, vec!["todo.md:1-3"]),
-        ("open", r#""value":"open","path":"*.txt""#, vec![]),
-        ("late", r#""value":"late""#, vec![]),
+    for (query, args, expected) in table![
+        "what is open", r#""value":"open""#, vec!["a.md:3-3", "c.md:1-4", "list.md:1-6"];
+        "open bugs", r#""value":"open""#, vec!["a.md:3-3"];
+        "done", r#""field":"status","value":"done|[x]""#, vec!["b.md:1-4", "list.md:1-5"];
+        "left to do", r#""value":"[ ]""#, vec!["todo.md:1-3"];
+        "open", r#""value":"open","path":"*.txt""#, vec![];
+        "late", r#""value":"late""#, vec![];
     ] {
         let found = run(&tools, &ask(query, args)).await;
         let found = found.unwrap_or_default();
@@ -600,15 +560,11 @@ async fn r12_local_file_qa_shows_how_the_documents_begin() {
         "# Overview\n\nAll of it.\n".to_owned(),
     ));
     files.push(("empty.md".to_owned(), String::new()));
-    let files: Vec<(&str, &str)> = files
-        .iter()
-        .map(|(a, b)| (a.as_str(), b.as_str()))
-        .collect();
+    let files = files.iter().map(|(a, b)| (a.as_str(), b.as_str()));
+    let files: Vec<(&str, &str)> = files.collect();
     let bench = Bench::new(&files);
     let tools = toolbox(&bench);
-    let all = run(&tools, r#"{"tool":"local_file_qa","args":{"query":"*"}}"#)
-        .await
-        .unwrap();
+    let all = found_by(&tools, r#"{"tool":"local_file_qa","args":{"query":"*"}}"#).await;
     let sources: Vec<&str> = all.iter().map(|item| item.source.as_str()).collect();
     assert_eq!(
         sources[..4],
@@ -617,41 +573,33 @@ async fn r12_local_file_qa_shows_how_the_documents_begin() {
     // One more than is listed, which says that there are more.
     assert_eq!(sources.len(), 41);
     let some = r#"{"tool":"local_file_qa","args":{"query":"*","path":"many/0*.md"}}"#;
-    assert_eq!(run(&tools, some).await.unwrap().len(), 10);
+    assert_eq!(found_by(&tools, some).await.len(), 10);
 }
 
 #[tokio::test]
 async fn r12_graph_related_follows_links_both_ways() {
-    let bench = Bench::new(&[
-        (
-            "tickets/PROJ-101.md",
-            "# PROJ-101: Short cut\n\nParent: PROJ-100\nBlocks: PROJ-105\nRelates to: ../fast-path.md\n",
-        ),
-        (
-            "tickets/PROJ-105.md",
-            "# PROJ-105: Audit\n\nText.\n\nDepends on: PROJ-101\n",
-        ),
-        ("fast-path.md", "# Fast path\n\nPlain.\n"),
-        (
-            "notes.md",
-            "# Notes\n\nSee [[fast path]] for more.\n\n\n\n\nPROJ-999 is open.\n",
-        ),
+    let bench = Bench::new(&table![
+        "tickets/PROJ-101.md",
+            "# PROJ-101: Short cut\n\nParent: PROJ-100\nBlocks: PROJ-105\nRelates to: ../fast-path.md\n";
+        "tickets/PROJ-105.md", "# PROJ-105: Audit\n\nText.\n\nDepends on: PROJ-101\n";
+        "fast-path.md", "# Fast path\n\nPlain.\n";
+        "notes.md", "# Notes\n\nSee [[fast path]] for more.\n\n\n\n\nPROJ-999 is open.\n";
     ]);
     let tools = toolbox(&bench);
     let ask = |id: &str| format!(r#"{{"tool":"graph_related","args":{{"entity_id":"{id}"}}}}"#);
-    let ticket = run(&tools, &ask("proj-101")).await.unwrap();
+    let ticket = found_by(&tools, &ask("proj-101")).await;
     assert_eq!(
         places(&ticket),
         ["tickets/PROJ-101.md:3-5", "tickets/PROJ-105.md:5-5"]
     );
     assert!(ticket[0].text.contains("Blocks: PROJ-105"));
     assert_eq!(ticket[1].text, "Depends on: PROJ-101");
-    let document = run(&tools, &ask("fast-path.md")).await.unwrap();
+    let document = found_by(&tools, &ask("fast-path.md")).await;
     assert_eq!(
         places(&document),
         ["tickets/PROJ-101.md:5-5", "notes.md:3-3"]
     );
-    let mentioned = run(&tools, &ask("PROJ-999")).await.unwrap();
+    let mentioned = found_by(&tools, &ask("PROJ-999")).await;
     assert_eq!(places(&mentioned), ["notes.md:8-8"]);
     for id in ["PROJ-9", "nowhere.md"] {
         let error = run(&tools, &ask(id)).await.unwrap_err();
@@ -668,23 +616,13 @@ async fn related(tools: &KbToolbox, entity: &str) -> Vec<Evidence> {
 
 #[tokio::test]
 async fn r12_graph_related_shows_the_kind_of_relation_where_it_is_written() {
-    let bench = Bench::new(&[
-        (
-            "export/short-cut.md",
-            "# PROJ-104: Short cut\n\nStatus: open\nBlocks: PROJ-101\n",
-        ),
-        (
-            "tickets/PROJ-101.md",
-            "---\nparent: PROJ-100\nblocked_by:\n  - PROJ-104\n---\n# PROJ-101\n\n## Clones\n\nThese were made:\n\n\n\n\n- PROJ-107\n",
-        ),
-        (
-            "board.md",
-            "# Board\n\n| Key | Is blocked by |\n|---|---|\n| PROJ-200 | PROJ-201 |\n| PROJ-202 | PROJ-101 |\n",
-        ),
-        (
-            "zh/任务.md",
-            "# 任务\n\nPROJ-300 被阻塞于 PROJ-101。\n子任务：PROJ-301\n",
-        ),
+    let bench = Bench::new(&table![
+        "export/short-cut.md", "# PROJ-104: Short cut\n\nStatus: open\nBlocks: PROJ-101\n";
+        "tickets/PROJ-101.md",
+            "---\nparent: PROJ-100\nblocked_by:\n  - PROJ-104\n---\n# PROJ-101\n\n## Clones\n\nThese were made:\n\n\n\n\n- PROJ-107\n";
+        "board.md",
+            "# Board\n\n| Key | Is blocked by |\n|---|---|\n| PROJ-200 | PROJ-201 |\n| PROJ-202 | PROJ-101 |\n";
+        "zh/任务.md", "# 任务\n\nPROJ-300 被阻塞于 PROJ-101。\n子任务：PROJ-301\n";
     ]);
     let tools = toolbox(&bench);
     let found = related(&tools, "PROJ-101").await;
@@ -810,17 +748,11 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
         let found = tools.run(&ask(query, None), None).await.unwrap();
         assert_eq!(sources(&found), [expected], "{query}");
     }
-    for (path, said) in [
-        (
-            "report-2023.md",
-            "report-2023.md is not in the knowledge base",
-        ),
-        (
-            "nothing like it",
-            "nothing like it is not in the knowledge base",
-        ),
-        ("image.png", "image.png: a picture"),
-        ("*.pdf", "*.pdf is not in the knowledge base"),
+    for (path, said) in table![
+        "report-2023.md", "report-2023.md is not in the knowledge base";
+        "nothing like it", "nothing like it is not in the knowledge base";
+        "image.png", "image.png: a picture";
+        "*.pdf", "*.pdf is not in the knowledge base";
     ] {
         let error = tools.run(&ask("x", Some(path)), None).await.unwrap_err();
         assert_eq!(error.to_string(), said);
@@ -863,7 +795,7 @@ async fn r14_evidence_names_its_tool_and_leaves_the_id_to_the_agent() {
     let tools = toolbox(&bench);
     for tool in ["vector_search", "grep_search", "local_file_qa"] {
         let json = format!(r#"{{"tool":"{tool}","args":{{"query":"alpha beta"}}}}"#);
-        for item in run(&tools, &json).await.unwrap() {
+        for item in found_by(&tools, &json).await {
             assert_eq!(item.tool.as_str(), tool);
             assert!(item.id.0.is_empty() && !item.low);
             assert!((0.0..=1.0).contains(&item.score.value()));
@@ -886,7 +818,7 @@ fn r12_every_tool_is_described_with_arguments_that_parse() {
 #[tokio::test]
 async fn read_file_refuses_a_pipe_instead_of_waiting() {
     let bench = Bench::new(&[("a.md", "alpha\n")]);
-    crate::kb::pipe(&bench.docs.path().join("pipe.md"));
+    crate::workplace::pipe(&bench.docs.path().join("pipe.md"));
     let tools = toolbox(&bench);
     for json in [
         r#"{"tool":"read_file","args":{"path":"pipe.md"}}"#,
@@ -903,17 +835,11 @@ async fn read_file_refuses_a_pipe_instead_of_waiting() {
 #[tokio::test]
 async fn r12_a_heading_that_is_what_is_asked_comes_first() {
     let vault = "A vault holds vaults of vaults: vault, vault, vault.\n\n".repeat(4);
-    let bench = Bench::new(&[
-        ("a.md", &format!("# Storage\n\n{vault}")),
-        ("b.md", &format!("# Backups of a vault\n\n{vault}")),
-        (
-            "glossary.md",
-            "# Glossary\n\n## Key\n\nOpens it.\n\n## Vault\n\nWhere secrets are kept.\n",
-        ),
-        (
-            "plan.md",
-            "---\ntitle: Plan\naliases: [Roadmap]\n---\nFirst the door.\n",
-        ),
+    let bench = Bench::new(&table![
+        "a.md", &format!("# Storage\n\n{vault}");
+        "b.md", &format!("# Backups of a vault\n\n{vault}");
+        "glossary.md", "# Glossary\n\n## Key\n\nOpens it.\n\n## Vault\n\nWhere secrets are kept.\n";
+        "plan.md", "---\ntitle: Plan\naliases: [Roadmap]\n---\nFirst the door.\n";
     ]);
     let tools = toolbox(&bench);
     for (query, place) in [
@@ -921,7 +847,7 @@ async fn r12_a_heading_that_is_what_is_asked_comes_first() {
         ("what is the roadmap", "plan.md:5-5"),
     ] {
         let call = format!(r#"{{"tool":"hybrid_search","args":{{"semantic_query":"{query}"}}}}"#);
-        let found = run(&tools, &call).await.unwrap();
+        let found = found_by(&tools, &call).await;
         assert_eq!(places(&found)[0], place, "{query}");
     }
     let found = grepped(&tools, "secrets").await;
@@ -958,7 +884,7 @@ async fn r12_read_file_knows_names_with_spaces() {
         "heron status.md",
     ] {
         let call = format!(r#"{{"tool":"read_file","args":{{"path":"{path}"}}}}"#);
-        let found = run(&tools, &call).await.unwrap();
+        let found = found_by(&tools, &call).await;
         assert_eq!(places(&found), ["Heron status.md:1-5"], "{path}");
     }
     let call = r#"{"tool":"read_file","args":{"path":"missing.md"}}"#;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::support::Said;
 use crate::workplace::{Workplace, demo_folder, one_line, text};
 
 /// What a question in `place` ends with; the demo is laid out on the way.
@@ -15,7 +16,7 @@ fn ask(place: &Workplace, data: &str) -> std::process::Output {
 fn trust_notes_put_beside_the_demo_stay() {
     let place = Workplace::empty();
     let old = place.file("data/demo-kb/of-an-earlier-version/note.md", "mine");
-    assert!(place.run(&["ask", "hello"]).status.success());
+    place.run_well(&["ask", "hello"]);
     let demo = demo_folder(&place.data());
     assert_eq!(demo.file_name().unwrap(), "demo-kb");
     let names = |folder: &std::path::Path| -> Vec<String> {
@@ -31,7 +32,7 @@ fn trust_notes_put_beside_the_demo_stay() {
     fs::write(demo.join("folder/note.md"), "mine").unwrap();
     fs::write(demo.join("rules.md"), "mine, written into a page").unwrap();
     fs::remove_file(demo.join("thresholds.md")).unwrap();
-    assert!(place.run(&["ask", "hello"]).status.success());
+    place.run_well(&["ask", "hello"]);
     for kept in [old.as_path(), &demo.join("folder/note.md")] {
         assert_eq!(fs::read_to_string(kept).unwrap(), "mine");
     }
@@ -40,10 +41,7 @@ fn trust_notes_put_beside_the_demo_stay() {
     fs::remove_dir_all(demo.join("folder")).unwrap();
     assert_eq!(names(&demo), laid_out, "what was missing is there again");
     let report = text(&place.run(&["doctor"]).stdout);
-    assert!(
-        report.contains("data/demo-kb holds another version's demo"),
-        "{report}"
-    );
+    report.must_hold("data/demo-kb holds another version's demo");
 }
 
 #[cfg(unix)]

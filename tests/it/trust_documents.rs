@@ -14,7 +14,7 @@ use flate2::write::ZlibEncoder;
 use serde_json::Value;
 
 use crate::samples;
-use crate::workplace::{Workplace, text};
+use crate::workplace::{Workplace, signal, text};
 
 /// A workbook whose shared strings claim to be more than any memory holds.
 fn lying_workbook() -> Vec<u8> {
@@ -30,38 +30,16 @@ fn lying_workbook() -> Vec<u8> {
         }
         xml + "</Relationships>"
     };
-    samples::archive(&[
-        (
-            "_rels/.rels",
-            &relations(&[("officeDocument", "xl/workbook.xml")]),
-        ),
-        (
-            "xl/workbook.xml",
-            &format!(
-                "<workbook xmlns=\"{SHEET}\" xmlns:r=\"{OFFICE}\"><sheets>\
-                 <sheet name=\"S\" sheetId=\"1\" r:id=\"r0\"/></sheets></workbook>"
-            ),
-        ),
-        (
-            "xl/_rels/workbook.xml.rels",
-            &relations(&[
-                ("worksheet", "worksheets/sheet1.xml"),
-                ("sharedStrings", "sharedStrings.xml"),
-            ]),
-        ),
-        (
-            "xl/worksheets/sheet1.xml",
-            &format!(
-                "<worksheet xmlns=\"{SHEET}\"><sheetData><row r=\"1\"><c r=\"A1\" t=\"s\">\
-                 <v>0</v></c></row></sheetData></worksheet>"
-            ),
-        ),
-        (
-            "xl/sharedStrings.xml",
-            &format!(
-                "<sst xmlns=\"{SHEET}\" count=\"1\" uniqueCount=\"4294967295\"><si><t>a</t></si></sst>"
-            ),
-        ),
+    samples::archive(&table![
+        "_rels/.rels", &relations(&[("officeDocument", "xl/workbook.xml")]);
+        "xl/workbook.xml",
+            &format!("<workbook xmlns=\"{SHEET}\" xmlns:r=\"{OFFICE}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"r0\"/></sheets></workbook>");
+        "xl/_rels/workbook.xml.rels",
+            &relations(&[("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")]);
+        "xl/worksheets/sheet1.xml",
+            &format!("<worksheet xmlns=\"{SHEET}\"><sheetData><row r=\"1\"><c r=\"A1\" t=\"s\"><v>0</v></c></row></sheetData></worksheet>");
+        "xl/sharedStrings.xml",
+            &format!("<sst xmlns=\"{SHEET}\" count=\"1\" uniqueCount=\"4294967295\"><si><t>a</t></si></sst>");
     ])
 }
 
@@ -122,14 +100,12 @@ fn reasons(report: &[u8]) -> BTreeMap<String, String> {
 
 #[test]
 fn trust_a_document_that_asks_for_all_memory_costs_itself() {
-    let place = Workplace::empty();
-    place.file("kb/good.md", "# Good\n\nThe neighbour is found.\n");
+    let place = Workplace::holding([("kb/good.md", "# Good\n\nThe neighbour is found.\n")]);
     place.file("kb/slides.pptx", samples::pptx());
     place.file("kb/sst.xlsx", lying_workbook());
     place.file("kb/w.pdf", lying_pdf());
     place.file("kb/maps.ipynb", growing_notebook());
-    let indexed = place.run(&["index", "--json", "--kb", "kb"]);
-    assert!(indexed.status.success(), "{}", text(&indexed.stderr));
+    let indexed = place.run_well(&["index", "--json", "--kb", "kb"]);
     let reasons = reasons(&indexed.stdout);
     assert_eq!(reasons.len(), 2, "{reasons:?}");
     // What a workbook or a PDF claims is not believed; what a notebook needs is not given.
@@ -141,8 +117,7 @@ fn trust_a_document_that_asks_for_all_memory_costs_itself() {
         ("submarine in autumn", "slides.pptx"),
     ] {
         for tool in ["hybrid", "grep"] {
-            let found = place.run(&["search", "--tool", tool, "--kb", "kb", query]);
-            assert!(found.status.success(), "{}", text(&found.stderr));
+            let found = place.run_well(&["search", "--tool", tool, "--kb", "kb", query]);
             assert!(text(&found.stdout).contains(source), "{tool}: {query}");
         }
     }
@@ -210,15 +185,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn ends_what_reads_a_document_when_the_program_is_interrupted_or_killed() {
-    for signal in ["INT", "KILL"] {
+    for name in ["INT", "KILL"] {
         let place = Workplace::empty();
         let (mut index, reader) = at_work(&place);
-        let signalled = std::process::Command::new("kill")
-            .args([format!("-{signal}"), index.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(signalled.success());
-        until(signal, PATIENCE, || index.try_wait().unwrap().is_some());
+        signal(name, index.id());
+        until(name, PATIENCE, || index.try_wait().unwrap().is_some());
         until("it reads on", PATIENCE, || !is_at_work(reader));
         // What was interrupted is no fault of the document's.
         let texts = place.data().join("index");

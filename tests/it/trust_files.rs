@@ -61,8 +61,7 @@ fn trust_settings_are_read_from_regular_files_of_bounded_size() {
 
 #[test]
 fn trust_a_byte_order_mark_is_no_part_of_a_name() {
-    let place = Workplace::empty();
-    place.file(".env", "\u{feff}KB_AGENT_THEME=pink\n");
+    let place = Workplace::holding([(".env", "\u{feff}KB_AGENT_THEME=pink\n")]);
     refused(&place.run(&["graph"]), 2, "KB_AGENT_THEME", "is 'pink'");
 }
 
@@ -96,8 +95,7 @@ fn trust_no_variable_is_put_into_a_setting() {
 #[test]
 fn trust_prompts_prices_and_servers_are_regular_files() {
     for name in ["prices.toml", "servers.toml", "prompts/plan.md"] {
-        let place = Workplace::empty();
-        place.file("kb/a.md", "a");
+        let place = Workplace::holding([("kb/a.md", "a")]);
         let config = place.path().join("config");
         let path = config.join(name);
         let ask = || {
@@ -134,10 +132,11 @@ fn trust_what_is_measured_on_is_a_regular_file() {
         );
     }
     for name in ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"] {
-        let place = Workplace::empty();
-        place.file("c/corpus.jsonl", "{\"_id\": \"d\", \"text\": \"a\"}\n");
-        place.file("c/queries.jsonl", "{\"_id\": \"q\", \"text\": \"a\"}\n");
-        place.file("c/qrels/test.tsv", "q\td\t1\n");
+        let place = Workplace::holding([
+            ("c/corpus.jsonl", "{\"_id\": \"d\", \"text\": \"a\"}\n"),
+            ("c/queries.jsonl", "{\"_id\": \"q\", \"text\": \"a\"}\n"),
+            ("c/qrels/test.tsv", "q\td\t1\n"),
+        ]);
         let path = place.path().join("c").join(name);
         fs::remove_file(&path).unwrap();
         symlink("/dev/zero", &path).unwrap();
@@ -148,12 +147,13 @@ fn trust_what_is_measured_on_is_a_regular_file() {
 
 #[test]
 fn trust_what_the_index_keeps_beside_itself_is_read_from_regular_files_of_bounded_size() {
-    let place = Workplace::empty();
-    place.file(
-        "kb/page.html",
-        "<h1>Light</h1><p>The lamp of the lighthouse.</p>",
-    );
-    place.file("kb/half.pdf", "%PDF-1.7\nhalf of it");
+    let place = Workplace::holding([
+        (
+            "kb/page.html",
+            "<h1>Light</h1><p>The lamp of the lighthouse.</p>",
+        ),
+        ("kb/half.pdf", "%PDF-1.7\nhalf of it"),
+    ]);
     let index = || {
         let output = ended(place.command(&["index", "--json", "--kb", "kb"]));
         assert!(output.status.success(), "{}", text(&output.stderr));

@@ -133,18 +133,12 @@ fn trust_hostile_files_are_reported_and_the_good_ones_beside_them_are_found() {
         );
     }
     assert!(hostile >= 80, "{hostile}");
-    for (name, reason) in [
-        (
-            "text/maps.ipynb",
-            "takes more than 384 MB of memory to read",
-        ),
-        ("odd/pipe.pdf", "not a regular file"),
-        ("odd/line\\nbreak.md", "its name is not plain text"),
-        (
-            "odd/passwd.md",
-            "a link out of the knowledge base is not followed",
-        ),
-        ("office/encrypted.docx", "protected by a password"),
+    for (name, reason) in table![
+        "text/maps.ipynb", "takes more than 384 MB of memory to read";
+        "odd/pipe.pdf", "not a regular file";
+        "odd/line\\nbreak.md", "its name is not plain text";
+        "odd/passwd.md", "a link out of the knowledge base is not followed";
+        "office/encrypted.docx", "protected by a password";
     ] {
         let given = skipped.get(name).map(String::as_str);
         assert_eq!(given, Some(reason), "{name}");

@@ -11,6 +11,7 @@ use kb_agent::kb::{KnowledgeBase, SearchMode, SkipReason, Sources};
 use kb_agent::tools::KbToolbox;
 
 use crate::kb::{Bench, update};
+use crate::support::Said;
 
 const SECRETS: [&str; 6] = [
     "secret.env",
@@ -190,11 +191,11 @@ fn trust_rules_that_may_not_be_read_hide_all_they_could() {
 fn ends_a_pipe_in_the_place_of_rules_holds_none() {
     let bench = with_rules_in_sub();
     for name in [".ignore", "sub/.gitignore"] {
-        crate::kb::pipe(&bench.docs.path().join(name));
+        crate::workplace::pipe(&bench.docs.path().join(name));
     }
     fs::create_dir(bench.docs.path().join("z/.ignore")).unwrap();
     bench.write("z/.git", "gitdir: ../sub\n");
-    crate::kb::pipe(&bench.docs.path().join("sub/commondir"));
+    crate::workplace::pipe(&bench.docs.path().join("sub/commondir"));
     let base = bench.open();
     let report = update(&base);
     let said: Vec<&str> = report.skipped.iter().map(|one| one.path.as_str()).collect();
@@ -301,10 +302,8 @@ fn trust_the_index_lists_what_it_left_out_and_the_setting_includes_it() {
         assert!(line.is_some_and(|line| line.contains("skipped ")), "{said}");
     }
     let (_, said) = run(Some("*.env"), &["index", "--kb", "docs"]);
-    assert!(
-        !said.contains("secret.env") && said.contains("server.key"),
-        "{said}"
-    );
+    said.must_lack("secret.env");
+    said.must_hold("server.key");
     let search = ["search", "--kb", "docs", "--tool", "grep", "zebra"];
     let places = |said: &str| {
         let is_found = |name: &str| said.lines().any(|line| line.contains(&format!("{name}:1")));

@@ -33,10 +33,8 @@ fn contents(folder: &Path) -> Vec<(PathBuf, String)> {
 
 /// A base of one page that is kept as text, indexed.
 fn indexed() -> Workplace {
-    let place = Workplace::empty();
-    place.file("kb/page.html", PAGE);
-    let output = place.run(&["index", "--kb", "kb"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let place = Workplace::holding([("kb/page.html", PAGE)]);
+    place.index();
     place
 }
 
@@ -72,7 +70,7 @@ fn trust_diagnostics_remove_their_own_days_and_nothing_else() {
     for day in 1..=9 {
         place.file(&format!("data/logs/kb-agent.2001-01-0{day}.log"), "old");
     }
-    assert!(place.run(&["ask", "hello"]).status.success());
+    place.run_well(&["ask", "hello"]);
     let logs = place.data().join("logs");
     expected.retain(|(path, held)| fs::read_to_string(path).is_ok_and(|now| now == *held));
     assert_eq!(expected.len(), 9, "the minutes stay");
@@ -92,14 +90,14 @@ fn trust_diagnostics_remove_their_own_days_and_nothing_else() {
     let before = minutes(&place, "precious");
     fs::create_dir(place.data()).unwrap();
     symlink("../precious", place.data().join("logs")).unwrap();
-    assert!(place.run(&["ask", "hello"]).status.success());
+    place.run_well(&["ask", "hello"]);
     assert_eq!(contents(&place.path().join("precious")), before);
 }
 
 #[test]
 fn trust_no_link_or_pipe_is_taken_for_the_diagnostics_of_today() {
     let place = Workplace::empty();
-    assert!(place.run(&["ask", "hello"]).status.success());
+    place.run_well(&["ask", "hello"]);
     let logs = place.data().join("logs");
     let today = fs::read_dir(&logs)
         .unwrap()
@@ -184,8 +182,7 @@ fn trust_an_index_made_anew_removes_only_its_own_files() {
     ] {
         fs::write(&meta, "broken").unwrap();
         place.file("kb/more.md", format!("{rebuild:?}"));
-        let output = place.run(rebuild);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        place.run_well(rebuild);
         for path in &mine {
             let now = fs::read_to_string(path).unwrap_or_default();
             assert_eq!(now, "mine", "{}", path.display());
@@ -285,10 +282,11 @@ fn trust_no_link_in_the_data_folder_is_followed() {
 
 #[test]
 fn trust_a_collection_is_laid_out_for_its_owner_and_through_no_link() {
-    let place = Workplace::empty();
-    place.file("c/corpus.jsonl", "{\"_id\": \"d\", \"text\": \"lamp\"}\n");
-    place.file("c/queries.jsonl", "{\"_id\": \"q\", \"text\": \"lamp\"}\n");
-    place.file("c/qrels/test.tsv", "q\td\t1\n");
+    let place = Workplace::holding([
+        ("c/corpus.jsonl", "{\"_id\": \"d\", \"text\": \"lamp\"}\n"),
+        ("c/queries.jsonl", "{\"_id\": \"q\", \"text\": \"lamp\"}\n"),
+        ("c/qrels/test.tsv", "q\td\t1\n"),
+    ]);
     let measure = || ended(place.command(&["eval", "beir", "c"]));
     let output = measure();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -340,9 +338,9 @@ fn trust_a_folder_that_is_not_known_to_be_ours_keeps_its_rights() {
     // One of ours is closed.
     for command in [&["ask", "hello"][..], &["index"]] {
         let place = Workplace::empty();
-        assert!(place.run(command).status.success());
+        place.run_well(command);
         fs::set_permissions(place.data(), fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(place.run(&["ask", "hello"]).status.success());
+        place.run_well(&["ask", "hello"]);
         assert_eq!(mode(&place.data()), 0o700, "{command:?}");
     }
 }
@@ -351,8 +349,8 @@ fn trust_a_folder_that_is_not_known_to_be_ours_keeps_its_rights() {
 fn ends_where_a_pipe_stands_in_the_place_of_an_index_file() {
     let place = indexed();
     place.file("kb/more.md", "# More\n\nThe lamp is lit at dusk.\n");
-    assert!(place.run(&["index", "--kb", "kb"]).status.success());
-    assert!(place.run(&["ask", "--kb", "kb", "lamp"]).status.success());
+    place.index();
+    place.run_well(&["ask", "--kb", "kb", "lamp"]);
     let index = place.data().join("index");
     let files: Vec<PathBuf> = contents(&index).into_iter().map(|(path, _)| path).collect();
     assert!(files.len() > 12, "{files:?}");

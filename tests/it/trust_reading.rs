@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::kb::{Bench, pipe, update};
+use crate::kb::{Bench, update};
+use crate::workplace::pipe;
 
 const ROUNDS: usize = 150;
 

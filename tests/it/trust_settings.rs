@@ -11,6 +11,7 @@ use kb_agent::config::{Class, variables};
 use serde_json::Value;
 
 use crate::fault_server::{FaultServer, error};
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, one_line, text};
 
@@ -22,8 +23,8 @@ struct Clone {
 
 impl Clone {
     fn with(env: &str) -> Self {
-        let place = Workplace::empty();
-        place.file("clone/docs/a.md", "# Alpha\n\nAlpha is the first letter.\n");
+        let place =
+            Workplace::holding([("clone/docs/a.md", "# Alpha\n\nAlpha is the first letter.\n")]);
         let env = place.file("clone/.env", env);
         let folder = env.parent().unwrap().to_owned();
         fs::set_permissions(&env, Permissions::from_mode(0o600)).unwrap();
@@ -39,6 +40,11 @@ impl Clone {
 
     fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    fn run_well(&self, args: &[&str]) {
+        let output = self.run(args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
     }
 
     fn env(&self) -> PathBuf {
@@ -75,6 +81,11 @@ fn refused(output: &Output, parts: &[&str]) {
         assert!(line.contains(part), "{part} is missing: {line}");
     }
     assert!(output.stdout.is_empty());
+}
+
+/// An endpoint for answers that is given up soon.
+fn endpoint_at(url: &str) -> String {
+    format!("KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n")
 }
 
 #[test]
@@ -118,10 +129,7 @@ fn trust_a_foreign_env_sets_nothing_that_reaches_out() {
 #[test]
 fn trust_is_given_once_by_path_and_taken_back() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
-         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&(endpoint_at(&url) + "KB_AGENT_LLM_API_KEY=sk-never-shown\n"));
     let ask = || clone.run(&["ask", "--kb", "docs", "hello"]);
     refused(&ask(), &["KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_API_KEY"]);
     assert!(!listener.was_reached());
@@ -129,14 +137,8 @@ fn trust_is_given_once_by_path_and_taken_back() {
     let said = clone.run(&["trust"]);
     let listing = text(&said.stdout);
     assert!(said.status.success(), "{}", text(&said.stderr));
-    assert!(
-        listing.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
-        "{listing}"
-    );
-    assert!(
-        listing.contains("KB_AGENT_LLM_API_KEY=[masked, 14 characters]"),
-        "{listing}"
-    );
+    listing.must_hold(&format!("KB_AGENT_LLM_BASE_URL={url}"));
+    listing.must_hold("KB_AGENT_LLM_API_KEY=[masked, 14 characters]");
     assert!(!listing.contains("KB_AGENT_LLM_RETRIES") && !listing.contains("never-shown"));
     let kept = clone.place.data().join("trusted.json");
     assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -156,28 +158,16 @@ fn trust_is_given_once_by_path_and_taken_back() {
     );
 
     let folder = clone.folder.to_str().unwrap();
-    assert!(
-        clone
-            .place
-            .run(&["trust", "--remove", folder])
-            .status
-            .success()
-    );
+    clone.place.run_well(&["trust", "--remove", folder]);
     refused(&ask(), &["KB_AGENT_LLM_BASE_URL"]);
     assert!(!listener.was_reached());
     let again = clone.place.run(&["trust", "--remove", folder]);
     assert!(text(&again.stdout).contains("was not trusted"));
     // A folder that is gone for now is trusted no longer either.
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let away = clone.place.path().join("away");
     fs::rename(&clone.folder, &away).unwrap();
-    assert!(
-        clone
-            .place
-            .run(&["trust", "--remove", folder])
-            .status
-            .success()
-    );
+    clone.place.run_well(&["trust", "--remove", folder]);
     fs::rename(&away, &clone.folder).unwrap();
     refused(&ask(), &["KB_AGENT_LLM_BASE_URL"]);
     // Named, it is the user's own.
@@ -190,7 +180,7 @@ fn trust_is_given_once_by_path_and_taken_back() {
 fn trust_a_file_that_others_may_write_is_never_trusted() {
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     let clone = Clone::with("KB_AGENT_LLM_BASE_URL=http://127.0.0.1:9/v1\n");
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     for (path, bits) in [
         (clone.env(), 0o602),
         (clone.env(), 0o660),
@@ -214,10 +204,8 @@ fn trust_a_file_that_others_may_write_is_never_trusted() {
 #[test]
 fn trust_a_key_is_not_sent_where_only_a_folder_says() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
-    assert!(clone.run(&["trust"]).status.success());
+    let clone = Clone::with(&endpoint_at(&url));
+    clone.run_well(&["trust"]);
     let with_key = |args: &[&str]| {
         let mut command = clone.command(args);
         command.env("KB_AGENT_LLM_API_KEY", "sk-of-the-shell");
@@ -259,14 +247,14 @@ fn trust_documents_are_not_embedded_where_only_a_folder_says() {
     clone
         .place
         .file("private/diary.md", "# Diary\n\nNot for others.\n");
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let index = ["index", "--kb", "../private"];
     refused(
         &clone.run(&index),
         &["all text in", "private", &url, "with the same options"],
     );
     assert!(!listener.was_reached());
-    assert!(clone.run(&["trust", "--kb", "../private"]).status.success());
+    clone.run_well(&["trust", "--kb", "../private"]);
     let output = clone.run(&["doctor", "--kb", "../private"]);
     assert_ne!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(listener.was_reached());
@@ -280,13 +268,11 @@ fn trust_documents_are_not_embedded_where_only_a_folder_says() {
 #[test]
 fn trust_passages_are_not_sent_where_only_a_folder_says() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&endpoint_at(&url));
     clone
         .place
         .file("private/diary.md", "# Diary\n\nNot for others.\n");
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let ask = ["ask", "--kb", "../private", "what does the diary say?"];
     refused(
         &clone.run(&ask),
@@ -299,7 +285,7 @@ fn trust_passages_are_not_sent_where_only_a_folder_says() {
         ],
     );
     assert!(!listener.was_reached());
-    assert!(clone.run(&["trust", "--kb", "../private"]).status.success());
+    clone.run_well(&["trust", "--kb", "../private"]);
     assert_ne!(clone.run(&ask).status.code(), Some(2));
     assert!(listener.was_reached());
 }
@@ -310,7 +296,7 @@ fn trust_documents_outside_the_folder_are_the_users_no_matter_who_names_them() {
     let clone = Clone::with("KB_AGENT_LLM_MODEL=m\n");
     let diary = clone.place.file("private/diary.md", "# Diary\n\nMine.\n");
     let private = diary.parent().unwrap().canonicalize().unwrap();
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let link = clone.folder.join("linked");
     std::os::unix::fs::symlink(&private, &link).unwrap();
     let server = |what: &str| {
@@ -344,7 +330,7 @@ fn trust_documents_outside_the_folder_are_the_users_no_matter_who_names_them() {
     lead(shared.parent().unwrap());
     let env = format!("KB_AGENT_SOURCE=linked\n{}", server("LLM"));
     fs::write(clone.env(), env).unwrap();
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     assert_ne!(clone.run(&ask).status.code(), Some(2));
     assert!(listener.was_reached());
     lead(&private);
@@ -358,8 +344,7 @@ fn trust_documents_outside_the_folder_are_the_users_no_matter_who_names_them() {
 #[test]
 fn trust_no_key_of_this_machine_goes_to_a_proxy() {
     let (proxy, _) = Listener::start();
-    let place = Workplace::empty();
-    place.file("kb/a.md", "# Alpha\n\nAlpha is the first letter.\n");
+    let place = Workplace::holding([("kb/a.md", "# Alpha\n\nAlpha is the first letter.\n")]);
     for host in [
         "0.0.0.0",
         "127.0.0.2",
@@ -404,16 +389,14 @@ fn trust_what_was_said_elsewhere_is_not_sent_where_only_a_folder_says() {
             "KB_AGENT_{what}_BASE_URL=http://{}/v1\nKB_AGENT_{what}_MODEL=m\nKB_AGENT_LLM_RETRIES=0\n",
             server.address()
         ));
-        assert!(clone.run(&["trust"]).status.success());
+        clone.run_well(&["trust"]);
         clone
             .place
             .file("private/diary.md", "# Heron\n\nThe heron sleeps at noon.\n");
         let mut terminal = Terminal::start(&clone.place.command(&["private"]), 140, 30);
         terminal.wait_for_text("1 doc");
-        terminal.keys("When does the heron sleep?\r");
-        terminal.wait_for_text("saved 1");
-        terminal.keys("\u{3}\u{3}");
-        assert_eq!(terminal.end(), 0);
+        terminal.press_until("When does the heron sleep?\r", "saved 1");
+        terminal.leave();
 
         for (given, is_sent) in [(&[][..], false), (&["--env-file", ".env"][..], true)] {
             let args = [&["--continue", "--kb", "docs"][..], given].concat();
@@ -440,7 +423,7 @@ fn trust_a_folder_includes_files_of_its_own() {
     let clone = Clone::with("KB_AGENT_INCLUDE=*.env\n");
     clone.place.file("clone/docs/its.env", "A=its\n");
     clone.place.file("private/mine.env", "A=mine\n");
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let left_out = |command: &mut Command| {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -459,8 +442,7 @@ fn trust_a_folder_includes_files_of_its_own() {
 
 #[test]
 fn trust_no_key_goes_unencrypted_to_another_machine() {
-    let place = Workplace::empty();
-    place.file("kb/a.md", "a");
+    let place = Workplace::holding([("kb/a.md", "a")]);
     for (what, ending) in [("LLM", "hello"), ("EMBEDDING", "what is alpha?")] {
         let command = |url: &str| {
             let mut command = place.command(&["ask", "--kb", "kb", ending]);
@@ -521,41 +503,20 @@ fn trust_doctor_shows_origin_and_class_and_what_is_held_back() {
     assert_eq!(output.status.code(), Some(2));
     assert!(!listener.was_reached());
     let file = clone.env().canonicalize().unwrap().display().to_string();
-    for (name, value, origin, class) in [
-        ("KB_AGENT_THEME", "mono", file.clone(), "taste"),
-        (
-            "KB_AGENT_LLM_BASE_URL",
-            url.as_str(),
-            format!("{file}, not trusted"),
-            "reach",
-        ),
-        (
-            "KB_AGENT_LLM_API_KEY",
-            "[masked, 14 characters]",
-            format!("{file}, not trusted"),
-            "reach",
-        ),
-        (
-            "KB_AGENT_MAX_ITERATIONS",
-            "3",
-            "default".to_owned(),
-            "taste",
-        ),
-        ("KB_AGENT_SOURCE", "docs", "--kb".to_owned(), "reach"),
+    for (name, value, origin, class) in table![
+        "KB_AGENT_THEME", "mono", file.clone(), "taste";
+        "KB_AGENT_LLM_BASE_URL", url.as_str(), format!("{file}, not trusted"), "reach";
+        "KB_AGENT_LLM_API_KEY", "[masked, 14 characters]", format!("{file}, not trusted"), "reach";
+        "KB_AGENT_MAX_ITERATIONS", "3", "default".to_owned(), "taste";
+        "KB_AGENT_SOURCE", "docs", "--kb".to_owned(), "reach";
     ] {
         let expected = (Value::from(value), origin, class.to_owned());
         assert_eq!(setting(&output, name), expected, "{name}");
     }
     let said = text(&clone.run(&["doctor", "--kb", "docs"]).stdout);
-    assert!(
-        said.contains(&format!("KB_AGENT_THEME: mono ({file}; taste)")),
-        "{said}"
-    );
+    said.must_hold(&format!("KB_AGENT_THEME: mono ({file}; taste)"));
     assert!(said.contains("broken trust: "), "{said}");
-    assert!(
-        said.contains("→ look at that file, then run 'kb-agent trust'"),
-        "{said}"
-    );
+    said.must_hold("→ look at that file, then run 'kb-agent trust'");
     let help = text(&clone.run(&["--help"]).stdout);
     let line = help
         .lines()
@@ -592,43 +553,27 @@ fn r26_the_files_are_asked_in_their_order() {
     expect(&beside, "KB_AGENT_THEME", "dark", "config/.env");
     expect(&beside, "KB_AGENT_LOG", "warn", "clone/.env");
     // The user's own file reaches out unasked.
-    expect(
-        &beside,
-        "KB_AGENT_LLM_BASE_URL",
-        "http://127.0.0.1:9/v1",
-        "config/.env",
-    );
+    let url = "http://127.0.0.1:9/v1";
+    expect(&beside, "KB_AGENT_LLM_BASE_URL", url, "config/.env");
     let named = doctor(&["--env-file", "my.env"]);
     expect(&named, "KB_AGENT_THEME", "light", "my.env");
-    expect(
-        &named,
-        "KB_AGENT_LLM_BASE_URL",
-        "http://127.0.0.1:9/v1",
-        "config/.env",
-    );
+    expect(&named, "KB_AGENT_LLM_BASE_URL", url, "config/.env");
     expect(&named, "KB_AGENT_LOG", "info", "default");
 }
 
 #[test]
 fn trust_is_asked_for_on_a_terminal() {
     let (listener, url) = Listener::start();
-    let clone = Clone::with(&format!(
-        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
-         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
-    ));
+    let clone = Clone::with(&(endpoint_at(&url) + "KB_AGENT_LLM_API_KEY=sk-never-shown\n"));
     let ask = clone.command(&["ask", "--kb", "docs", "hello"]);
     let graph = clone.command(&["graph"]);
 
     let mut terminal = Terminal::start(&ask, 140, 30);
     let shown = terminal.wait_for_text(QUESTION);
-    assert!(
-        shown.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
-        "{shown}"
-    );
+    shown.must_hold(&format!("KB_AGENT_LLM_BASE_URL={url}"));
     assert!(shown.contains("[masked, 14 characters]"), "{shown}");
     assert!(!listener.was_reached());
-    terminal.keys("n\r");
-    terminal.wait_for_text("going on without it");
+    terminal.press_until("n\r", "going on without it");
     assert_eq!(terminal.end(), 0, "it answers without an endpoint");
     assert!(!listener.was_reached());
 
@@ -636,8 +581,7 @@ fn trust_is_asked_for_on_a_terminal() {
     let screen = clone.command(&["--kb", "docs"]);
     let mut terminal = Terminal::start(&screen, 140, 30);
     terminal.wait_for_text(QUESTION);
-    terminal.keys("y\r");
-    terminal.wait_for_text("Ask docs anything");
+    terminal.press_until("y\r", "Ask docs anything");
     terminal.keys("\u{3}\u{3}");
     terminal.end();
     assert!(clone.place.data().join("trusted.json").is_file());
@@ -660,7 +604,7 @@ fn trust_no_source_outside_the_folder_is_added_where_its_env_names_the_endpoint(
         .place
         .file("clone/more/b.md", "# Beta\n\nThe second letter.\n");
     let typed = clone.place.file("lines", "/add ../mine\n/add more\n/kb\n");
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let mut command = clone.command(&["--plain", "docs"]);
     let output = command
         .stdin(fs::File::open(typed).unwrap())
@@ -670,14 +614,9 @@ fn trust_no_source_outside_the_folder_is_added_where_its_env_names_the_endpoint(
     assert!(output.status.success(), "{complained}");
     assert!(complained.contains("/mine is not added: "), "{complained}");
     assert!(complained.contains("--env-file .env"), "{complained}");
-    assert!(
-        said.contains("Added for this session: more, 1 document."),
-        "{said}"
-    );
-    assert!(
-        said.contains("/clone/more: 1 document") && !said.contains("/mine: "),
-        "{said}"
-    );
+    said.must_hold("Added for this session: more, 1 document.");
+    said.must_hold("/clone/more: 1 document");
+    said.must_lack("/mine: ");
     assert!(!listener.was_reached());
 }
 
@@ -693,7 +632,7 @@ fn trust_an_authority_of_a_folder_vouches_for_no_server_that_gets_the_users_key(
     };
     let ask = ["ask", "--kb", "docs", "hello"];
     refused(&with_key(&ask), &["KB_AGENT_LLM_CA", "kb-agent trust"]);
-    assert!(clone.run(&["trust"]).status.success());
+    clone.run_well(&["trust"]);
     let parts = [
         "KB_AGENT_LLM_API_KEY would be sent to theirs.pem",
         "/clone/.env",

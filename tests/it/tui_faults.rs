@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::fault_server::{
     Act, FaultServer, ending, error, piece, reply, says, stream, stream_head,
 };
+use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events};
 
@@ -33,17 +34,10 @@ impl Fault {
             ("analyze_and_route", then(analyze, says(CHITCHAT))),
             ("synthesize", then(synthesize, says("Better now."))),
         ]);
-        let place = Workplace::empty();
-        place.file(
-            "kb/gate.md",
-            "# Gate\n\nThe threshold of the gate is seven.\n",
-        );
+        let place = Workplace::with_gate();
         let mut command = place.command(&["kb"]);
         command
-            .env(
-                "KB_AGENT_LLM_BASE_URL",
-                format!("http://{}/v1", server.address()),
-            )
+            .env("KB_AGENT_LLM_BASE_URL", server.base_url())
             .env("KB_AGENT_LLM_API_KEY", "sk-verysecret0123456789")
             .env("KB_AGENT_LLM_MODEL", "m")
             .env("KB_AGENT_LLM_RETRIES", "1");
@@ -139,10 +133,8 @@ fn a_page_where_an_answer_should_be_is_one_line() {
     let page = reply("502 Bad Gateway", "Content-Type: text/html\r\n", page);
     let mut fault = Fault::new(vec![Act::Keep(page.clone()), Act::Keep(page)], vec![]);
     let screen = fault.asked("× failed: HOST");
-    assert!(
-        screen.contains("502") && !screen.contains("<html>"),
-        "{screen}"
-    );
+    screen.must_hold("502");
+    screen.must_lack("<html>");
     fault.retried();
     assert_eq!(fault.outcomes(), ["failed", "answered"]);
 }

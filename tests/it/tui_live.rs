@@ -7,7 +7,7 @@ use kb_agent::domain::NodeName;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, events};
+use crate::workplace::{Demo, Workplace, events, free_address};
 
 const ESC: &str = "\u{1b}";
 const CTRL_C: &str = "\u{3}";
@@ -16,12 +16,6 @@ fn open(demo: &Demo, columns: u16, rows: u16) -> Terminal {
     let terminal = Terminal::start(&demo.command(&[]), columns, rows);
     terminal.wait_for_text("38 docs");
     terminal
-}
-
-fn leave(mut terminal: Terminal) {
-    terminal.keys(CTRL_C);
-    terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
 }
 
 #[test]
@@ -44,19 +38,18 @@ fn a_question_is_answered_and_its_path_shown() {
             }
             assert!(screen.contains("skipped"), "{screen}");
         }
-        leave(terminal);
+        terminal.leave();
     }
     assert_eq!(events(&demo.place().audit(), "run_finished").len(), 3);
 }
 
 #[test]
 fn ui_the_first_picture_waits_for_no_index_and_one_that_cannot_be_opened_is_one_line() {
-    let place = Workplace::empty();
-    place.file(
+    let place = Workplace::holding([(
         "kb/gate.md",
         "# Gates\n\nThe gates stay open for seven hours.\n",
-    );
-    assert!(place.run(&["index"]).status.success());
+    )]);
+    place.run_well(&["index"]);
     // To be made anew at the start, which another process holds up for longer than it is waited for.
     let home = fs::read_dir(place.data().join("index")).unwrap();
     let home = home.map(|entry| entry.unwrap().path()).next().unwrap();
@@ -82,10 +75,10 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
     let endpoint = ScriptedEndpoint::start().await;
     let plan = r#"{"complexity": "complex", "sub_questions": ["a?", "b?"]}"#;
     endpoint
-        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
-        .say(
+        .stream(NodeName::AnalyzeAndRoute, plan)
+        .stream(
             NodeName::AnalyzeAndRoute,
-            Reply::streamed(r#"{"complexity": "chitchat", "reply": "Still here."}"#),
+            r#"{"complexity": "chitchat", "reply": "Still here."}"#,
         )
         .say(
             NodeName::Plan,
@@ -103,11 +96,9 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
             .lines()
             .any(|line| line.contains("analyze_and_route") && line.contains("1 call"))
     });
-    terminal.keys(ESC);
-    terminal.wait_for_text("cancelled");
-    terminal.keys("thanks!\r");
-    terminal.wait_for_text("Still here.");
-    leave(terminal);
+    terminal.press_until(ESC, "cancelled");
+    terminal.press_until("thanks!\r", "Still here.");
+    terminal.leave();
     let log = demo.place().audit();
     let outcomes: Vec<_> = events(&log, "run_finished")
         .into_iter()
@@ -123,12 +114,11 @@ fn a_resize_to_almost_nothing_and_back_is_survived() {
     for (columns, rows) in [(10, 3), (1, 1), (300, 100), (39, 9), (160, 45)] {
         terminal.resize(columns, rows);
     }
-    terminal.keys("hello\r");
-    terminal.wait_for_text("saved 3");
+    terminal.press_until("hello\r", "saved 3");
     terminal.resize(10, 3);
     terminal.resize(120, 40);
     terminal.wait_for_text("saved 3");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -164,7 +154,7 @@ fn a_document_full_of_escape_sequences_repaints_nothing() {
         screen.contents().contains("saved 1")
     });
     assert!(screen.contains("seven and no more."), "{screen}");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[cfg(unix)]
@@ -208,7 +198,7 @@ fn a_kill_is_reported_at_the_next_start() {
     );
     let next = open(&demo, 140, 40);
     next.wait_for_text("interrupted");
-    leave(next);
+    next.leave();
     assert_eq!(
         events(&demo.place().audit(), "run_finished")[0]["error"],
         "interrupted"
@@ -217,28 +207,22 @@ fn a_kill_is_reported_at_the_next_start() {
 
 #[test]
 fn an_endpoint_that_is_not_there_is_reported_at_the_first_question_and_not_before() {
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let address = free_address();
     let demo = Workplace::with_demo();
     let mut command = demo.command(&[]);
-    command.env(
-        "KB_AGENT_LLM_BASE_URL",
-        format!("http://127.0.0.1:{port}/v1"),
-    );
+    command.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"));
     let mut terminal = Terminal::start(&command, 140, 40);
     terminal.wait_for_text("38 docs");
     terminal.wait_for_text("model not known yet");
     terminal.keys("hello\r");
     terminal.wait_for_text(&format!(
-        "failed: cannot reach 127.0.0.1:{port}: connection refused"
+        "failed: cannot reach {address}: connection refused"
     ));
     terminal.wait_for_text("failed before the first node");
     let screen = terminal.wait_for_text("/retry asks again · kb-agent doctor says why");
     assert!(screen.contains("no model reached"), "{screen}");
     assert!(!screen.contains("not known yet"), "{screen}");
-    leave(terminal);
+    terminal.leave();
     let log = demo.place().audit();
     assert_eq!(events(&log, "run_finished")[0]["outcome"], "failed");
 }

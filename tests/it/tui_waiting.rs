@@ -42,8 +42,7 @@ fn the_title_names_the_base_and_the_question_and_is_the_old_one_again_afterwards
     let demo = Workplace::with_demo();
     let mut terminal = open(&demo, "xterm-256color");
     terminal.wait_for_written(&title("kb-agent · demo-kb"));
-    terminal.keys("hello\u{1b}[0m there\r");
-    terminal.wait_for_text("saved 3");
+    terminal.press_until("hello\u{1b}[0m there\r", "saved 3");
     let written = leave(terminal);
     let asked = written.find("\u{1b}]2;◐ hello").expect("the question");
     assert!(written[asked..].contains(&title("kb-agent · demo-kb")));
@@ -59,8 +58,7 @@ fn the_title_names_the_base_and_the_question_and_is_the_old_one_again_afterwards
 fn a_console_without_a_window_is_sent_no_title() {
     let demo = Workplace::with_demo();
     let mut terminal = open(&demo, "linux");
-    terminal.keys("hello\r");
-    terminal.wait_for_text("saved 3");
+    terminal.press_until("hello\r", "saved 3");
     let written = leave(terminal);
     for sequence in [PUSH_TITLE, POP_TITLE, "\u{1b}]2;", "\u{1b}]9;"] {
         assert!(!written.contains(sequence), "{sequence:?}");
@@ -108,8 +106,7 @@ fn an_answer_that_took_long_rings_once_when_the_window_is_not_looked_at() {
     terminal.wait_for_text("38 docs");
     terminal.keys("are you there?\r");
     terminal.wait_for_written(ANSWERING);
-    terminal.keys("\u{1b}[O");
-    terminal.wait_for_text("Still here.");
+    terminal.press_until("\u{1b}[O", "Still here.");
     terminal.wait_for_written("\u{7}");
     assert_eq!(leave(terminal).matches('\u{7}').count(), 1);
 }
@@ -153,10 +150,8 @@ fn an_embedding_that_takes_long_is_stopped_and_goes_on_when_asked() {
     let mut terminal = Terminal::start(&command, 140, 40);
     terminal.wait_for_text("embedding 0 of 2");
     terminal.wait_for_written("\u{1b}]9;4;1;0\u{1b}\\");
-    terminal.keys("/index stop\r");
-    terminal.wait_for_text("indexing stopped · 2 not embedded");
+    terminal.press_until("/index stop\r", "indexing stopped · 2 not embedded");
     terminal.wait_for_written(NO_PROGRESS);
-    terminal.keys("/index go\r");
-    terminal.wait_for_text("embedding 0 of 2");
+    terminal.press_until("/index go\r", "embedding 0 of 2");
     leave(terminal);
 }

@@ -122,10 +122,8 @@ fn r26_what_cannot_be_read_elsewhere_is_still_known() {
     assert_eq!(names(&update(&base)), ["torn.pdf"]);
     bench.write("d1/1.md", "# One\n\nOne more.\n");
     let report = changed(&base, &bench, &["d1/1.md"]);
-    assert_eq!(
-        (report.looked_at, names(&report)),
-        (1, vec!["torn.pdf".to_owned()])
-    );
+    assert_eq!(report.looked_at, 1);
+    assert_eq!(names(&report), vec!["torn.pdf".to_owned()]);
     assert!(matches!(report.skipped[0].reason, SkipReason::Damaged(_)));
     fs::remove_file(bench.path("torn.pdf")).unwrap();
     let report = changed(&base, &bench, &["torn.pdf"]);

@@ -21,10 +21,8 @@ struct Place {
 
 impl Place {
     fn new(analyze: Vec<Act>, synthesize: Vec<Act>) -> Self {
-        let place = Workplace::empty();
-        place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-        let output = place.run(&["index", "--kb", "kb"]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
+        place.index();
         let script = [("analyze_and_route", analyze), ("synthesize", synthesize)];
         let server = FaultServer::start(&script);
         Self { place, server }
@@ -32,10 +30,8 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.place.command(args);
-        let address = format!("http://{}/v1", self.server.address());
         command
-            .env("KB_AGENT_LLM_BASE_URL", address)
-            .env("KB_AGENT_LLM_MODEL", "m")
+            .envs(self.server.settings())
             .env("KB_AGENT_LLM_TIMEOUT_SECS", "3");
         command
     }
@@ -114,10 +110,8 @@ fn ui_a_retry_without_a_reply_has_no_status() {
     let [retry, again] = &received[..] else {
         panic!("{received:?}");
     };
-    assert_eq!(
-        (&retry["what"], &retry["attempt"]),
-        (&json!("retry"), &json!(2))
-    );
+    assert_eq!(retry["what"], json!("retry"));
+    assert_eq!(retry["attempt"], json!(2));
     assert!(retry["seconds"].as_f64().unwrap() > 0.0);
     assert!(retry.get("status").is_none());
     assert_eq!(*again, over("analyze_and_route"));
@@ -159,10 +153,8 @@ fn ui_thinking_is_reported_wherever_a_server_puts_it() {
         over("synthesize"),
     ];
     assert_eq!(waits(&emitted), expected);
-    let names: Vec<_> = emitted
-        .iter()
-        .map(|event| event["event"].as_str().unwrap())
-        .collect();
+    let names = emitted.iter().map(|event| event["event"].as_str().unwrap());
+    let names: Vec<_> = names.collect();
     let last = |name| names.iter().rposition(|other| *other == name);
     assert!(last("waiting") < names.iter().position(|name| *name == "answer_delta"));
 }
@@ -200,11 +192,10 @@ fn data(body: &Value) -> Act {
 
 #[test]
 fn ui_what_the_embedding_of_a_question_waits_for_is_reported_too() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let run = |args: &[&str], acts: Vec<Act>| {
         let server = FaultServer::start(&[("", acts)]);
-        let address = format!("http://{}/v1", server.address());
+        let address = server.base_url();
         let mut command = place.command(args);
         command
             .env("KB_AGENT_EMBEDDING_BASE_URL", address)
@@ -242,18 +233,16 @@ fn ui_what_the_list_of_models_waits_for_is_reported_before_the_run_begins() {
         ];
         let server = FaultServer::start(&script);
         let mut command = place.command(args);
-        command.env_remove("KB_AGENT_LLM_MODEL").env(
-            "KB_AGENT_LLM_BASE_URL",
-            format!("http://{}/v1", server.address()),
-        );
+        command
+            .env_remove("KB_AGENT_LLM_MODEL")
+            .env("KB_AGENT_LLM_BASE_URL", server.base_url());
         (command, server)
     };
     let line = "starting · 429: again in 1 s (2 of 4)";
     let (command, _server) = start(&["kb"]);
     let mut terminal = Terminal::start(&command, 120, 40);
     terminal.wait_for_text("1 doc");
-    terminal.keys("hello\r");
-    terminal.wait_for_text(line);
+    terminal.press_until("hello\r", line);
     let screen = terminal.wait_for_text("Hello!");
     assert!(!screen.contains("starting"), "{screen}");
     terminal.signal("TERM");

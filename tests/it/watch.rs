@@ -55,9 +55,7 @@ impl Watching {
     /// As Ctrl-C does.
     #[cfg(unix)]
     fn interrupt(&mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
-        assert!(sent.success());
+        crate::workplace::signal("INT", self.child.id());
         self.child.wait().unwrap().code()
     }
 }
@@ -109,8 +107,7 @@ fn counts(added: u64, changed: u64, removed: u64) -> impl Fn(&Value) -> bool {
 
 #[test]
 fn each_change_is_a_line_and_can_be_searched() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let watching = Watching::start(&place);
     watching.wait_for_words("the beginning", |line| line["documents"] == 1);
     watching.wait_for("its embedding", |line| {
@@ -154,9 +151,10 @@ fn each_change_is_a_line_and_can_be_searched() {
 
 #[test]
 fn a_file_that_is_named_beside_its_folder_is_watched_wherever_it_lies() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("kb/.gitignore", "build/\n");
+    let place = Workplace::holding([
+        ("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/.gitignore", "build/\n"),
+    ]);
     let ignored = place.file("kb/build/plan.md", "# Plan\n\nA bridge of granite.\n");
     let hidden = place.file("kb/.notes/diary.md", "# Diary\n\nA bridge of timber.\n");
     let arguments = ["index", "--watch", "--json", "--kb", "kb"];
@@ -174,8 +172,7 @@ fn a_file_that_is_named_beside_its_folder_is_watched_wherever_it_lies() {
 
 #[test]
 fn folders_that_come_and_go_are_followed() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     for name in ["one", "two", "three"] {
         let content = format!("# {name}\n\nThis is note {name}.\n");
         place.file(&format!("outside/deep/{name}.md"), content);
@@ -210,9 +207,10 @@ fn folders_that_come_and_go_are_followed() {
 
 #[test]
 fn what_is_known_of_a_folder_that_is_taken_away_is_kept_until_it_returns() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("kb/sub/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    let place = Workplace::holding([
+        ("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/sub/door.md", "# Door\n\nThe door has a rusty hinge.\n"),
+    ]);
     let watching = Watching::start(&place);
     watching.wait_for_words("the beginning", |line| line["documents"] == 2);
     let (root, away) = (place.path().join("kb"), place.path().join("elsewhere"));
@@ -231,10 +229,8 @@ fn what_is_known_of_a_folder_that_is_taken_away_is_kept_until_it_returns() {
         assert_ne!(line["removed"], 2, "{line}");
         line["added"] == 1
     });
-    assert_eq!(
-        (&line["documents"], &line["unchanged"]),
-        (&3.into(), &2.into())
-    );
+    assert_eq!(line["documents"], 3);
+    assert_eq!(line["unchanged"], 2);
     wait(&watching.complaints, "that it is back", |line| {
         line.contains("kb: it is there again")
     });
@@ -244,9 +240,10 @@ fn what_is_known_of_a_folder_that_is_taken_away_is_kept_until_it_returns() {
 
 #[test]
 fn two_folders_are_watched_at_once() {
-    let place = Workplace::empty();
-    place.file("one/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("two/gate.md", "# Gate\n\nThe other gate is closed.\n");
+    let place = Workplace::holding([
+        ("one/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("two/gate.md", "# Gate\n\nThe other gate is closed.\n"),
+    ]);
     let args = ["index", "--watch", "--json", "--kb", "one", "--kb", "two"];
     let watching = Watching::run(&mut place.command(&args));
     watching.wait_for_words("the beginning", |line| line["documents"] == 2);
@@ -275,8 +272,7 @@ fn two_folders_are_watched_at_once() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_line_once() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let watching = Watching::run(&mut place.command(&["index", "--watch", "--kb", "kb"]));
     wait(&watching.lines, "the beginning", |line| {
         line.contains("1 added")
@@ -299,8 +295,7 @@ fn a_file_that_cannot_be_read_is_a_line_once() {
 
 #[test]
 fn a_storm_is_taken_up_in_few_updates_and_words_come_before_its_embedding() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let watching = Watching::start(&place);
     watching.wait_for_words("the beginning", |line| line["documents"] == 1);
     for n in 0..500 {
@@ -334,10 +329,11 @@ fn a_folder_that_may_not_be_read_is_reported_and_the_others_are_watched() {
     use std::os::unix::process::CommandExt;
 
     const NOBODY: u32 = 65534;
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
-    place.file("kb/b/private/secret.md", "# Secret\n\nNot for everybody.\n");
-    place.file("kb/c/deep/note.md", "# Note\n\nA note.\n");
+    let place = Workplace::holding([
+        ("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/b/private/secret.md", "# Secret\n\nNot for everybody.\n"),
+        ("kb/c/deep/note.md", "# Note\n\nA note.\n"),
+    ]);
     let private = place.path().join("kb/b/private");
     let close = |closed: bool| {
         let mode = if closed { 0o000 } else { 0o755 };
@@ -381,8 +377,7 @@ fn a_folder_that_may_not_be_read_is_reported_and_the_others_are_watched() {
 #[cfg(unix)]
 #[test]
 fn one_watches_the_other_follows_and_takes_over() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let mut first = Watching::start(&place);
     first.wait_for("the beginning", |line| {
         line["ready"] == "embeddings" && line["pending"] == 0
@@ -398,25 +393,21 @@ fn one_watches_the_other_follows_and_takes_over() {
 
 #[test]
 fn a_file_saved_while_the_screen_is_open_answers_a_question() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let mut terminal = Terminal::start(&place.command(&["kb"]), 140, 40);
     terminal.wait_for_text("1 doc · 1 chunk · watching");
     place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
     terminal.wait_for_text("2 docs · 2 chunks · watching");
-    terminal.keys("What does the door have?\r");
-    terminal.wait_for_text("a rusty hinge");
-    terminal.keys("\u{3}\u{3}");
-    assert_eq!(terminal.end(), 0);
+    terminal.press_until("What does the door have?\r", "a rusty hinge");
+    terminal.leave();
 }
 
 #[test]
 fn a_second_screen_follows_what_the_first_one_finds() {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let place = Workplace::holding([("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n")]);
     let first = Terminal::start(&place.command(&["kb"]), 140, 40);
     first.wait_for_text("1 doc · 1 chunk · watching");
-    let mut second = Terminal::start(&place.command(&["kb"]), 140, 40);
+    let second = Terminal::start(&place.command(&["kb"]), 140, 40);
     second.wait_for_text("1 doc · 1 chunk · watching");
     place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
     first.wait_for_text("2 docs");
@@ -424,6 +415,5 @@ fn a_second_screen_follows_what_the_first_one_finds() {
     first.kill();
     place.file("kb/roof.md", "# Roof\n\nThe roof is thatched.\n");
     second.wait_for_text("3 docs · 3 chunks · watching");
-    second.keys("\u{3}\u{3}");
-    assert_eq!(second.end(), 0);
+    second.leave();
 }

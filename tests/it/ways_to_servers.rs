@@ -16,6 +16,7 @@ use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
 fn fixture(name: &str) -> PathBuf {
@@ -146,9 +147,7 @@ async fn embedding_server() -> MockServer {
 }
 
 fn small_base() -> Workplace {
-    let place = Workplace::empty();
-    place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
-    place
+    Workplace::holding([("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n")])
 }
 
 /// Runs the binary beside the mocked server's runtime.
@@ -182,7 +181,7 @@ async fn chat_server() -> ScriptedEndpoint {
     let plan = json!({"complexity": "chitchat", "query_type": "chitchat", "tools": [], "keywords": [],
         "sub_queries": [], "rewritten_query": "hello", "reasoning": "a greeting", "reply": null});
     endpoint.say(NodeName::AnalyzeAndRoute, Reply::plain(&plan.to_string()));
-    endpoint.say(NodeName::Synthesize, Reply::streamed("Hello from behind."));
+    endpoint.stream(NodeName::Synthesize, "Hello from behind.");
     endpoint
 }
 
@@ -263,10 +262,7 @@ fn r26_a_certificate_file_that_cannot_be_used_is_one_line() {
             assert_eq!(output.status.code(), Some(2), "{line}");
             let named = format!("KB_AGENT_LLM_CA: {file}");
             assert!(line.contains(&named) && line.contains(says), "{line}");
-            assert!(
-                line.ends_with("; give a certificate file in PEM form"),
-                "{line}"
-            );
+            line.must_end_with("; give a certificate file in PEM form");
         }
     }
     let mut command = place.command(&["search", "--tool", "grep", "--kb", "kb", "gate"]);

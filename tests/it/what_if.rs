@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::RunRequest;
+
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, PlannedCalls, Reasoner,
     ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
@@ -22,7 +22,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::prop_assert_eq;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::support::{Finished, item, plan_for, run};
+use crate::support::{Finished, item, plan_for, question_of, run};
 
 /// What a search finds: file, first line, further lines, score.
 type Found = Vec<(u8, usize, usize, f64)>;
@@ -217,10 +217,7 @@ impl Toolbox for Scripted {
 
 async fn answered(case: &Case, limits: RoutingLimits) -> Finished {
     let scripted = Arc::new(Scripted(case.clone()));
-    let question = RunRequest {
-        query: "the question".to_owned(),
-        ..RunRequest::default()
-    };
+    let question = question_of("the question");
     run(scripted.clone(), scripted, limits, question).await
 }
 
@@ -490,10 +487,8 @@ fn what_if_reads_scores_from_the_log_to_the_last_bit() {
         else {
             panic!("another event");
         };
-        let read: Vec<u64> = read
-            .iter()
-            .map(|item| item.score.value().to_bits())
-            .collect();
+        let read = read.iter().map(|item| item.score.value().to_bits());
+        let read: Vec<u64> = read.collect();
         let written: Vec<u64> = scores.iter().map(|score| score.to_bits()).collect();
         prop_assert_eq!(read, written);
         prop_assert_eq!(read_average.to_bits(), average.to_bits());

@@ -91,6 +91,34 @@ impl Workplace {
         self.command(args).output().unwrap()
     }
 
+    /// [`Self::run`], which must go well.
+    #[track_caller]
+    pub fn run_well(&self, args: &[&str]) -> Output {
+        successful(self.run(args))
+    }
+
+    /// Indexes the folder `kb`, so that no run has anything to say about the index.
+    pub fn index(&self) {
+        self.run_well(&["index", "--kb", "kb"]);
+    }
+
+    /// With these texts as files.
+    pub fn holding<const N: usize>(files: [(&str, &str); N]) -> Self {
+        let place = Self::empty();
+        for (name, content) in files {
+            place.file(name, content);
+        }
+        place
+    }
+
+    /// With one short document in `kb`, where what is searched does not matter.
+    pub fn with_gate() -> Self {
+        Self::holding([(
+            "kb/gate.md",
+            "# Gate\n\nThe threshold of the gate is seven.\n",
+        )])
+    }
+
     /// The audit log, one object a line, without what ties the lines together.
     pub fn audit(&self) -> Vec<Value> {
         let mut lines = json_lines(&fs::read(self.audit_log()).unwrap());
@@ -128,13 +156,33 @@ impl Demo {
         self.command(args).output().unwrap()
     }
 
+    /// [`Self::run`], which must go well.
+    #[track_caller]
+    pub fn run_well(&self, args: &[&str]) -> Output {
+        successful(self.run(args))
+    }
+
     /// The events of one question.
     pub fn ask(&self, args: &[&str]) -> Vec<Value> {
-        let args = [&["ask", "--json"], args].concat();
-        let output = self.run(&args);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        json_lines(&output.stdout)
+        json_lines(&self.run_well(&[&["ask", "--json"], args].concat()).stdout)
     }
+}
+
+#[track_caller]
+fn successful(output: Output) -> Output {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
+}
+
+/// Where nobody listens: the port was just given back.
+pub fn free_address() -> String {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    gone.local_addr().unwrap().to_string()
+}
+
+/// The base URL of a server that is not there.
+pub fn refusing_url() -> String {
+    format!("http://{}/v1", free_address())
 }
 
 pub fn text(bytes: &[u8]) -> String {
@@ -178,6 +226,14 @@ pub fn ended(mut command: Command) -> Output {
         std::thread::sleep(Duration::from_millis(5));
     }
     child.wait_with_output().unwrap()
+}
+
+/// Sends a signal to a program.
+#[cfg(unix)]
+pub fn signal(name: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-s", name, &process.to_string()]).status();
+    assert!(sent.unwrap().success(), "{name}");
 }
 
 /// Makes a pipe that no one writes to.

@@ -253,28 +253,13 @@ fn workbooks_made_to_fill_the_memory_are_listed_and_harm_nothing() {
         let book = workbook(&[], &[("A", &cells)]);
         book[..book.len() / 2].to_vec()
     };
-    let files = [
-        (
-            "circle.xls",
-            circle,
-            "damaged: corrupted stream: FAT chain cycle detected",
-        ),
-        (
-            "half.xls",
-            half,
-            "damaged: [workbook truncated: the Workbook stream is shorter than its declared size \u{2014} later sheets or cells are missing]",
-        ),
-        ("locked.xls", locked, "protected by a password"),
-        (
-            "long.xls",
-            workbook(&[long], &[("A", &many)]),
-            "unpacks to too much: over 32 MB of text",
-        ),
-        (
-            "old.doc",
-            compound("WordDocument", b""),
-            "damaged: invalid FIB: unknown wIdent: 0x0000",
-        ),
+    let files = table![
+        "circle.xls", circle, "damaged: corrupted stream: FAT chain cycle detected";
+        "half.xls", half,
+            "damaged: [workbook truncated: the Workbook stream is shorter than its declared size \u{2014} later sheets or cells are missing]";
+        "locked.xls", locked, "protected by a password";
+        "long.xls", workbook(&[long], &[("A", &many)]), "unpacks to too much: over 32 MB of text";
+        "old.doc", compound("WordDocument", b""), "damaged: invalid FIB: unknown wIdent: 0x0000";
     ];
     let mut written = files.clone().map(|(name, bytes, _)| (name, bytes)).to_vec();
     written.push(("within.xls", within));

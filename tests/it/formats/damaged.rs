@@ -33,7 +33,8 @@ fn documents_that_are_not_what_they_should_be_are_listed_and_harm_nothing() {
         })
         .collect();
     let mut expected: Vec<(String, &str)> = Vec::new();
-    for (name, bytes, ..) in documents() {
+    for [name, ..] in documents() {
+        let bytes = super::bytes(name);
         let extension = name.rsplit('.').next().unwrap();
         if matches!(extension, "txt" | "md" | "rst" | "org" | "json")
             || matches!(name, "q.docx" | "notes.pptx")
@@ -58,36 +59,16 @@ fn documents_that_are_not_what_they_should_be_are_listed_and_harm_nothing() {
             expected.push((format!("half.{extension}"), "damaged"));
         }
     }
-    for (name, bytes, reason) in [
-        ("locked.docx", samples::locked(samples::docx()), "password"),
-        (
-            "bomb.docx",
-            samples::bomb(Main::Document, "word/document.xml", 24),
-            "unpacks to too much",
-        ),
-        (
-            "bomb.xlsx",
-            samples::bomb(Main::Workbook, "xl/workbook.xml", 24),
-            "unpacks to too much",
-        ),
-        (
-            "files.zip",
-            samples::archive(&[("../../etc/passwd", "root")]),
-            "an archive: unpack it",
-        ),
-        (
-            "old.doc",
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 then nothing".to_vec(),
-            "damaged",
-        ),
-        (
-            "scan.pdf",
-            samples::pdf("", &["", ""]),
-            "its pages are empty or drawings",
-        ),
-        ("locked.pdf", locked_pdf(), "password"),
-        ("not.eml", b"just some words\n".to_vec(), "not a mail"),
-        ("not.ipynb", b"[1, 2]".to_vec(), "damaged"),
+    for (name, bytes, reason) in table![
+        "locked.docx", samples::locked(samples::docx()), "password";
+        "bomb.docx", samples::bomb(Main::Document, "word/document.xml", 24), "unpacks to too much";
+        "bomb.xlsx", samples::bomb(Main::Workbook, "xl/workbook.xml", 24), "unpacks to too much";
+        "files.zip", samples::archive(&[("../../etc/passwd", "root")]), "an archive: unpack it";
+        "old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 then nothing".to_vec(), "damaged";
+        "scan.pdf", samples::pdf("", &["", ""]), "its pages are empty or drawings";
+        "locked.pdf", locked_pdf(), "password";
+        "not.eml", b"just some words\n".to_vec(), "not a mail";
+        "not.ipynb", b"[1, 2]".to_vec(), "damaged";
     ] {
         bench.write(name, bytes);
         expected.push((name.to_owned(), reason));
@@ -245,8 +226,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn files_of_the_newer_formats_that_are_made_to_harm_are_read_or_listed() {
-    let place = Workplace::empty();
-    place.file("kb/good.md", "# Good\n\nThe neighbour is found.\n");
+    let place = Workplace::holding([("kb/good.md", "# Good\n\nThe neighbour is found.\n")]);
     for (name, bytes) in hostile() {
         place.file(&format!("kb/{name}"), bytes);
     }
@@ -298,8 +278,7 @@ fn indexed(place: &Workplace) -> (Value, u64) {
 
 #[test]
 fn the_command_lists_what_it_leaves_out_and_stays_small() {
-    let place = Workplace::empty();
-    place.file("kb/good.md", "# Good\n\nThe neighbour is found.\n");
+    let place = Workplace::holding([("kb/good.md", "# Good\n\nThe neighbour is found.\n")]);
     place.file("kb/slides.pptx", samples::pptx());
     place.file(
         "kb/bomb.docx",

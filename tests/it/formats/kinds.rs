@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::reported::{file, place_of, text};
 use crate::samples;
+use crate::support::Said;
 use crate::workplace::{self, Workplace, one_line};
 
 #[test]
@@ -48,16 +49,8 @@ fn each_message_of_a_mailbox_is_a_place_of_its_own_and_decoded() {
         ] {
             assert_eq!(place_of(&read, words), place, "{name}");
         }
-        assert!(
-            !read.extraction.text.contains(">From"),
-            "{}",
-            read.extraction.text
-        );
-        assert!(
-            !read.extraction.text.contains("VGhl"),
-            "{}",
-            read.extraction.text
-        );
+        read.extraction.text.must_lack(">From");
+        read.extraction.text.must_lack("VGhl");
     }
     let crlf = file("a.mbox", MAILBOX.replace('\n', "\r\n"));
     assert_eq!(
@@ -105,10 +98,8 @@ fn each_event_of_a_calendar_is_a_section_that_says_when_and_where() {
         assert_eq!(place_of(&read, words), place);
     }
     assert_eq!(read.extraction.title.as_deref(), Some("Workshop"));
-    assert!(
-        !said.contains("Reminder") && !said.contains("1f0c"),
-        "{said}"
-    );
+    said.must_lack("Reminder");
+    said.must_lack("1f0c");
 }
 
 #[test]
@@ -123,11 +114,7 @@ fn each_contact_is_a_section_that_says_how_to_reach_them() {
     ] {
         assert_eq!(place_of(&read, words), place);
     }
-    assert!(
-        !read.extraction.text.contains("9j/4AA"),
-        "{}",
-        read.extraction.text
-    );
+    read.extraction.text.must_lack("9j/4AA");
 }
 
 #[test]
@@ -136,10 +123,7 @@ fn escapes_and_quoted_values_of_calendars_and_contacts_are_read() {
         "a.ics",
         "BEGIN:VEVENT\nSUMMARY:Copy\nDESCRIPTION:from C:\\\\new\\, then\\nshut\\; go\nEND:VEVENT\n",
     );
-    assert!(
-        said.contains("Description: from C:\\new, then\nshut; go"),
-        "{said}"
-    );
+    said.must_hold("Description: from C:\\new, then\nshut; go");
     let contact = "BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=BCrgen;;;\nADR;WORK;ENCODING=QUOTED-PRINTABLE:;;Quay=207;Os=\nlo;;;\nEND:VCARD\nBEGIN:VCARD\nN:Berg;Ann;;;\nFN:Dr Ann Berg\nTEL:1\nEND:VCARD\n";
     let read = file("a.vcf", contact);
     assert_eq!(
@@ -189,10 +173,9 @@ fn of_what_cells_of_notebooks_print_the_last_state_is_read_and_tables_are() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    assert!(
-        !said.contains("1999") && !said.contains("[0") && !said.contains("IPython"),
-        "{said}"
-    );
+    said.must_lack("1999");
+    said.must_lack("[0");
+    said.must_lack("IPython");
 }
 
 #[test]
@@ -277,10 +260,8 @@ fn read_prints_what_is_seen_of_a_file_as_json() {
     let lines: Vec<&str> = slides["text"].as_str().unwrap().lines().collect();
     let line = |at: &str| usize::try_from(places[1][at].as_u64().unwrap()).unwrap();
     let own = lines[line("from_line") - 1..line("to_line")].join("\n");
-    assert!(
-        own.contains("submarine") && !own.contains("Welcome"),
-        "{own}"
-    );
+    own.must_hold("submarine");
+    own.must_lack("Welcome");
     assert_eq!(
         places[2]["to_line"].as_u64().unwrap(),
         lines.len() as u64,
@@ -345,11 +326,7 @@ fn r11_output_that_is_left_out_of_a_notebook_is_listed() {
 fn r11_attachments_that_are_not_read_are_listed() {
     let mail = "From: a@example.org\nSubject: Plan\nBcc: c@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\nSee below.\n--x\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=plan.pdf\nContent-Transfer-Encoding: base64\n\nJVBERi0=\n--x--\n";
     let read = file("a.eml", mail);
-    assert!(
-        read.extraction.text.contains("Bcc: c@example.org"),
-        "{}",
-        read.extraction.text
-    );
+    read.extraction.text.must_hold("Bcc: c@example.org");
     let missing = "attachment plan.pdf: save it into the folder to have it read";
     assert_eq!(read.extraction.missing, [missing]);
 }
@@ -357,16 +334,8 @@ fn r11_attachments_that_are_not_read_are_listed() {
 #[test]
 fn r11_rich_text_that_is_cut_off_is_read_as_far_as_it_goes() {
     let read = file("a.rtf", "{\\rtf1 {\\b First} words.\\par Second {\\i par");
-    assert!(
-        read.extraction.text.contains("First words."),
-        "{}",
-        read.extraction.text
-    );
-    assert!(
-        read.extraction.text.contains("Second par"),
-        "{}",
-        read.extraction.text
-    );
+    read.extraction.text.must_hold("First words.");
+    read.extraction.text.must_hold("Second par");
     assert_eq!(read.extraction.missing, ["its end: the file is cut off"]);
 }
 
@@ -390,10 +359,7 @@ fn comments_and_charts_of_opendocument_are_read_where_they_stand() {
         "a.odt",
         samples::odf_with("text", &body, &[("Object 1/content.xml", &chart)]),
     );
-    assert!(
-        said.contains("Termination [Comment (Legal): thirty days] is at once."),
-        "{said}"
-    );
+    said.must_hold("Termination [Comment (Legal): thirty days] is at once.");
     let at = |words: &str| {
         said.find(words)
             .unwrap_or_else(|| panic!("{words}: {said}"))

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use kb_agent::kb::FileText;
 
 use crate::samples::{self, Main, package, package_with_target, relations};
+use crate::support::Said;
 use crate::workplace::Workplace;
 
 const W: &str = "xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\" xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\"";
@@ -137,23 +138,11 @@ fn a_word_file_is_read_whatever_its_main_part_is_called() {
         p("", "A deposit of 400 is due.")
     );
     let links = relations(&[("r1", "styles", "styles.xml")]);
-    for (part, rels, target) in [
-        (
-            "word/document22.xml",
-            "word/_rels/document22.xml.rels",
-            "word/document22.xml",
-        ),
-        (
-            "word/document.xml",
-            "word/_rels/document.xml.rels",
-            "/word/document.xml",
-        ),
-        (
-            "word/document2.xml",
-            "word/_rels/document2.xml.rels",
-            "/word/document2.xml",
-        ),
-        ("main.xml", "_rels/main.xml.rels", "main.xml"),
+    for (part, rels, target) in table![
+        "word/document22.xml", "word/_rels/document22.xml.rels", "word/document22.xml";
+        "word/document.xml", "word/_rels/document.xml.rels", "/word/document.xml";
+        "word/document2.xml", "word/_rels/document2.xml.rels", "/word/document2.xml";
+        "main.xml", "_rels/main.xml.rels", "main.xml";
     ] {
         let styles_part = match part {
             "main.xml" => "styles.xml",
@@ -316,19 +305,10 @@ fn a_clause_is_found_by_its_number() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     let termination = said("What does clause 4.2 say?");
-    assert!(
-        termination.starts_with("Either side may end it."),
-        "{termination}"
-    );
-    assert!(
-        termination.contains("[1] contract.docx:§ 4.2 Termination"),
-        "{termination}"
-    );
+    termination.must_begin_with("Either side may end it.");
+    termination.must_hold("[1] contract.docx:§ 4.2 Termination");
     let nothing = said("What does clause 9.9 say?");
-    assert!(
-        nothing.starts_with("Nothing in the knowledge base"),
-        "{nothing}"
-    );
+    nothing.must_begin_with("Nothing in the knowledge base");
 }
 
 #[test]
@@ -396,22 +376,13 @@ fn xlsx(rows: &str, after: &str) -> Vec<u8> {
     let sheet = format!("<worksheet {S}><sheetData>{rows}</sheetData>{after}</worksheet>");
     package(
         Main::Workbook,
-        &[
-            (
-                "xl/workbook.xml",
-                &format!(
-                    "<workbook {S}><sheets><sheet name=\"Prices\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>"
-                ),
-            ),
-            (
-                "xl/_rels/workbook.xml.rels",
-                &relations(&[
-                    ("a", "worksheet", "worksheets/sheet1.xml"),
-                    ("b", "styles", "styles.xml"),
-                ]),
-            ),
-            ("xl/worksheets/sheet1.xml", &sheet),
-            ("xl/styles.xml", &styles),
+        &table![
+            "xl/workbook.xml",
+                &format!("<workbook {S}><sheets><sheet name=\"Prices\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>");
+            "xl/_rels/workbook.xml.rels",
+                &relations(&[("a", "worksheet", "worksheets/sheet1.xml"), ("b", "styles", "styles.xml")]);
+            "xl/worksheets/sheet1.xml", &sheet;
+            "xl/styles.xml", &styles;
         ],
     )
 }
@@ -457,18 +428,9 @@ fn a_merged_group_cell_belongs_to_all_its_rows() {
         "<mergeCells count=\"2\"><mergeCell ref=\"A2:A5\"/><mergeCell ref=\"A6:A7\"/></mergeCells>";
     let read = file("a.xlsx", xlsx(&rows, merged));
     let said = &read.extraction.text;
-    assert!(
-        said.contains("Region: Europe; City: Lyon; Price: 12\n"),
-        "{said}"
-    );
-    assert!(
-        said.contains("Region: Europe; City: Paris; Price: 10\n"),
-        "{said}"
-    );
-    assert!(
-        said.contains("Region: Asia; City: Osaka; Price: 15\n"),
-        "{said}"
-    );
+    said.must_hold("Region: Europe; City: Lyon; Price: 12\n");
+    said.must_hold("Region: Europe; City: Paris; Price: 10\n");
+    said.must_hold("Region: Asia; City: Osaka; Price: 15\n");
     assert_eq!(place_of(&read, "Lyon"), "Prices row 4");
 }
 
@@ -557,22 +519,13 @@ fn a_hidden_sheet_is_read_like_any_other() {
     let cell = |text: &str| sheet(&format!("<row r=\"1\">{}</row>", word("A1", text)));
     let book = package(
         Main::Workbook,
-        &[
-            (
-                "xl/workbook.xml",
-                &format!(
-                    "<workbook {S}><sheets><sheet name=\"Shown\" sheetId=\"1\" r:id=\"a\"/><sheet name=\"Rates\" sheetId=\"2\" state=\"hidden\" r:id=\"b\"/></sheets></workbook>"
-                ),
-            ),
-            (
-                "xl/_rels/workbook.xml.rels",
-                &relations(&[
-                    ("a", "worksheet", "worksheets/sheet1.xml"),
-                    ("b", "worksheet", "worksheets/sheet2.xml"),
-                ]),
-            ),
-            ("xl/worksheets/sheet1.xml", &cell("Overview")),
-            ("xl/worksheets/sheet2.xml", &cell("Hourly rate 90")),
+        &table![
+            "xl/workbook.xml",
+                &format!("<workbook {S}><sheets><sheet name=\"Shown\" sheetId=\"1\" r:id=\"a\"/><sheet name=\"Rates\" sheetId=\"2\" state=\"hidden\" r:id=\"b\"/></sheets></workbook>");
+            "xl/_rels/workbook.xml.rels",
+                &relations(&[("a", "worksheet", "worksheets/sheet1.xml"), ("b", "worksheet", "worksheets/sheet2.xml")]);
+            "xl/worksheets/sheet1.xml", &cell("Overview");
+            "xl/worksheets/sheet2.xml", &cell("Hourly rate 90");
         ],
     );
     let read = file("a.xlsx", book);
@@ -599,10 +552,8 @@ fn questions_within_buttons_and_summaries_are_read_with_their_answers() {
         place_of(&read, "Hold both keys"),
         "§ How do I reset the PIN?"
     );
-    assert!(
-        said.contains("Where is the manual?") && said.contains("In the lid."),
-        "{said}"
-    );
+    said.must_hold("Where is the manual?");
+    said.must_hold("In the lid.");
     assert!(!said.contains("Submit"), "{said}");
 }
 
@@ -610,10 +561,8 @@ fn questions_within_buttons_and_summaries_are_read_with_their_answers() {
 fn fieldsets_legends_and_labels_that_hold_text_are_read() {
     let page = "<html><body><form><fieldset><legend>Return of goods</legend><p>Within a fortnight, in the box.</p></fieldset></form></body></html>";
     let said = text("a.html", page);
-    assert!(
-        said.contains("Return of goods") && said.contains("Within a fortnight"),
-        "{said}"
-    );
+    said.must_hold("Return of goods");
+    said.must_hold("Within a fortnight");
 }
 
 // 17: pictures as letters.
@@ -822,19 +771,14 @@ fn heads_are_said_once_and_a_word_parted_by_the_end_of_a_page_is_whole() {
             _ => page(at, "It ends.", "It begins."),
         })
         .collect();
-    let pages: Vec<(&str, &str)> = contents
-        .iter()
-        .map(|content| ("", content.as_str()))
-        .collect();
+    let pages = contents.iter().map(|content| ("", content.as_str()));
+    let pages: Vec<(&str, &str)> = pages.collect();
     let read = file("a.pdf", pdf(&helvetica(), &pages));
     let said = &read.extraction.text;
     assert_eq!(said.matches("ACME").count(), 1, "{said}");
     let flat: Vec<&str> = said.split_whitespace().collect();
     let flat = flat.join(" ");
-    assert!(
-        flat.contains("needs a new configuration before it is opened."),
-        "{flat}"
-    );
+    flat.must_hold("needs a new configuration before it is opened.");
     let at = |words: &str| said.lines().position(|line| line.contains(words)).unwrap() + 1;
     let lines = kb_agent::domain::LineRange {
         start: at("needs a new"),
@@ -867,21 +811,13 @@ fn a_page_without_text_is_said_to_be_missing() {
 fn a_workbook_is_read_whatever_its_main_part_is_called() {
     let book = package(
         Main::Workbook,
-        &[
-            (
-                "xl/workbook2.xml",
-                &format!(
-                    "<workbook {S}><sheets><sheet name=\"Ships\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>"
-                ),
-            ),
-            (
-                "xl/_rels/workbook2.xml.rels",
-                &relations(&[("a", "worksheet", "/xl/worksheets/one.xml")]),
-            ),
-            (
-                "xl/worksheets/one.xml",
-                &sheet("<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>Ferry</t></is></c></row>"),
-            ),
+        &table![
+            "xl/workbook2.xml",
+                &format!("<workbook {S}><sheets><sheet name=\"Ships\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>");
+            "xl/_rels/workbook2.xml.rels",
+                &relations(&[("a", "worksheet", "/xl/worksheets/one.xml")]);
+            "xl/worksheets/one.xml",
+                &sheet("<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>Ferry</t></is></c></row>");
         ],
     );
     let book = file("a.xlsx", book);
@@ -942,8 +878,6 @@ fn rich_text_after_a_byte_order_mark_or_blank_line_is_rich_text() {
 fn cues_of_subtitles_have_no_entities_and_no_style_sheet() {
     let vtt = "WEBVTT\n\nSTYLE\n::cue { color: red }\n\n00:05.000 --> 00:06.000\nThis &amp; that\n";
     let said = text("a.vtt", vtt);
-    assert!(
-        said.contains("This & that") && !said.contains("color"),
-        "{said}"
-    );
+    said.must_hold("This & that");
+    said.must_lack("color");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kb_agent::agent::ports::{CallOrigin, EmbedError, Embedder, GradeJob, Reasoner};
+use kb_agent::agent::ports::{EmbedError, Embedder, GradeJob, Reasoner};
 use kb_agent::domain::{
     Complexity, KEEP_FROM, NodeName, Outcome, Question, SUFFICIENT_FROM, Score,
 };
@@ -10,6 +10,7 @@ use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
 use super::{FIRST, Round, analyze, answer, demo, grade, grades, item, plan, run, turn};
+use crate::support::{Said, origin};
 
 #[tokio::test]
 async fn r17_grades_tell_answers_from_the_rest() {
@@ -61,10 +62,8 @@ async fn r23_the_block_that_answers_is_quoted_whole_with_its_best_sentence_in_bo
     assert!(text.contains("**") && text.contains("[1]"), "{text}");
     assert!(pieces > 3 && !text.contains("]("), "{text}");
     let (text, _, _) = answer("什么是快速路径？", &[], Complexity::Simple, &[], &demo()).await;
-    assert!(
-        text.contains("快速路径是节省推理调用的捷径") && text.contains("[3]"),
-        "{text}"
-    );
+    text.must_hold("快速路径是节省推理调用的捷径");
+    text.must_hold("[3]");
 }
 
 #[tokio::test]
@@ -81,15 +80,11 @@ async fn r23_what_belongs_together_is_quoted_together() {
             "# Backup\n\nTo restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```\n\nIt takes an hour.",
         ),
     ];
-    for (query, expected) in [
-        (
-            "What runs on port 445?",
-            "| port | service |\n|---|---|\n| 22 | ssh |\n| **445** | **smb** |\n| 5001 | admin |\n\n[1]",
-        ),
-        (
-            "How do I restore a file?",
-            "To restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```",
-        ),
+    for (query, expected) in table![
+        "What runs on port 445?",
+            "| port | service |\n|---|---|\n| 22 | ssh |\n| **445** | **smb** |\n| 5001 | admin |\n\n[1]";
+        "How do I restore a file?",
+            "To restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```";
     ] {
         let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &context).await;
         assert_eq!(outcome, Outcome::Answered, "{query}: {text}");
@@ -126,24 +121,17 @@ async fn r23_a_cut_block_says_how_much_is_left_out() {
     )
     .await;
     assert!(text.contains("| key | value |\n|---|---|\n"), "{text}");
-    assert!(
-        text.contains("**key20**") && text.contains("more lines [1]"),
-        "{text}"
-    );
+    text.must_hold("**key20**");
+    text.must_hold("more lines [1]");
 }
 
 #[tokio::test]
 async fn r23_nothing_found_is_said_and_not_guessed() {
-    for (query, words) in [
-        (
-            "What is the capital of France?",
-            "Nothing in the knowledge base answers this.",
-        ),
-        (
-            "What is the default of the KB_CACHE_SIZE threshold?",
-            "Nothing in the knowledge base answers this: it does not mention “KB_CACHE_SIZE”.",
-        ),
-        ("怎么做红烧肉？", "知识库中没有能回答这个问题的内容。"),
+    for (query, words) in table![
+        "What is the capital of France?", "Nothing in the knowledge base answers this.";
+        "What is the default of the KB_CACHE_SIZE threshold?",
+            "Nothing in the knowledge base answers this: it does not mention “KB_CACHE_SIZE”.";
+        "怎么做红烧肉？", "知识库中没有能回答这个问题的内容。";
     ] {
         let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &demo()).await;
         assert_eq!(outcome, Outcome::NotFound, "{text}");
@@ -183,10 +171,7 @@ async fn r05_a_follow_up_says_what_it_is_about() {
         &demo(),
     )
     .await;
-    assert!(
-        text.starts_with("About: What is the vector score threshold?\n\n"),
-        "{text}"
-    );
+    text.must_begin_with("About: What is the vector score threshold?\n\n");
     assert!(text.contains("Its default is 0.8"), "{text}");
 }
 
@@ -201,10 +186,7 @@ async fn r23_a_block_that_names_both_sides_of_a_comparison_comes_first() {
     let parts = ["What is the simple path?", "What is the complex path?"];
     let query = "Compare the simple path with the complex path";
     let (text, _, _) = answer(query, &[], Complexity::Complex, &parts, &context).await;
-    assert!(
-        text.starts_with("The first is quick, the second is careful. [4]"),
-        "{text}"
-    );
+    text.must_begin_with("The first is quick, the second is careful. [4]");
 }
 
 #[tokio::test]
@@ -298,12 +280,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
     let run = run();
     let question = Question::default();
     let job = GradeJob {
-        origin: CallOrigin {
-            run: &run,
-            node: NodeName::GradeEvidence,
-            calls: None,
-            waits: None,
-        },
+        origin: origin(&run, NodeName::GradeEvidence),
         query: "x",
         question: &question,
         history: &[],

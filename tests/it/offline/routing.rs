@@ -8,68 +8,19 @@ use super::{FIRST, Round, analyze, answer, demo, plan, turn};
 async fn r01_the_plan_says_what_is_looked_for_and_how() {
     use QueryType::{Conceptual, Exact, FileDiscovery, Relational};
     use ToolName::{GraphRelated, GrepSearch, HybridSearch, LocalFileQa, ReadFile};
-    for (query, kind, tools, keywords) in [
-        (
-            "What is the fast path?",
-            Conceptual,
-            vec![HybridSearch],
-            vec![],
-        ),
-        ("什么是快速路径？", Conceptual, vec![HybridSearch], vec![]),
-        (
-            "PROJ-123 详情",
-            Exact,
-            vec![GrepSearch, HybridSearch],
-            vec!["PROJ-123"],
-        ),
-        (
-            "where is grep_keywords set?",
-            Exact,
-            vec![GrepSearch, HybridSearch],
-            vec!["grep_keywords"],
-        ),
-        (
-            "REFINE vs RE_RETRIEVE",
-            Exact,
-            vec![GrepSearch, HybridSearch],
-            vec!["REFINE", "RE_RETRIEVE"],
-        ),
-        (
-            "What does PROJ-7 depend on?",
-            Relational,
-            vec![GraphRelated, HybridSearch],
-            vec!["PROJ-7"],
-        ),
-        (
-            "PROJ-7 依赖哪些工单？",
-            Relational,
-            vec![GraphRelated, HybridSearch],
-            vec!["PROJ-7"],
-        ),
-        (
-            "Which file describes the audit log?",
-            FileDiscovery,
-            vec![LocalFileQa],
-            vec![],
-        ),
-        (
-            "哪个文件讲离线模式？",
-            FileDiscovery,
-            vec![LocalFileQa],
-            vec![],
-        ),
-        (
-            "What does nodes/plan.md say?",
-            FileDiscovery,
-            vec![ReadFile, HybridSearch],
-            vec![],
-        ),
-        (
-            "read nodes/plan.md:10-20",
-            FileDiscovery,
-            vec![ReadFile],
-            vec![],
-        ),
+    for (query, kind, tools, keywords) in table![
+        "What is the fast path?", Conceptual, vec![HybridSearch], vec![];
+        "什么是快速路径？", Conceptual, vec![HybridSearch], vec![];
+        "PROJ-123 详情", Exact, vec![GrepSearch, HybridSearch], vec!["PROJ-123"];
+        "where is grep_keywords set?", Exact, vec![GrepSearch, HybridSearch], vec!["grep_keywords"];
+        "REFINE vs RE_RETRIEVE", Exact, vec![GrepSearch, HybridSearch],
+            vec!["REFINE", "RE_RETRIEVE"];
+        "What does PROJ-7 depend on?", Relational, vec![GraphRelated, HybridSearch], vec!["PROJ-7"];
+        "PROJ-7 依赖哪些工单？", Relational, vec![GraphRelated, HybridSearch], vec!["PROJ-7"];
+        "Which file describes the audit log?", FileDiscovery, vec![LocalFileQa], vec![];
+        "哪个文件讲离线模式？", FileDiscovery, vec![LocalFileQa], vec![];
+        "What does nodes/plan.md say?", FileDiscovery, vec![ReadFile, HybridSearch], vec![];
+        "read nodes/plan.md:10-20", FileDiscovery, vec![ReadFile], vec![];
     ] {
         let plan = analyze(query, &[], None, &[]).await.plan;
         assert_eq!(plan.query_type, kind, "{query}");
@@ -137,13 +88,9 @@ async fn r03_a_forced_route_gets_a_plan_made_for_it() {
 
 #[tokio::test]
 async fn r05_follow_ups_are_searched_with_their_topic() {
-    for (before, query, topic) in [
-        (
-            "What is the vector score threshold?",
-            "and its default?",
-            "vector score threshold",
-        ),
-        ("什么是快速路径？", "它有几种？", "快速路径"),
+    for (before, query, topic) in table![
+        "What is the vector score threshold?", "and its default?", "vector score threshold";
+        "什么是快速路径？", "它有几种？", "快速路径";
     ] {
         let history = [turn(before)];
         let routing = analyze(query, &history, None, &[]).await.plan;

@@ -4,7 +4,7 @@ use kb_agent::domain::Confidence;
 use kb_agent::protocol::{Event, EventBody};
 
 use super::runs;
-use super::{KeyCode, KeyModifiers, played, press, tap};
+use super::{KeyCode, KeyModifiers, played, press, strike};
 
 /// The complex run with another answer.
 fn answered(with: &str, chance: Option<f64>) -> Vec<Event> {
@@ -73,8 +73,7 @@ fn ui_at_80_by_24_the_chat_has_14_rows_and_the_path_four() {
     );
     assert!(lines[20].contains("6 of 6 steps"), "{text}");
     assert!(lines[21].starts_with('├'), "{text}");
-    tap(&mut screen, KeyCode::Tab);
-    tap(&mut screen, KeyCode::Char('j'));
+    strike(&mut screen, "<Tab>j");
     let text = screen.text(80, 24);
     assert!(text.lines().nth(19).unwrap().contains("plan"), "{text}");
 }

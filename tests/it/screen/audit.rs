@@ -5,7 +5,8 @@ use kb_agent::protocol::{Event, EventBody};
 use kb_agent::tui::Screen;
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, tap};
+use super::{KeyCode, pictures, strike, struck, tap};
+use crate::support::Said;
 
 /// A run of which the grader drops five passages.
 pub fn dropping() -> Vec<Event> {
@@ -35,13 +36,10 @@ pub fn dropping() -> Vec<Event> {
         ("e8", 0.2),
     ];
     tape.grade(0, &scores, 0.85, GradedBy::Grader);
-    tape.add(
-        1,
-        EventBody::Warning {
-            code: "answer_unmarked".to_owned(),
-            message: "a sentence has no citation".to_owned(),
-        },
-    );
+    tape.after(1).add(EventBody::Warning {
+        code: "answer_unmarked".to_owned(),
+        message: "a sentence has no citation".to_owned(),
+    });
     tape.answer(
         0,
         "Both read folders [1].",
@@ -52,9 +50,7 @@ pub fn dropping() -> Vec<Event> {
 }
 
 fn audit(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+4>")
 }
 
 fn line_with(text: &str, wanted: &str) -> String {
@@ -80,8 +76,7 @@ fn events_of_one_kind_fold_and_unfold() {
         if selected.matches("evidence_removed").count() > 1 {
             break;
         }
-        tap(&mut screen, KeyCode::Char('k'));
-        tap(&mut screen, KeyCode::Char(' '));
+        strike(&mut screen, "k ");
     }
     let text = screen.text(160, 45);
     assert_eq!(text.matches("evidence_removed").count(), 6, "{text}");
@@ -131,19 +126,14 @@ fn bars_show_where_the_time_went() {
 #[test]
 fn the_window_of_an_event_goes_on_to_the_next() {
     let mut screen = audit(dropping());
-    tap(&mut screen, KeyCode::Char('g'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "g<Enter>");
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("\"run_started\"") && text.contains(" 1 of "),
-        "{text}"
-    );
+    text.must_hold("\"run_started\"");
+    text.must_hold(" 1 of ");
     tap(&mut screen, KeyCode::Char('j'));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("\"node_entered\"") && text.contains(" 2 of "),
-        "{text}"
-    );
+    text.must_hold("\"node_entered\"");
+    text.must_hold(" 2 of ");
     tap(&mut screen, KeyCode::Char('n'));
     let text = screen.text(160, 45);
     assert!(text.contains("\"answer_unmarked\""), "{text}");

@@ -1,13 +1,15 @@
 //! Citations in an answer: chosen by keys, opened by Enter or a click.
 
-use kb_agent::protocol::{Command, Event, Update};
+use kb_agent::protocol::{Command, Event};
 use kb_agent::tui::{Effect, Msg, Screen};
 use ratatui::style::Modifier;
 
-use super::runs;
 use super::{
-    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, press, tap, write,
+    KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, strike, struck,
+    tap,
 };
+use super::{play, runs};
+use crate::support::Said;
 
 pub fn read(source: &str, line: usize) -> Vec<Effect> {
     vec![Effect::Send(Command::ReadDocument {
@@ -86,10 +88,8 @@ fn brackets_choose_a_citation_and_enter_shows_its_source() {
         }
         let text = screen.text(width, height);
         assert!(text.contains("[3] engine/rerank.md:1-30"), "{text}");
-        assert!(
-            text.contains("⏎ source") && !text.contains("⏎ send"),
-            "{text}"
-        );
+        text.must_hold("⏎ source");
+        text.must_lack("⏎ send");
         assert_eq!(
             tap(&mut screen, KeyCode::Enter),
             read("engine/rerank.md", 1)
@@ -104,9 +104,7 @@ fn brackets_choose_a_citation_and_enter_shows_its_source() {
 
 #[test]
 fn brackets_are_text_where_text_is_typed() {
-    let mut screen = played(runs::complex());
-    tap(&mut screen, KeyCode::Char(']'));
-    write(&mut screen, "what [1] says]");
+    let mut screen = struck(runs::complex(), "]what [1] says]");
     let text = screen.text(100, 30);
     assert!(text.contains("> what [1] says]"), "{text}");
     assert_eq!(chosen(&mut screen, 100, 30), "");
@@ -122,8 +120,7 @@ fn a_click_on_a_mark_shows_its_source_and_the_run_it_belongs_to() {
     let mut screen = played(twice());
     let (x, y) = find(&mut screen, size, "[2], then reranks");
     assert_eq!(click(&mut screen, x + 1, y), read("engine.md", 3));
-    tap(&mut screen, KeyCode::Esc);
-    press(&mut screen, KeyCode::Home, KeyModifiers::CONTROL);
+    strike(&mut screen, "<Esc><Ctrl+Home>");
     let (x, y) = find(&mut screen, size, "[2], as PROJ-123");
     assert_eq!(click(&mut screen, x + 2, y), read("tickets/PROJ-77.md", 4));
     tap(&mut screen, KeyCode::Esc);
@@ -137,10 +134,7 @@ fn a_click_on_a_mark_shows_its_source_and_the_run_it_belongs_to() {
 
 #[test]
 fn a_new_question_forgets_the_chosen_citation() {
-    let mut screen = played(runs::rule_hit());
-    tap(&mut screen, KeyCode::Char(']'));
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    let mut screen = struck(runs::rule_hit(), "]");
+    play(&mut screen, runs::complex());
     assert_eq!(chosen(&mut screen, 160, 45), "");
 }

@@ -2,19 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::Complexity;
-use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::protocol::{Command, EventBody};
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::runs;
-use super::{ask, ctrl, pictures, played, press, screen, tap, write};
-
-fn play(screen: &mut Screen, events: Vec<kb_agent::protocol::Event>) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    for event in events {
-        effects.extend(screen.handle(Msg::Update(Update::Event(event))));
-    }
-    effects
-}
+use super::{ask, ctrl, pictures, played, press, screen, strike, struck, tap, write};
+use super::{play, runs};
+use crate::support::Said;
 
 fn click(screen: &mut Screen, wanted: &str, (width, height): (u16, u16)) -> Vec<Effect> {
     let text = screen.text(width, height);
@@ -42,15 +35,11 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
     assert!(text.contains("▸ /quit"), "{text}");
     let text = screen.text(60, 12);
     assert!(text.contains(" of ") && text.contains("▸ /quit"), "{text}");
-    tap(&mut screen, KeyCode::Down);
-    tap(&mut screen, KeyCode::Tab);
+    strike(&mut screen, "<Down><Tab>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> /route") && text.contains("▸ auto"),
-        "{text}"
-    );
-    tap(&mut screen, KeyCode::Down);
-    tap(&mut screen, KeyCode::Enter);
+    text.must_hold("> /route");
+    text.must_hold("▸ auto");
+    strike(&mut screen, "<Down><Enter>");
     assert!(
         screen
             .text(100, 30)
@@ -62,8 +51,7 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
     assert!(text.contains("offline, built in"), "{text}");
     tap(&mut screen, KeyCode::Esc);
     // The first Esc closes the list, the second takes the text back.
-    write(&mut screen, "/s");
-    tap(&mut screen, KeyCode::Esc);
+    strike(&mut screen, "/s<Esc>");
     let text = screen.text(100, 30);
     assert!(!text.contains("/stats") && text.contains("/s"), "{text}");
     tap(&mut screen, KeyCode::Esc);
@@ -72,8 +60,7 @@ fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
 
 #[test]
 fn the_palette_finds_actions_and_commands_by_a_few_letters() {
-    let mut screen = played(runs::complex());
-    ctrl(&mut screen, 'p');
+    let mut screen = struck(runs::complex(), "<Ctrl+p>");
     pictures("palette", &mut screen);
     write(&mut screen, "unrl");
     let text = screen.text(100, 30);
@@ -81,19 +68,13 @@ fn the_palette_finds_actions_and_commands_by_a_few_letters() {
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
     assert!(text.contains("▸Path"), "{text}");
-    ctrl(&mut screen, 'p');
-    write(&mut screen, "theme");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Ctrl+p>theme<Enter>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> /theme") && text.contains("▸ auto"),
-        "{text}"
-    );
-    write(&mut screen, "li");
-    tap(&mut screen, KeyCode::Enter);
+    text.must_hold("> /theme");
+    text.must_hold("▸ auto");
+    strike(&mut screen, "li<Enter>");
     assert!(screen.text(100, 30).contains("Theme light."));
-    ctrl(&mut screen, 'p');
-    write(&mut screen, "zzzz");
+    strike(&mut screen, "<Ctrl+p>zzzz");
     assert!(screen.text(100, 30).contains("nothing like that"));
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
 }
@@ -101,8 +82,7 @@ fn the_palette_finds_actions_and_commands_by_a_few_letters() {
 #[test]
 fn the_palette_shows_the_key_that_does_the_same() {
     let mut screen = screen();
-    ctrl(&mut screen, 'p');
-    write(&mut screen, "/help");
+    strike(&mut screen, "<Ctrl+p>/help");
     let text = screen.text(100, 30);
     let row = text.lines().find(|line| line.contains("/help  all keys"));
     assert!(row.is_some_and(|row| row.contains('?')), "{text}");
@@ -124,8 +104,7 @@ fn windows_tell_which_engine_answers_and_what_to_try() {
 #[test]
 fn a_question_during_a_run_waits_and_is_sent_when_the_run_ends() {
     let mut screen = screen();
-    write(&mut screen, "first");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), ask("first", None));
+    assert_eq!(strike(&mut screen, "first<Enter>"), ask("first", None));
     let mut events = runs::complex();
     let end = events.pop().unwrap();
     play(&mut screen, events);
@@ -159,19 +138,15 @@ fn what_waits_goes_back_to_the_prompt_when_the_engine_is_gone() {
     }
     screen.handle(Msg::EngineGone);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> second") && !text.contains("queued"),
-        "{text}"
-    );
+    text.must_hold("> second");
+    text.must_lack("queued");
 }
 
 #[test]
 fn a_retry_stands_below_its_question() {
     let mut screen = screen();
     play(&mut screen, runs::complex());
-    press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Enter);
-    assert_eq!(tap(&mut screen, KeyCode::Char('r')), []);
+    assert_eq!(strike(&mut screen, "<Alt+Up><Enter>r"), []);
     tap(&mut screen, KeyCode::Char('2'));
     let mut events = runs::simple();
     if let EventBody::RunStarted {
@@ -207,8 +182,7 @@ fn a_click_on_an_answer_moves_the_panes_to_its_run() {
     assert!(text.contains("Panes show run 1 of 2"), "{text}");
     assert!(marked(&text).contains("What is the default"), "{text}");
     assert!(!marked(&text).contains("not found"), "{text}");
-    tap(&mut screen, KeyCode::Enter);
-    tap(&mut screen, KeyCode::Char('r'));
+    strike(&mut screen, "<Enter>r");
     assert!(screen.text(100, 30).contains("by which route?"));
 }
 
@@ -232,8 +206,7 @@ fn ui_the_header_says_which_run_of_how_many_the_panes_show() {
         let line = header(&mut screen, width);
         assert!(line.contains(" run 2 of 3 "), "{line}");
     }
-    write(&mut screen, "/replay");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/replay<Enter>");
     assert!(
         header(&mut screen, 100).contains(" run 2 of 3 "),
         "as before"
@@ -266,9 +239,7 @@ fn ui_the_next_question_is_typed_wherever_one_has_moved_to() {
         }
         // Moving on while something is typed takes nothing from it.
         let mut screen = at_an_answer(way);
-        write(&mut screen, "ab");
-        press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
-        write(&mut screen, "ry[i");
+        strike(&mut screen, "ab<Alt+Up>ry[i");
         assert!(screen.text(100, 30).contains("> abry[i"));
     }
 }
@@ -296,13 +267,10 @@ fn ui_letters_act_on_an_answer_only_where_the_screen_says_so() {
         }
         // A letter that does nothing there is the first of the question.
         let mut screen = at_an_answer("alt");
-        tap(&mut screen, KeyCode::Enter);
-        write(&mut screen, "how");
+        strike(&mut screen, "<Enter>how");
         let text = screen.text(width, height);
-        assert!(
-            text.contains("> how") && !text.contains("letters act"),
-            "{text}"
-        );
+        text.must_hold("> how");
+        text.must_lack("letters act");
     }
 }
 
@@ -313,29 +281,23 @@ fn ui_a_digit_in_the_middle_of_a_conversation_is_typed() {
     assert!(screen.text(100, 30).contains("> 1"));
     ctrl(&mut screen, 'c');
     // Asked for, they are sent.
-    write(&mut screen, "/try");
-    tap(&mut screen, KeyCode::Enter);
     assert_eq!(
-        tap(&mut screen, KeyCode::Char('1')),
+        strike(&mut screen, "/try<Enter>1"),
         ask("Hello, who are you?", None)
     );
     // A question that has not begun is a conversation too.
     let mut screen = super::screen();
-    tap(&mut screen, KeyCode::Char('1'));
-    assert_eq!(tap(&mut screen, KeyCode::Char('2')), []);
+    assert_eq!(strike(&mut screen, "12"), []);
     assert!(screen.text(100, 30).contains("> 2"));
 }
 
 #[test]
 fn the_last_question_is_edited_and_sent_again() {
     let mut screen = screen();
-    write(&mut screen, "what is a chunk");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "what is a chunk<Enter>");
     play(&mut screen, runs::simple());
-    tap(&mut screen, KeyCode::Up);
-    write(&mut screen, " size");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "<Up> size<Enter>"),
         ask("what is a chunk size", None)
     );
 }
@@ -346,12 +308,10 @@ fn the_conversation_is_searched() {
     for events in [runs::complex(), runs::simple(), runs::not_found()] {
         play(&mut screen, events);
     }
-    ctrl(&mut screen, 'f');
-    write(&mut screen, "per question");
+    strike(&mut screen, "<Ctrl+f>per question");
     let text = screen.text(60, 20);
     assert!(text.contains("per document"), "{text}");
-    ctrl(&mut screen, 'u');
-    write(&mut screen, "chunk");
+    strike(&mut screen, "<Ctrl+u>chunk");
     pictures("find", &mut screen);
     let shown = |screen: &mut Screen| {
         let text = screen.text(60, 20);

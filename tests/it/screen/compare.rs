@@ -1,11 +1,14 @@
 //! Two runs side by side, and a race of two routes.
 
 use kb_agent::domain::{Complexity, NodeName, Outcome};
-use kb_agent::protocol::{Command, Event, EventBody, Update};
-use kb_agent::tui::{Effect, Msg, Screen};
+use kb_agent::protocol::{Command, Event, EventBody};
+use kb_agent::tui::{Effect, Screen};
 
 use super::runs::{self, Tape};
-use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap, write};
+use super::{
+    KeyCode, KeyModifiers, pictures, play, played, press, screen, strike, struck, tap, write,
+};
+use crate::support::Said;
 
 const QUESTION: &str = "What is the default chunk size?";
 
@@ -25,12 +28,6 @@ pub fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>
     events
 }
 
-fn play(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
-}
-
 fn two_runs() -> Screen {
     let mut screen = played(runs::simple());
     let again = chosen(runs::complex(), Complexity::Complex, runs::simple().first());
@@ -41,8 +38,7 @@ fn two_runs() -> Screen {
 #[test]
 fn two_runs_of_a_question_stand_side_by_side() {
     let mut screen = two_runs();
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('c'));
+    strike(&mut screen, "<Alt+2>c");
     pictures("compare", &mut screen);
     // What only one of them did, whichever way the window is scrolled.
     let all = screen.text(160, 120);
@@ -78,13 +74,9 @@ fn words_that_differ_between_two_answers_are_marked() {
         &mut screen,
         answered("0199a1b2-2", "A chunk holds 256 tokens by default."),
     );
-    write(&mut screen, "/compare");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/compare<Enter>");
     let text = screen.text(160, 90);
-    assert!(
-        text.contains("A chunk holds [-512-]{+256+} tokens by default."),
-        "{text}"
-    );
+    text.must_hold("A chunk holds [-512-]{+256+} tokens by default.");
 }
 
 #[test]
@@ -92,8 +84,7 @@ fn ui_answers_are_compared_as_the_chat_draws_them() {
     let compared = |left: &str, right: &str| {
         let mut screen = played(answered("0199a1b2-1", left));
         play(&mut screen, answered("0199a1b2-2", right));
-        write(&mut screen, "/compare");
-        tap(&mut screen, KeyCode::Enter);
+        strike(&mut screen, "/compare<Enter>");
         screen.text(160, 90)
     };
     let table = "| tool | finds |\n|---|---|\n| grep | words |\n| vector | meaning |\n";
@@ -104,10 +95,8 @@ fn ui_answers_are_compared_as_the_chat_draws_them() {
     ] {
         let text = compared(left, &right);
         assert!(!text.contains("|---") && !text.contains("| grep"), "{text}");
-        assert!(
-            text.contains("vector") && text.contains("meaning"),
-            "{text}"
-        );
+        text.must_hold("vector");
+        text.must_hold("meaning");
     }
     let text = compared("It is **512** `tokens`.", "It is **256** `tokens`.");
     assert!(text.contains("It is [-512-]{+256+} tokens."), "{text}");
@@ -117,8 +106,7 @@ fn ui_answers_are_compared_as_the_chat_draws_them() {
 fn ui_a_round_is_the_same_in_the_path_and_in_a_comparison() {
     let mut screen = two_runs();
     assert!(screen.text(160, 45).contains("2nd round"));
-    write(&mut screen, "/compare");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/compare<Enter>");
     let text = screen.text(160, 120);
     let row = text.lines().find(|line| line.contains("│ rounds "));
     let numbers: Vec<&str> = row
@@ -133,8 +121,7 @@ fn ui_a_round_is_the_same_in_the_path_and_in_a_comparison() {
 fn another_run_is_put_on_the_right() {
     let mut screen = two_runs();
     play(&mut screen, runs::chitchat());
-    write(&mut screen, "/compare");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/compare<Enter>");
     // Nothing else asked that, so it is the run before.
     assert!(screen.text(160, 90).contains("right · chitchat"));
     press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
@@ -147,9 +134,7 @@ fn another_run_is_put_on_the_right() {
 
 #[test]
 fn one_run_alone_is_compared_with_nothing() {
-    let mut screen = played(runs::simple());
-    write(&mut screen, "/compare");
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(runs::simple(), "/compare<Enter>");
     assert!(screen.text(160, 45).contains("Nothing to compare yet."));
 }
 
@@ -239,7 +224,6 @@ fn a_race_that_is_stopped_ends_both_runs() {
     let whole = chosen(runs::cancelled(), Complexity::Complex, short.first());
     play(&mut screen, short[..3].to_vec());
     play(&mut screen, whole[..3].to_vec());
-    tap(&mut screen, KeyCode::Esc);
-    let effects = tap(&mut screen, KeyCode::Esc);
+    let effects = strike(&mut screen, "<Esc><Esc>");
     assert_eq!(effects, [Effect::Send(Command::Cancel)]);
 }

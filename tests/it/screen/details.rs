@@ -7,16 +7,9 @@ use kb_agent::protocol::{
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, ask, ctrl, played, press, screen, tap, write};
+use super::{KeyCode, ask, notify, played, screen, strike, struck, tap, write};
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
-
-fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
-    screen.handle(Msg::Update(Update::Notice {
-        level,
-        message: message.to_owned(),
-    }));
-}
 
 fn opened(samples: &[(&'static str, &str)], notices: &[&str]) -> Screen {
     let mut screen = Screen::new(Setup {
@@ -67,23 +60,17 @@ fn r20_an_average_just_below_the_mark_does_not_look_like_it() {
             not_looked_at: false,
         })
         .collect();
-    tape.add(
-        1,
-        EventBody::EvidenceGraded {
-            scores,
-            average: 0.6967,
-            action: GraderAction::Refine,
-            by: GradedBy::Grader,
-        },
-    );
-    tape.add(
-        1,
-        EventBody::RouteDecided {
-            from: kb_agent::domain::NodeName::GradeEvidence,
-            to: kb_agent::domain::NodeName::Plan,
-            reason: kb_agent::domain::RouteReason::Refine,
-        },
-    );
+    tape.after(1).add(EventBody::EvidenceGraded {
+        scores,
+        average: 0.6967,
+        action: GraderAction::Refine,
+        by: GradedBy::Grader,
+    });
+    tape.after(1).add(EventBody::RouteDecided {
+        from: kb_agent::domain::NodeName::GradeEvidence,
+        to: kb_agent::domain::NodeName::Plan,
+        reason: kb_agent::domain::RouteReason::Refine,
+    });
     let text = played(tape.events).text(160, 45);
     assert!(text.contains("avg 0.697 < 0.70 → REFINE"), "{text}");
     assert!(text.contains("avg 0.697 → REFINE"), "{text}");
@@ -128,20 +115,15 @@ fn nothing_is_saved_by_not_arriving() {
 
 #[test]
 fn seven_samples_fit_and_answer_to_their_digits() {
-    let samples = [
-        ("chitchat", "Hello! Who are you?"),
-        ("simple", "What is the default chunk size?"),
-        (
-            "complex · rule",
-            "How is read_file related to local_file_qa, and when is each of them chosen?",
-        ),
-        ("complex", "How does REFINE differ from RE_RETRIEVE?"),
-        (
-            "refine",
-            "路由有哪几种方式？请比较简单路径和复杂路径各自的代价。",
-        ),
-        ("re-retrieve", "Which colours do the themes have?"),
-        ("simple", "Where is the audit log?"),
+    let samples = table![
+        "chitchat", "Hello! Who are you?";
+        "simple", "What is the default chunk size?";
+        "complex · rule",
+            "How is read_file related to local_file_qa, and when is each of them chosen?";
+        "complex", "How does REFINE differ from RE_RETRIEVE?";
+        "refine", "路由有哪几种方式？请比较简单路径和复杂路径各自的代价。";
+        "re-retrieve", "Which colours do the themes have?";
+        "simple", "Where is the audit log?";
     ];
     let mut screen = opened(&samples, &[]);
     for (width, height) in SIZES {
@@ -220,8 +202,7 @@ fn a_window_over_wide_characters_keeps_its_frame() {
         if let EventBody::RunStarted { query, .. } = &mut events[0].body {
             query.insert_str(0, shift);
         }
-        let mut screen = played(events);
-        tap(&mut screen, KeyCode::Char('?'));
+        let mut screen = struck(events, "?");
         for width in 60..161 {
             let buffer = screen.render(width, 30);
             for y in 0..30 {
@@ -239,8 +220,7 @@ fn a_window_over_wide_characters_keeps_its_frame() {
 #[test]
 fn ctrl_u_empties_the_line_as_in_a_shell() {
     let mut screen = screen();
-    write(&mut screen, "half a question");
-    ctrl(&mut screen, 'u');
+    strike(&mut screen, "half a question<Ctrl+u>");
     assert!(screen.text(100, 30).contains("> ask, / for commands"));
 }
 
@@ -254,9 +234,7 @@ fn help_is_not_cut_where_there_are_two_columns() {
 
 #[test]
 fn help_above_another_window_gives_it_back() {
-    let mut screen = played(runs::complex());
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(runs::complex(), "<Alt+4><Enter>");
     let event = screen.text(100, 30);
     assert!(event.contains("\"schema\": 1"), "{event}");
     for help in [KeyCode::Char('?'), KeyCode::F(1)] {
@@ -267,8 +245,7 @@ fn help_above_another_window_gives_it_back() {
             assert_eq!(screen.text(100, 30), event, "{help:?}, {close:?}");
         }
     }
-    tap(&mut screen, KeyCode::Char('?'));
-    ctrl(&mut screen, 'c');
+    strike(&mut screen, "?<Ctrl+c>");
     let closed = screen.text(100, 30);
     assert!(!closed.contains("─ Help ─") && !closed.contains("\"schema\""));
 }
@@ -280,8 +257,7 @@ fn how_a_run_ended_stands_in_a_narrow_title() {
         (runs::cancelled(), "cancelled"),
         (runs::not_found(), "not found"),
     ] {
-        let mut screen = played(events);
-        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let mut screen = struck(events, "<Alt+2>");
         let text = screen.text(60, 20);
         let title = text.lines().nth(1).unwrap();
         assert!(title.contains(word), "{text}");

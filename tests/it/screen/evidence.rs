@@ -11,9 +11,8 @@ use kb_agent::tui::{Screen, ThemeName};
 use ratatui::style::Modifier;
 
 use super::runs::{self, Tape, cite, item};
-use crate::support::{self, Script, ScriptedReasoner, ScriptedTools, hybrid, items, plan_for};
-
-use super::{KeyCode, KeyModifiers, pictures, played, press, tap, themed};
+use super::{KeyCode, KeyModifiers, pictures, played, press, struck, tap, themed};
+use crate::support::{self, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, items, plan_for};
 
 fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
     EvidenceItem {
@@ -76,9 +75,7 @@ fn grown() -> Vec<Event> {
 }
 
 fn on_evidence(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+3>")
 }
 
 #[test]
@@ -90,10 +87,7 @@ fn shown_an_ungraded_item_tells_its_match_and_its_ranks_and_no_bar() {
         assert!(text.contains("match .60 · meaning #2"), "{text}");
         assert!(text.contains("match .67"), "{text}");
         assert!(text.contains("read   not scored"), "{text}");
-        assert!(
-            text.contains("4 sent · 1 cited · not graded (simple)"),
-            "{text}"
-        );
+        text.must_hold("4 sent · 1 cited · not graded (simple)");
         assert!(!text.contains('▇') && !text.contains('╌'), "{text}");
     }
     pictures("ungraded", &mut screen);
@@ -119,10 +113,8 @@ fn shown_a_path_is_cut_in_its_middle_before_the_origin_of_a_score() {
 fn shown_what_an_item_holds_folds_under_it() {
     let mut screen = on_evidence(grown());
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("+2 within") && text.contains("holds 1-9, 6-9"),
-        "{text}"
-    );
+    text.must_hold("+2 within");
+    text.must_hold("holds 1-9, 6-9");
     assert!(!text.contains("└ guide.md:6-9"), "{text}");
     tap(&mut screen, KeyCode::Char(' '));
     let text = screen.text(160, 45);
@@ -136,10 +128,7 @@ fn shown_what_an_item_holds_folds_under_it() {
 #[test]
 fn shown_a_title_speaks_of_one_round() {
     let text = on_evidence(grown()).text(160, 45);
-    assert!(
-        text.contains("round 2: 1 in context · not graded yet"),
-        "{text}"
-    );
+    text.must_hold("round 2: 1 in context · not graded yet");
     let text = played(runs::complex()).text(160, 45);
     let said = "round 2: 3 graded · 3 sent · 3 cited · avg 0.78 → GENERATE";
     assert!(text.contains(said), "{text}");
@@ -217,7 +206,7 @@ fn brought_back() -> Vec<Event> {
     let end = RouteReason::MaxIterations;
     tape.route(NodeName::GradeEvidence, NodeName::Synthesize, end);
     let back = [weak(1), weak(2)].map(|item| EvidenceItem { low: true, ..item });
-    tape.add(0, EventBody::EvidenceAdded { items: back.into() });
+    tape.add(EventBody::EvidenceAdded { items: back.into() });
     tape.answer(2, "Nothing about this was found.", Vec::new());
     tape.end(Outcome::NotFound, 5, 1, None);
     tape.events

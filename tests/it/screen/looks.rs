@@ -9,8 +9,9 @@ use kb_agent::tui::{
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
-use super::runs;
-use super::{KeyCode, KeyModifiers, press, tap};
+use super::{KeyCode, KeyModifiers, press, strike, tap};
+use super::{play, runs};
+use crate::support::Said;
 
 /// On a terminal whose ground is for the theme that is wanted.
 fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
@@ -35,9 +36,7 @@ fn on_ground(
         answers: true,
     };
     let mut screen = Screen::on_terminal(setup, terminal).unwrap();
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     screen
 }
 
@@ -279,10 +278,7 @@ fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     };
     let mut screen = on(setup.clone(), ColorDepth::True, Glyphs::Unicode);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("⚠ themes/mine.toml: 'haeding' is no ink; it is not used."),
-        "{text}"
-    );
+    text.must_hold("⚠ themes/mine.toml: 'haeding' is no ink; it is not used.");
     let own = OwnFiles {
         keymap: Some("[[key]]\non = ['x']\ndo = 'fly'\nwhere = 'list'".to_owned()),
         ..OwnFiles::default()
@@ -290,12 +286,8 @@ fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     let setup = Setup { own, ..setup };
     let mut screen = on(setup, ColorDepth::True, Glyphs::Unicode);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("⚠ keymap.toml: line 3: unknown variant"),
-        "{text}"
-    );
-    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('z'));
+    text.must_hold("⚠ keymap.toml: line 3: unknown variant");
+    strike(&mut screen, "<Alt+4>z");
     assert!(screen.text(160, 45).contains("▸ Audit"));
 }
 

@@ -4,7 +4,8 @@ use crossterm::event::KeyCode;
 use kb_agent::protocol::{EventBody, KnowledgeContents, Update};
 use kb_agent::tui::{Msg, Screen};
 
-use super::{ask, pictures, runs, screen, tap, write};
+use super::{ask, pictures, play, runs, screen, strike, tap, write};
+use crate::support::Said;
 
 fn over(names: &[&str]) -> Screen {
     let mut screen = screen();
@@ -31,10 +32,8 @@ fn ui_an_at_offers_documents_and_folders() {
     pictures("mention", &mut screen);
     write(&mut screen, "hole");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("▸ house/lease.md") && !text.contains("garden/"),
-        "{text}"
-    );
+    text.must_hold("▸ house/lease.md");
+    text.must_lack("garden/");
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
     assert!(!screen.text(100, 30).contains("▸ house"));
     assert_eq!(
@@ -68,32 +67,27 @@ fn ui_the_last_line_says_what_enter_does_to_the_list() {
 #[test]
 fn ui_a_folder_is_gone_into_by_tab_and_taken_by_enter() {
     let mut screen = over(&NAMES);
-    write(&mut screen, "@my");
-    tap(&mut screen, KeyCode::Tab);
+    strike(&mut screen, "@my<Tab>");
     assert!(screen.text(100, 30).contains("> @\"house/my notes/"));
-    tap(&mut screen, KeyCode::Down);
-    tap(&mut screen, KeyCode::Tab);
+    strike(&mut screen, "<Down><Tab>");
     assert!(
         screen
             .text(100, 30)
             .contains("> @\"house/my notes/keys.md\"")
     );
-    write(&mut screen, "which?");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "which?<Enter>"),
         ask("@\"house/my notes/keys.md\" which?", None)
     );
     // What is complete already is sent.
     let mut screen = over(&NAMES);
-    write(&mut screen, "the rent @house/");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "the rent @house/<Enter>"),
         ask("the rent @house/", None)
     );
     // A name without a path's looks is put in quotes.
     let mut screen = over(&NAMES);
-    write(&mut screen, "@READ");
-    tap(&mut screen, KeyCode::Tab);
+    strike(&mut screen, "@READ<Tab>");
     assert!(screen.text(100, 30).contains("> @\"README\""));
     // In an address nothing is offered, and Esc closes the list.
     let mut screen = over(&NAMES);
@@ -108,10 +102,7 @@ fn ui_a_folder_is_gone_into_by_tab_and_taken_by_enter() {
 #[test]
 fn ui_a_question_that_names_nothing_comes_back_and_the_next_is_sent() {
     let mut screen = screen();
-    write(&mut screen, "rent @hose/");
-    tap(&mut screen, KeyCode::Enter);
-    write(&mut screen, "and what is a chunk?");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "rent @hose/<Enter>and what is a chunk?<Enter>");
     let effects = screen.handle(Msg::Update(Update::NotAsked {
         query: "rent @hose/".to_owned(),
         reason: "@hose/ names nothing\u{1b}[2J here".to_owned(),
@@ -129,9 +120,7 @@ fn ui_what_a_question_is_kept_within_stands_below_it() {
     if let EventBody::RunStarted { within, .. } = &mut events[0].body {
         *within = vec!["house/\u{1b}[2J".to_owned(), "lease.md".to_owned()];
     }
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, events);
     for (width, height) in [(160, 45), (60, 20)] {
         let text = screen.text(width, height);
         assert!(text.contains("within house/, lease.md"), "{text}");

@@ -7,7 +7,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen, Setup};
 
-use super::{ask, pictures, tap, write};
+use super::{ask, pictures, strike, tap, write};
 
 fn online() -> Screen {
     let mut screen = Screen::new(Setup {
@@ -61,8 +61,7 @@ fn ui_models_are_listed_with_the_jobs_that_they_do() {
     let mut screen = online();
     let mut models = JobModels::same_for_all("qwen3-8b");
     models.set(JobName::Grade, Some("qwen3-1b"));
-    write(&mut screen, "/model");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/model<Enter>");
     let in_use = models;
     let listing = ModelListing {
         in_use,
@@ -92,9 +91,7 @@ fn ui_escape_clears_what_is_typed_and_then_closes_the_list() {
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
     tap(&mut screen, KeyCode::Esc);
     assert!(screen.text(100, 30).contains("qwen3-1b"));
-    tap(&mut screen, KeyCode::Home);
-    tap(&mut screen, KeyCode::Up);
-    tap(&mut screen, KeyCode::Esc);
+    strike(&mut screen, "<Home><Up><Esc>");
     assert!(!screen.text(100, 30).contains("qwen3-1b"));
     // What comes after that opens nothing.
     tell(&mut screen, ModelUpdate::Listed(Ok(listing())));
@@ -105,15 +102,13 @@ fn ui_escape_clears_what_is_typed_and_then_closes_the_list() {
 fn ui_the_first_row_goes_back_to_the_settings() {
     let mut screen = opened();
     tell(&mut screen, ModelUpdate::Listed(Ok(listing())));
-    tap(&mut screen, KeyCode::Up);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), choose(None, None));
+    assert_eq!(strike(&mut screen, "<Up><Enter>"), choose(None, None));
 }
 
 #[test]
 fn ui_a_question_waits_until_the_choice_is_checked() {
     let mut screen = online();
-    write(&mut screen, "/model qwen3-1b");
-    let sent = tap(&mut screen, KeyCode::Enter);
+    let sent = strike(&mut screen, "/model qwen3-1b<Enter>");
     assert_eq!(sent, choose(None, Some("qwen3-1b")));
     for question in ["one?", "two?"] {
         write(&mut screen, question);

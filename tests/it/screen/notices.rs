@@ -1,18 +1,15 @@
 //! The line for the person, and what it leaves in sight.
 
-use kb_agent::protocol::{NoticeLevel, Update};
+use kb_agent::protocol::NoticeLevel;
 use kb_agent::tui::{Msg, Screen};
 
-use super::runs;
-use super::{KeyCode, KeyModifiers, played, press, tap, write};
+use super::{KeyCode, KeyModifiers, played, press, struck, tap};
+use super::{notify, runs};
 
 fn warned(screen: &mut Screen) {
     let message = "the index could not be written, because the disk is full: 12 documents are not \
                    searchable until there is room for them, and kb-agent index is run again; LAST";
-    screen.handle(Msg::Update(Update::Notice {
-        level: NoticeLevel::Warning,
-        message: message.to_owned(),
-    }));
+    notify(screen, NoticeLevel::Warning, message);
 }
 
 #[test]
@@ -46,10 +43,7 @@ fn ui_a_warning_leaves_the_counter_of_what_is_typed_in_sight() {
         let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
         screen.handle(Msg::Paste(lines.join("\n")));
         for message in ["short", &"a warning that is long ".repeat(9)] {
-            screen.handle(Msg::Update(Update::Notice {
-                level: NoticeLevel::Warning,
-                message: message.to_owned(),
-            }));
+            notify(&mut screen, NoticeLevel::Warning, message);
             let text = screen.text(width, height);
             assert!(text.contains(" line 30 of 30 "), "{text}");
             assert!(text.contains("⚠ "), "{text}");
@@ -65,10 +59,7 @@ fn ui_a_long_warning_hides_what_lies_below_it() {
         // A counter takes from the border, not from the lines above it.
         let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
         screen.handle(Msg::Paste(lines.join("\n")));
-        screen.handle(Msg::Update(Update::Notice {
-            level: NoticeLevel::Warning,
-            message: message.clone(),
-        }));
+        notify(&mut screen, NoticeLevel::Warning, &message);
         let text = screen.text(width, height);
         let lines = text.lines().skip_while(|line| !line.contains('⚠'));
         let column = lines.map(|line| line.split('│').nth(1).unwrap_or_default());
@@ -83,9 +74,7 @@ fn ui_a_long_warning_hides_what_lies_below_it() {
 
 #[test]
 fn ui_esc_leaves_a_replay_and_nothing_says_that_it_stops_it() {
-    let mut screen = played(runs::complex());
-    write(&mut screen, "/replay");
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(runs::complex(), "/replay<Enter>");
     for _ in 0..12 {
         tap(&mut screen, KeyCode::Right);
         for (width, height) in [(160, 45), (60, 20)] {

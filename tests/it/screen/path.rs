@@ -3,19 +3,18 @@
 use kb_agent::domain::{
     Complexity, Cue, GradedBy, NodeName, Outcome, PathType, RouteReason, ToolName,
 };
-use kb_agent::protocol::{Event, EventBody, Mode, Timestamp, Update};
+use kb_agent::protocol::{Event, EventBody, Mode, Timestamp};
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap};
+use super::{KeyCode, KeyModifiers, pictures, play, press, screen, strike, struck, tap};
+use crate::support::Said;
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, ToolExec};
 
 /// The screen after these events, with the keys in the path pane.
 fn path_of(events: Vec<Event>) -> Screen {
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    screen
+    struck(events, "<Alt+2>")
 }
 
 fn cue(cue: &str, weight: Option<f64>) -> Cue {
@@ -218,10 +217,7 @@ fn loops_are_drawn_and_lit_when_they_are_taken() {
     let text = path_of(compared()).text(160, 45);
     assert!(text.contains(" ╭▶● plan"), "{text}");
     assert!(text.contains(" ╰─┤ avg 0.64 < 0.70 → REFINE"), "{text}");
-    assert!(
-        text.contains("╰┄┄┄┤ RE_RETRIEVE ┄▷ analyze_and_route"),
-        "{text}"
-    );
+    text.must_hold("╰┄┄┄┤ RE_RETRIEVE ┄▷ analyze_and_route");
     assert!(text.contains("▼ avg 0.78 ≥ 0.70 → GENERATE"), "{text}");
     let text = path_of(retrieved_again()).text(160, 45);
     assert!(
@@ -296,8 +292,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
     let text = screen.text(160, 45);
     assert!(!text.contains('▌'), "nothing is selected yet\n{text}");
     // plan, tool_exec
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Char('j'));
+    strike(&mut screen, "jj");
     let text = screen.text(160, 45);
     assert!(
         text.contains("▌ 1 index.md:10-42") || text.contains("▌ 1 index.md"),
@@ -314,10 +309,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
         ];
         assert!(of_node.iter().any(|word| line.contains(word)), "{line}");
     }
-    assert!(
-        text.contains("node_entered      tool_exec · round 2"),
-        "{text}"
-    );
+    text.must_hold("node_entered      tool_exec · round 2");
     // What grading dropped is marked, what it left alone is not.
     tap(&mut screen, KeyCode::Down);
     let text = screen.text(160, 45);
@@ -335,8 +327,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
 #[test]
 fn enter_opens_what_went_on_in_a_node() {
     let mut screen = path_of(compared());
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "j<Enter>");
     pictures("detail_plan", &mut screen);
     let text = screen.text(160, 45);
     for expected in [
@@ -347,27 +338,14 @@ fn enter_opens_what_went_on_in_a_node() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Esc>j<Enter>");
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("called   hybrid {\"semantic_query\":\"index pipeline\"}"),
-        "{text}"
-    );
+    text.must_hold("called   hybrid {\"semantic_query\":\"index pipeline\"}");
     assert!(text.contains("           3 items · 6 ms"), "{text}");
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Esc>j<Enter>");
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("verdict  REFINE, average 0.64 by the grader"),
-        "{text}"
-    );
-    assert!(
-        text.contains("0.12  faq.md:88-93  dropped, below 0.30"),
-        "{text}"
-    );
+    text.must_hold("verdict  REFINE, average 0.64 by the grader");
+    text.must_hold("0.12  faq.md:88-93  dropped, below 0.30");
 }
 
 #[test]
@@ -379,18 +357,10 @@ fn fenced_parts_of_a_prompt_unfold_and_fold() {
     tap(&mut screen, KeyCode::Enter);
     pictures("detail_prompt", &mut screen);
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("asked    small · 612 ms · 1 240 sent, 30 received · 1 retry"),
-        "{text}"
-    );
-    assert!(
-        text.contains("▸ evidence n=\"1\" source=\"index.md\" lines=\"10-42\"  2 lines"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Grade each passage.") && text.contains("[0.82, 0.46, 0.12]"),
-        "{text}"
-    );
+    text.must_hold("asked    small · 612 ms · 1 240 sent, 30 received · 1 retry");
+    text.must_hold("▸ evidence n=\"1\" source=\"index.md\" lines=\"10-42\"  2 lines");
+    text.must_hold("Grade each passage.");
+    text.must_hold("[0.82, 0.46, 0.12]");
     assert!(!text.contains("reads a folder"), "{text}");
     let row = |text: &str, what: &str| text.lines().position(|line| line.contains(what)).unwrap();
     let first = row(&text, "asked    small") - 3;
@@ -403,18 +373,15 @@ fn fenced_parts_of_a_prompt_unfold_and_fold() {
     }
     tap(&mut screen, KeyCode::Char(' '));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("▾ evidence n=\"1\"") && text.contains("reads a folder"),
-        "{text}"
-    );
+    text.must_hold("▾ evidence n=\"1\"");
+    text.must_hold("reads a folder");
     assert!(
         !text.contains("A secret passage"),
         "only one is unfolded\n{text}"
     );
     assert!(!text.contains('\u{1b}') && !text.contains("[31m"), "{text}");
     // From within it folds again, and the keys are on its line.
-    tap(&mut screen, KeyCode::Char('j'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "j<Enter>");
     let text = screen.text(160, 45);
     assert!(!text.contains("reads a folder"), "{text}");
     tap(&mut screen, KeyCode::Esc);
@@ -435,17 +402,10 @@ fn the_meter_tells_where_its_numbers_come_from() {
     };
     events.insert(at, hit);
     let mut screen = path_of(events);
-    tap(&mut screen, KeyCode::Char('G'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "G<Enter>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("grade_evidence     0 made  1 saved: simple questions are not graded"),
-        "{text}"
-    );
-    assert!(
-        text.contains("3 made + 1 saved = 4 steps of the full pipeline"),
-        "{text}"
-    );
+    text.must_hold("grade_evidence     0 made  1 saved: simple questions are not graded");
+    text.must_hold("3 made + 1 saved = 4 steps of the full pipeline");
     // And what commands take for the run, which the header has no room for.
     let id = &runs::simple()[0].run.0;
     assert!(text.contains(&format!("run {id} ")), "{text}");
@@ -455,13 +415,9 @@ fn the_meter_tells_where_its_numbers_come_from() {
         "{copied:?}"
     );
     let mut screen = path_of(runs::chitchat());
-    tap(&mut screen, KeyCode::Char('G'));
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "G<Enter>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("synthesize         0 made  1 saved: the answer needed no step"),
-        "{text}"
-    );
+    text.must_hold("synthesize         0 made  1 saved: the answer needed no step");
 }
 
 #[test]
@@ -473,10 +429,7 @@ fn the_node_of_a_failed_run_says_why() {
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
     assert!(text.contains("⚠ the index is damaged"), "{text}");
-    assert!(
-        text.contains("× the search failed: the index is damaged"),
-        "{text}"
-    );
+    text.must_hold("× the search failed: the index is damaged");
 }
 
 #[test]
@@ -488,10 +441,7 @@ fn a_node_that_ran_nowhere_says_what_it_is_for() {
     }
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("one call that grades every passage"),
-        "{text}"
-    );
+    text.must_hold("one call that grades every passage");
 }
 
 #[test]
@@ -503,9 +453,7 @@ fn a_new_run_takes_the_selection_back() {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000ff");
     tape.start("Next?");
     tape.enter(AnalyzeAndRoute, 0);
-    for event in tape.events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, tape.events);
     let text = screen.text(160, 45);
     // In the chat it marks the run that is shown.
     let right = text.lines().map(|line| line.split('│').nth_back(1));

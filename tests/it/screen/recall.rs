@@ -4,7 +4,8 @@ use crossterm::event::KeyCode;
 use kb_agent::protocol::{SessionUpdate, Update};
 use kb_agent::tui::{Msg, Screen};
 
-use super::{ask, ctrl, pictures, played, runs, screen, tap, write};
+use super::{ask, pictures, played, runs, screen, strike, tap};
+use crate::support::Said;
 
 fn with_earlier(mut screen: Screen) -> Screen {
     let earlier = [
@@ -36,17 +37,13 @@ fn questions_of_earlier_conversations_are_recalled() {
 #[test]
 fn earlier_questions_are_found_by_their_words() {
     let mut screen = with_earlier(played(runs::simple()));
-    write(&mut screen, "rule");
-    ctrl(&mut screen, 'r');
+    strike(&mut screen, "rule<Ctrl+r>");
     pictures("recall", &mut screen);
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("3 of 4") && !text.contains(" hello"),
-        "{text}"
-    );
+    text.must_hold("3 of 4");
+    text.must_lack(" hello");
     // The newest is selected; the key goes on to older ones.
-    ctrl(&mut screen, 'r');
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Ctrl+r><Enter>");
     let text = screen.text(100, 30);
     assert!(text.contains("> Compare rules.md with"), "{text}");
     assert_eq!(
@@ -58,17 +55,12 @@ fn earlier_questions_are_found_by_their_words() {
 #[test]
 fn the_search_leaves_what_was_typed() {
     let mut screen = with_earlier(screen());
-    write(&mut screen, "what is");
-    ctrl(&mut screen, 'r');
-    write(&mut screen, " this");
+    strike(&mut screen, "what is<Ctrl+r> this");
     assert!(screen.text(100, 30).contains("0 of 4"));
     assert_eq!(tap(&mut screen, KeyCode::Enter), []);
     assert!(screen.text(100, 30).contains("> what is"));
-    ctrl(&mut screen, 'r');
-    tap(&mut screen, KeyCode::Esc);
+    strike(&mut screen, "<Ctrl+r><Esc>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> what is") && !text.contains("Earlier"),
-        "{text}"
-    );
+    text.must_hold("> what is");
+    text.must_lack("Earlier");
 }

@@ -15,7 +15,8 @@ use proptest::test_runner::Config;
 use ratatui::buffer::Buffer;
 
 use super::runs::{self, Tape, item};
-use super::{ctrl, pictures, played, press, screen, source, tap, write};
+use super::{ctrl, pictures, played, press, screen, source, strike, struck, tap};
+use crate::support::Said;
 
 /// The smallest screen with all four panes.
 const FOUR_PANES: (u16, u16) = (120, 24);
@@ -26,8 +27,7 @@ fn feed(screen: &mut Screen, event: &Event) {
 
 fn replaying(events: Vec<Event>) -> Screen {
     let mut screen = played(events);
-    write(&mut screen, "/replay");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert_eq!(strike(&mut screen, "/replay<Enter>"), []);
     screen
 }
 
@@ -146,14 +146,11 @@ impl Generated {
         }
         tape.analyze(complexity, &["the one", "the other"]);
         match complexity {
-            Complexity::Chitchat => tape.add(
-                0,
-                EventBody::FastPathHit {
-                    path_type: PathType::Chitchat,
-                    rule_name: "chitchat".to_owned(),
-                    query: "q".to_owned(),
-                },
-            ),
+            Complexity::Chitchat => tape.add(EventBody::FastPathHit {
+                path_type: PathType::Chitchat,
+                rule_name: "chitchat".to_owned(),
+                query: "q".to_owned(),
+            }),
             Complexity::Simple => {
                 self.retrieve(&mut tape, 0);
                 tape.route(
@@ -262,11 +259,8 @@ impl Generated {
                 .enumerate()
                 .map(|(at, id)| (id.as_str(), grade(at)))
                 .collect();
-            let kept: Vec<f64> = scores
-                .iter()
-                .map(|(_, s)| *s)
-                .filter(|s| *s >= 0.3)
-                .collect();
+            let kept = scores.iter().map(|(_, s)| *s).filter(|s| *s >= 0.3);
+            let kept: Vec<f64> = kept.collect();
             let average = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
             tape.grade(u32::try_from(round).unwrap(), &scores, average, by);
             if average >= 0.7 {
@@ -307,8 +301,7 @@ proptest! {
             feed(&mut screen, event);
             live.push(panes(&mut screen));
         }
-        write(&mut screen, "/replay");
-        tap(&mut screen, KeyCode::Enter);
+        strike(&mut screen, "/replay<Enter>");
         for (at, live) in live.iter().enumerate() {
             if at > 0 {
                 tap(&mut screen, KeyCode::Right);
@@ -353,11 +346,9 @@ proptest! {
             feed(&mut screen, event);
         }
         for _ in 0..2 {
-            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
-            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+            strike(&mut screen, "<Alt+Up><Alt+Up>");
             proptest::prop_assert_eq!(&each_pane(&mut screen), &live);
-            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
-            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
+            strike(&mut screen, "<Alt+Down><Alt+Down>");
         }
     }
 }
@@ -375,9 +366,7 @@ fn replay_pictures() {
     pictures("replay_midway", &mut screen);
     tap(&mut screen, KeyCode::Char('?'));
     assert!(screen.text(160, 45).contains("In a replay"));
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::Tab);
-    tap(&mut screen, KeyCode::Char('z'));
+    strike(&mut screen, "<Esc><Tab>z");
     pictures("replay_zoomed", &mut screen);
 }
 
@@ -387,8 +376,7 @@ fn replay_steps_by_event_and_by_node_and_says_where_it_is() {
     let all = events.len();
     let mut screen = replaying(events.clone());
     assert!(position(&mut screen).contains(&format!("1 of {all}")));
-    tap(&mut screen, KeyCode::Right);
-    tap(&mut screen, KeyCode::Char('l'));
+    strike(&mut screen, "<Right>l");
     let said = position(&mut screen);
     assert!(said.contains(&format!("3 of {all} · +41 ms of ")), "{said}");
     tap(&mut screen, KeyCode::Left);
@@ -401,8 +389,7 @@ fn replay_steps_by_event_and_by_node_and_says_where_it_is() {
     assert!(position(&mut screen).contains(&format!("{} of {all}", nodes[0] + 1)));
     tap(&mut screen, KeyCode::End);
     assert!(position(&mut screen).contains(&format!("{all} of {all}")));
-    tap(&mut screen, KeyCode::Home);
-    tap(&mut screen, KeyCode::Left);
+    strike(&mut screen, "<Home><Left>");
     assert!(position(&mut screen).contains(&format!("1 of {all}")));
 }
 
@@ -423,10 +410,7 @@ fn replay_plays_at_the_recorded_pace_and_says_which_pause_is_shortened() {
     assert!(said.contains("2 of 4"), "{said}");
     for (width, height) in [(160, 45), (60, 20)] {
         let text = screen.text(width, height);
-        assert!(
-            text.contains("pause of 1 m 00 s shortened to 2.0 s"),
-            "{text}"
-        );
+        text.must_hold("pause of 1 m 00 s shortened to 2.0 s");
     }
     // Half of the pause is over, and so is half of the time that it took.
     assert!(said.contains("+30.0 s of 1 m 00 s"), "{said}");
@@ -455,9 +439,7 @@ fn replay_of_a_run_of_milliseconds_is_slow_by_itself() {
     tape.enter(NodeName::AnalyzeAndRoute, 0);
     tape.leave(NodeName::AnalyzeAndRoute, 0, 2, 1);
     tape.end(Outcome::Answered, 1, 0, None);
-    let mut screen = played(tape.events);
-    write(&mut screen, "/replay slow");
-    tap(&mut screen, KeyCode::Enter);
+    let mut screen = struck(tape.events, "/replay slow<Enter>");
     assert!(position(&mut screen).contains("1× slow"));
     tick(&mut screen, 1_000);
     tick(&mut screen, 1_300);
@@ -524,13 +506,10 @@ fn replay_begins_with_a_key_in_any_pane_and_waits_for_the_end_of_a_run() {
     }
     let mut events = runs::simple();
     events.truncate(5);
-    let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('R'));
+    let mut screen = struck(events, "<Alt+2>R");
     assert!(screen.text(160, 45).contains("still going on"));
     let mut empty = super::screen();
-    write(&mut empty, "/replay");
-    tap(&mut empty, KeyCode::Enter);
+    strike(&mut empty, "/replay<Enter>");
     assert!(empty.text(160, 45).contains("Nothing to replay yet"));
 }
 
@@ -541,13 +520,8 @@ fn replay_of_a_log_comes_with_the_answer_as_a_whole_and_ends_the_program() {
     let mut screen = screen();
     assert!(screen.replay_recorded(events.clone()));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("recorded without the answer's pieces"),
-        "{text}"
-    );
-    tap(&mut screen, KeyCode::End);
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Esc), [Effect::Quit]);
+    text.must_hold("recorded without the answer's pieces");
+    assert_eq!(strike(&mut screen, "<End><Alt+3><Esc>"), [Effect::Quit]);
     // What has no beginning is no run.
     events.remove(0);
     assert!(!super::screen().replay_recorded(events));
@@ -558,8 +532,7 @@ fn ui_a_replay_opens_the_documents_of_its_evidence() {
     let mut recorded = screen();
     assert!(recorded.replay_recorded(runs::simple()));
     for mut screen in [replaying(runs::simple()), recorded] {
-        tap(&mut screen, KeyCode::End);
-        press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+        strike(&mut screen, "<End><Alt+3>");
         let asked = Effect::Send(Command::ReadDocument {
             source: "index.md".to_owned(),
             line: 10,
@@ -567,10 +540,8 @@ fn ui_a_replay_opens_the_documents_of_its_evidence() {
         assert_eq!(tap(&mut screen, KeyCode::Enter), [asked]);
         source::send(&mut screen, "index.md", 10, Ok(source::part(1, 60, 60)));
         let text = screen.text(160, 45);
-        assert!(
-            text.contains("line 10") && text.contains("index.md"),
-            "{text}"
-        );
+        text.must_hold("line 10");
+        text.must_hold("index.md");
         // Esc leaves the document, and the replay after it.
         assert_eq!(tap(&mut screen, KeyCode::Esc), []);
         assert!(screen.text(160, 45).contains("replay"), "{text}");

@@ -7,7 +7,8 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{SIZES, played, press, runs, screen, tap};
+use super::{SIZES, play, played, press, runs, screen, strike};
+use crate::support::Said;
 
 /// As the log holds them: no pieces of the answer, no prompts, and written and read again.
 fn recorded(events: &[Event]) -> Vec<Event> {
@@ -80,10 +81,7 @@ fn what_the_log_does_not_hold_of_an_answer_is_not_made_up() {
     end.run = cancelled[0].run.clone();
     cancelled.push(end);
     let text = resumed(session(&cancelled)).text(160, 45);
-    assert!(
-        text.contains("what came of the answer is not in the log"),
-        "{text}"
-    );
+    text.must_hold("what came of the answer is not in the log");
     assert!(!text.contains("before an answer came"), "{text}");
 
     let mut open = runs::complex();
@@ -119,8 +117,7 @@ fn a_resumed_conversation_goes_on() {
     press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
     assert!(screen.text(160, 45).contains("run 2 of 2"));
     // Its questions are recalled.
-    tap(&mut screen, KeyCode::Up);
-    let effects = tap(&mut screen, KeyCode::Enter);
+    let effects = strike(&mut screen, "<Up><Enter>");
     let [Effect::Send(Command::Ask { query, .. })] = &effects[..] else {
         panic!("{effects:?}");
     };
@@ -129,8 +126,6 @@ fn a_resumed_conversation_goes_on() {
     for event in &mut next {
         event.run = RunId("next".into());
     }
-    for event in next {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, next);
     assert!(screen.text(160, 45).contains("saved 3"));
 }

@@ -31,8 +31,13 @@ impl Tape {
         }
     }
 
-    pub fn add(&mut self, after: u64, body: EventBody) {
-        self.now += after;
+    /// Lets so many milliseconds pass.
+    pub fn after(&mut self, ms: u64) -> &mut Self {
+        self.now += ms;
+        self
+    }
+
+    pub fn add(&mut self, body: EventBody) {
         self.events.push(Event {
             schema: SCHEMA,
             ts: Timestamp(self.now),
@@ -43,59 +48,51 @@ impl Tape {
     }
 
     pub fn start(&mut self, query: &str) {
-        self.add(
-            0,
-            EventBody::RunStarted {
-                session: "s1".to_owned(),
-                retry_of: None,
-                query: query.to_owned(),
-                within: Vec::new(),
-                mode: Mode::Offline,
-                model: "extractive".to_owned(),
-                forced_route: None,
-                settings: RoutingLimits::default(),
-            },
-        );
+        self.add(EventBody::RunStarted {
+            session: "s1".to_owned(),
+            retry_of: None,
+            query: query.to_owned(),
+            within: Vec::new(),
+            mode: Mode::Offline,
+            model: "extractive".to_owned(),
+            forced_route: None,
+            settings: RoutingLimits::default(),
+        });
     }
 
     pub fn enter(&mut self, node: NodeName, iteration: u32) {
-        self.add(1, EventBody::NodeEntered { node, iteration });
+        self.after(1)
+            .add(EventBody::NodeEntered { node, iteration });
     }
 
     pub fn leave(&mut self, node: NodeName, iteration: u32, ms: u64, calls: u32) {
-        self.add(
-            ms,
-            EventBody::NodeFinished {
-                node,
-                iteration,
-                ms: ms as f64,
-                reasoning_calls: calls,
-                prompt_tokens: (calls > 0).then_some(240),
-                completion_tokens: (calls > 0).then_some(30),
-                spent: CostDetails::default(),
-            },
-        );
+        self.after(ms).add(EventBody::NodeFinished {
+            node,
+            iteration,
+            ms: ms as f64,
+            reasoning_calls: calls,
+            prompt_tokens: (calls > 0).then_some(240),
+            completion_tokens: (calls > 0).then_some(30),
+            spent: CostDetails::default(),
+        });
     }
 
     pub fn route(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
-        self.add(0, EventBody::RouteDecided { from, to, reason });
+        self.add(EventBody::RouteDecided { from, to, reason });
     }
 
     pub fn analyze(&mut self, complexity: Complexity, parts: &[&str]) {
         self.enter(AnalyzeAndRoute, 0);
-        self.add(
-            40,
-            EventBody::RoutingPlan {
-                plan: RoutingPlan {
-                    query_type: QueryType::Conceptual,
-                    complexity,
-                    sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
-                    suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
-                    ..RoutingPlan::default()
-                },
-                because: Vec::new(),
+        self.after(40).add(EventBody::RoutingPlan {
+            plan: RoutingPlan {
+                query_type: QueryType::Conceptual,
+                complexity,
+                sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
+                suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
+                ..RoutingPlan::default()
             },
-        );
+            because: Vec::new(),
+        });
         self.leave(AnalyzeAndRoute, 0, 412, 1);
         let (to, reason) = match complexity {
             Complexity::Chitchat => (Synthesize, RouteReason::Chitchat),
@@ -110,22 +107,19 @@ impl Tape {
         self.leave(Plan, iteration, 88, 1);
         self.enter(ToolExec, iteration);
         for call in &calls {
-            self.add(0, EventBody::ToolCalled { call: call.clone() });
+            self.add(EventBody::ToolCalled { call: call.clone() });
         }
         for call in calls {
-            self.add(
-                6,
-                EventBody::ToolFinished {
-                    call,
-                    items: items.len(),
-                    scores: items.iter().map(|item| item.score).collect(),
-                    ms: 6.2,
-                    error: None,
-                },
-            );
+            self.after(6).add(EventBody::ToolFinished {
+                call,
+                items: items.len(),
+                scores: items.iter().map(|item| item.score).collect(),
+                ms: 6.2,
+                error: None,
+            });
         }
         if !items.is_empty() {
-            self.add(0, EventBody::EvidenceAdded { items });
+            self.add(EventBody::EvidenceAdded { items });
         }
         self.leave(ToolExec, iteration, 12, 0);
     }
@@ -133,14 +127,11 @@ impl Tape {
     pub fn grade(&mut self, iteration: u32, scores: &[(&str, f64)], average: f64, by: GradedBy) {
         self.enter(GradeEvidence, iteration);
         if let GradedBy::Rule(rule) = by {
-            self.add(
-                0,
-                EventBody::FastPathHit {
-                    path_type: PathType::RuleAutoApprove,
-                    rule_name: rule.as_str().to_owned(),
-                    query: "q".to_owned(),
-                },
-            );
+            self.add(EventBody::FastPathHit {
+                path_type: PathType::RuleAutoApprove,
+                rule_name: rule.as_str().to_owned(),
+                query: "q".to_owned(),
+            });
         }
         let action = if average >= 0.7 {
             GraderAction::Generate
@@ -149,31 +140,25 @@ impl Tape {
         } else {
             GraderAction::ReRetrieve
         };
-        self.add(
-            30,
-            EventBody::EvidenceGraded {
-                scores: scores
-                    .iter()
-                    .map(|(id, score)| ItemScore {
-                        id: EvidenceId((*id).to_owned()),
-                        score: Score::clamped(*score),
-                        not_looked_at: false,
-                    })
-                    .collect(),
-                average,
-                action,
-                by,
-            },
-        );
-        for (id, score) in scores.iter().filter(|(_, score)| *score < 0.3) {
-            self.add(
-                0,
-                EventBody::EvidenceRemoved {
+        self.after(30).add(EventBody::EvidenceGraded {
+            scores: scores
+                .iter()
+                .map(|(id, score)| ItemScore {
                     id: EvidenceId((*id).to_owned()),
                     score: Score::clamped(*score),
                     not_looked_at: false,
-                },
-            );
+                })
+                .collect(),
+            average,
+            action,
+            by,
+        });
+        for (id, score) in scores.iter().filter(|(_, score)| *score < 0.3) {
+            self.add(EventBody::EvidenceRemoved {
+                id: EvidenceId((*id).to_owned()),
+                score: Score::clamped(*score),
+                    not_looked_at: false,
+            });
         }
         let calls = u32::from(by == GradedBy::Grader);
         self.leave(GradeEvidence, iteration, 640, calls);
@@ -202,29 +187,23 @@ impl Tape {
         let numbered = context.into_iter().enumerate();
         let items = numbered.map(|(at, id)| NumberedItem { n: at + 1, id });
         let items = items.collect();
-        self.add(0, EventBody::EvidenceNumbered { items });
+        self.add(EventBody::EvidenceNumbered { items });
     }
 
     pub fn answer(&mut self, iteration: u32, text: &str, citations: Vec<Citation>) {
         self.enter(Synthesize, iteration);
         self.number();
         for piece in text.split_inclusive(' ') {
-            self.add(
-                3,
-                EventBody::AnswerDelta {
-                    text: piece.to_owned(),
-                },
-            );
+            self.after(3).add(EventBody::AnswerDelta {
+                text: piece.to_owned(),
+            });
         }
-        self.add(
-            1,
-            EventBody::AnswerFinished {
-                text: text.to_owned(),
-                citations,
-                confidence: None,
-                confidence_level: None,
-            },
-        );
+        self.after(1).add(EventBody::AnswerFinished {
+            text: text.to_owned(),
+            citations,
+            confidence: None,
+            confidence_level: None,
+        });
         self.leave(Synthesize, iteration, 700, 1);
     }
 
@@ -238,39 +217,33 @@ impl Tape {
             })
             .collect();
         let ms = (self.now - START) as f64;
-        self.add(
-            1,
-            EventBody::RunFinished {
-                outcome,
-                complexity: None,
-                path,
-                iterations: 1,
-                reasoning_calls: calls,
-                calls_saved: saved,
-                prompt_tokens: u64::from(calls) * 240,
-                completion_tokens: u64::from(calls) * 30,
-                spent: CostDetails::default(),
-                ms,
-                error: error.map(str::to_owned),
-            },
-        );
+        self.after(1).add(EventBody::RunFinished {
+            outcome,
+            complexity: None,
+            path,
+            iterations: 1,
+            reasoning_calls: calls,
+            calls_saved: saved,
+            prompt_tokens: u64::from(calls) * 240,
+            completion_tokens: u64::from(calls) * 30,
+            spent: CostDetails::default(),
+            ms,
+            error: error.map(str::to_owned),
+        });
     }
 }
 
 pub fn item(
     n: usize,
     source: &str,
-    lines: (usize, usize),
+    (start, end): (usize, usize),
     tool: ToolName,
     score: f64,
 ) -> EvidenceItem {
     EvidenceItem {
         id: EvidenceId(format!("e{n}")),
         source: source.to_owned(),
-        lines: LineRange {
-            start: lines.0,
-            end: lines.1,
-        },
+        lines: LineRange { start, end },
         tool,
         score: Score::clamped(score),
         excerpt: format!(
@@ -282,15 +255,12 @@ pub fn item(
     }
 }
 
-pub fn cite(n: usize, source: &str, lines: (usize, usize)) -> Citation {
+pub fn cite(n: usize, source: &str, (start, end): (usize, usize)) -> Citation {
     Citation {
         n,
         id: EvidenceId(format!("e{n}")),
         source: source.to_owned(),
-        lines: LineRange {
-            start: lines.0,
-            end: lines.1,
-        },
+        lines: LineRange { start, end },
         place: None,
         quoted: Vec::new(),
     }
@@ -313,25 +283,18 @@ pub fn chitchat() -> Vec<Event> {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000c1");
     tape.start("Hello, who are you?");
     tape.analyze(Complexity::Chitchat, &[]);
-    tape.add(
-        0,
-        EventBody::FastPathHit {
-            path_type: PathType::Chitchat,
-            rule_name: "chitchat".to_owned(),
-            query: "Hello, who are you?".to_owned(),
-        },
-    );
+    tape.add(EventBody::FastPathHit {
+        path_type: PathType::Chitchat,
+        rule_name: "chitchat".to_owned(),
+        query: "Hello, who are you?".to_owned(),
+    });
     tape.enter(Synthesize, 0);
-    tape.add(
-        1,
-        EventBody::AnswerFinished {
-            text: "Hello! I answer questions about the documents in this knowledge base."
-                .to_owned(),
-            citations: Vec::new(),
-            confidence: None,
-            confidence_level: None,
-        },
-    );
+    tape.after(1).add(EventBody::AnswerFinished {
+        text: "Hello! I answer questions about the documents in this knowledge base.".to_owned(),
+        citations: Vec::new(),
+        confidence: None,
+        confidence_level: None,
+    });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::Answered, 1, 3, None);
     tape.events
@@ -496,13 +459,10 @@ pub fn failed() -> Vec<Event> {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f6");
     tape.start("What is a chunk?");
     tape.enter(AnalyzeAndRoute, 0);
-    tape.add(
-        20,
-        EventBody::Warning {
-            code: "endpoint_retry".to_owned(),
-            message: "the endpoint closed the connection; asking once more".to_owned(),
-        },
-    );
+    tape.after(20).add(EventBody::Warning {
+        code: "endpoint_retry".to_owned(),
+        message: "the endpoint closed the connection; asking once more".to_owned(),
+    });
     tape.end(
         Outcome::Failed,
         0,
@@ -521,15 +481,12 @@ pub fn not_found() -> Vec<Event> {
     tape.retrieve(0, vec![grep("moon")], Vec::new());
     tape.route(ToolExec, Synthesize, RouteReason::Simple);
     tape.enter(Synthesize, 0);
-    tape.add(
-        1,
-        EventBody::AnswerFinished {
-            text: "Nothing about this was found in the knowledge base.".to_owned(),
-            citations: Vec::new(),
-            confidence: None,
-            confidence_level: None,
-        },
-    );
+    tape.after(1).add(EventBody::AnswerFinished {
+        text: "Nothing about this was found in the knowledge base.".to_owned(),
+        citations: Vec::new(),
+        confidence: None,
+        confidence_level: None,
+    });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::NotFound, 2, 2, None);
     tape.events

@@ -8,7 +8,8 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{ctrl, pictures, played, runs, screen, tap, write};
+use super::{ctrl, notify, pictures, played, runs, screen, strike, struck, tap, write};
+use crate::support::Said;
 
 fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
     SessionSummary {
@@ -75,21 +76,14 @@ fn letters_narrow_the_list_and_enter_resumes_what_is_selected() {
     let mut screen = open();
     write(&mut screen, "idxpipe");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("> idxpipe") && text.contains("1 of 4"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Compare the index") && !text.contains("hello"),
-        "{text}"
-    );
+    text.must_hold("> idxpipe");
+    text.must_hold("1 of 4");
+    text.must_hold("Compare the index");
+    text.must_lack("hello");
     // Letters that mean something elsewhere are typed here.
-    tap(&mut screen, KeyCode::Esc);
-    write(&mut screen, "q");
+    strike(&mut screen, "<Esc>q");
     assert!(screen.text(100, 30).contains("> q"));
-    tap(&mut screen, KeyCode::Backspace);
-    tap(&mut screen, KeyCode::Down);
-    let effects = tap(&mut screen, KeyCode::Enter);
+    let effects = strike(&mut screen, "<Backspace><Down><Enter>");
     assert_eq!(effects, sent(SessionCommand::Resume("b".to_owned())));
     assert!(screen.text(100, 30).contains("reading the conversation"));
     screen.handle(Msg::Update(Update::Session(SessionUpdate::NotResumed(
@@ -125,21 +119,16 @@ fn the_conversation_on_the_screen_is_neither_read_again_nor_deleted() {
 #[test]
 fn a_run_that_goes_on_is_not_left() {
     let mut screen = screen();
-    write(&mut screen, "why?");
-    tap(&mut screen, KeyCode::Enter);
-    ctrl(&mut screen, 's');
+    strike(&mut screen, "why?<Enter><Ctrl+s>");
     listed(&mut screen, sessions());
-    tap(&mut screen, KeyCode::Down);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert_eq!(strike(&mut screen, "<Down><Enter>"), []);
     assert!(screen.text(100, 30).contains("Still answering"));
 }
 
 #[test]
 fn a_conversation_gets_a_name() {
     let mut screen = open();
-    tap(&mut screen, KeyCode::Down);
-    ctrl(&mut screen, 'r');
-    write(&mut screen, "pipeline q");
+    strike(&mut screen, "<Down><Ctrl+r>pipeline q");
     let text = screen.text(100, 30);
     assert!(text.contains("name: pipeline q"), "{text}");
     let (session, name) = ("b".to_owned(), "pipeline q".to_owned());
@@ -151,15 +140,13 @@ fn a_conversation_gets_a_name() {
     // The same one is selected.
     let effects = ctrl(&mut screen, 'e');
     assert_eq!(effects, sent(SessionCommand::Export("b".to_owned())));
-    screen.handle(Msg::Update(Update::Notice {
-        level: NoticeLevel::Info,
-        message: "Exported to /data/exports/session-b.md".to_owned(),
-    }));
-    let text = screen.text(100, 30);
-    assert!(
-        text.contains("Exported to /data/exports/session-b.md"),
-        "{text}"
+    notify(
+        &mut screen,
+        NoticeLevel::Info,
+        "Exported to /data/exports/session-b.md",
     );
+    let text = screen.text(100, 30);
+    text.must_hold("Exported to /data/exports/session-b.md");
     ctrl(&mut screen, 'r');
     assert!(screen.text(100, 30).contains("name: pipeline q"));
     tap(&mut screen, KeyCode::Esc);
@@ -176,8 +163,7 @@ fn a_conversation_is_deleted_from_the_list_once_that_is_agreed_to() {
         assert!(text.contains("The audit log keeps it. y/n"), "{text}");
         assert_eq!(tap(&mut screen, KeyCode::Char('n')), []);
     }
-    ctrl(&mut screen, 'x');
-    let effects = tap(&mut screen, KeyCode::Char('y'));
+    let effects = strike(&mut screen, "<Ctrl+x>y");
     assert_eq!(effects, sent(SessionCommand::Hide("b".to_owned())));
     let mut left = sessions();
     left.remove(1);
@@ -202,8 +188,7 @@ fn leaving_works_from_the_list() {
 
 #[test]
 fn a_long_list_is_scrolled() {
-    let mut screen = played(runs::simple());
-    ctrl(&mut screen, 's');
+    let mut screen = struck(runs::simple(), "<Ctrl+s>");
     let many = (0..300).map(|n| summary(&format!("{n}"), &format!("question {n}."), n));
     listed(&mut screen, many.collect());
     screen.text(100, 30);

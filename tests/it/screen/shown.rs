@@ -6,6 +6,7 @@ use kb_agent::protocol::{CostDetails, Event, EventBody};
 
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press};
+use crate::support::Said;
 
 const WIDE: (u16, u16) = (160, 45);
 
@@ -70,28 +71,25 @@ fn answered() -> Vec<Event> {
         id: kb_agent::domain::EvidenceId(format!("e{n}")),
     });
     let items = items.collect();
-    tape.add(0, EventBody::EvidenceNumbered { items });
+    tape.add(EventBody::EvidenceNumbered { items });
     for text in ["The pipeline grows [2]", ", the engine ", "asks [6][1]."] {
         let text = text.to_owned();
-        tape.add(3, EventBody::AnswerDelta { text });
+        tape.after(3).add(EventBody::AnswerDelta { text });
     }
     let numbered = |n, id, source, lines| kb_agent::domain::Citation {
         n,
         ..cite(id, source, lines)
     };
-    tape.add(
-        1,
-        EventBody::AnswerFinished {
-            text: "The pipeline grows [2], the engine asks [6][1].".to_owned(),
-            citations: vec![
-                numbered(2, 2, "guide.md", (20, 54)),
-                numbered(6, 11, "page11.md", (1, 9)),
-                numbered(1, 1, "guide.md", (10, 14)),
-            ],
-            confidence: None,
-            confidence_level: None,
-        },
-    );
+    tape.after(1).add(EventBody::AnswerFinished {
+        text: "The pipeline grows [2], the engine asks [6][1].".to_owned(),
+        citations: vec![
+            numbered(2, 2, "guide.md", (20, 54)),
+            numbered(6, 11, "page11.md", (1, 9)),
+            numbered(1, 1, "guide.md", (10, 14)),
+        ],
+        confidence: None,
+        confidence_level: None,
+    });
     tape.leave(NodeName::Synthesize, 2, 700, 1);
     tape.end(Outcome::Answered, 6, 0, None);
     tape.events
@@ -176,14 +174,8 @@ fn shown_an_average_of_nothing_is_none() {
     );
     tape.grade(0, &[("e1", 0.1), ("e2", 0.2)], 0.0, GradedBy::Grader);
     let text = played(tape.events.clone()).text(WIDE.0, WIDE.1);
-    assert!(
-        text.contains("2 graded · 0 in context · avg – → RE_RETRIEVE"),
-        "{text}"
-    );
-    assert!(
-        text.contains("RE_RETRIEVE · avg – · 2 items · by grader"),
-        "{text}"
-    );
+    text.must_hold("2 graded · 0 in context · avg – → RE_RETRIEVE");
+    text.must_hold("RE_RETRIEVE · avg – · 2 items · by grader");
     assert!(text.contains("nothing ≥ 0.30 → RE_RETRIEVE"), "{text}");
     assert!(!text.contains("0.00"), "{text}");
 
@@ -196,10 +188,7 @@ fn shown_an_average_of_nothing_is_none() {
     assert!(text.contains("avg – · 0 items"), "{text}");
     assert!(!text.replace("+0.00", "").contains("0.00"), "{text}");
     let text = played(runs::rule_hit()).text(WIDE.0, WIDE.1);
-    assert!(
-        text.contains("GENERATE · 2 items · by rule few_context"),
-        "{text}"
-    );
+    text.must_hold("GENERATE · 2 items · by rule few_context");
     assert!(!text.contains("avg"), "{text}");
 }
 
@@ -253,10 +242,7 @@ fn shown_ten_warnings_of_a_kind_are_one_line_and_a_count() {
 #[test]
 fn shown_a_run_that_failed_tells_its_warnings_too() {
     let text = played(runs::failed()).text(WIDE.0, WIDE.1);
-    assert!(
-        text.contains("⚠ the endpoint closed the connection; asking once more"),
-        "{text}"
-    );
+    text.must_hold("⚠ the endpoint closed the connection; asking once more");
 }
 
 #[test]
@@ -265,38 +251,32 @@ fn shown_token_counts_without_end_are_no_small_numbers() {
     tape.start("hello");
     for _ in 0..2 {
         tape.enter(NodeName::AnalyzeAndRoute, 0);
-        tape.add(
-            1,
-            EventBody::NodeFinished {
-                node: NodeName::AnalyzeAndRoute,
-                iteration: 0,
-                ms: 1.0,
-                reasoning_calls: u32::MAX,
-                prompt_tokens: Some(u64::MAX),
-                completion_tokens: Some(u64::MAX),
-                spent: CostDetails::default(),
-            },
-        );
+        tape.after(1).add(EventBody::NodeFinished {
+            node: NodeName::AnalyzeAndRoute,
+            iteration: 0,
+            ms: 1.0,
+            reasoning_calls: u32::MAX,
+            prompt_tokens: Some(u64::MAX),
+            completion_tokens: Some(u64::MAX),
+            spent: CostDetails::default(),
+        });
     }
     let most = "18 446 744 073 709 551 615 tok";
     let text = played(tape.events.clone()).text(WIDE.0, WIDE.1);
     assert!(text.contains(most), "{text}");
-    tape.add(
-        1,
-        EventBody::RunFinished {
-            outcome: Outcome::Answered,
-            complexity: None,
-            path: Vec::new(),
-            iterations: 1,
-            reasoning_calls: u32::MAX,
-            calls_saved: u32::MAX,
-            prompt_tokens: u64::MAX,
-            completion_tokens: u64::MAX,
-            spent: CostDetails::default(),
-            ms: 1.0,
-            error: None,
-        },
-    );
+    tape.after(1).add(EventBody::RunFinished {
+        outcome: Outcome::Answered,
+        complexity: None,
+        path: Vec::new(),
+        iterations: 1,
+        reasoning_calls: u32::MAX,
+        calls_saved: u32::MAX,
+        prompt_tokens: u64::MAX,
+        completion_tokens: u64::MAX,
+        spent: CostDetails::default(),
+        ms: 1.0,
+        error: None,
+    });
     let text = played(tape.events).text(WIDE.0, WIDE.1);
     assert!(text.contains(most), "{text}");
 }

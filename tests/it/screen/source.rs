@@ -7,7 +7,8 @@ use kb_agent::protocol::{Command, DocumentPart, DocumentText, Event, Timestamp, 
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, cite, item};
-use super::{KeyCode, KeyModifiers, ctrl, pictures, played, press, tap, write};
+use super::{KeyCode, pictures, played, strike, struck, tap, write};
+use crate::support::Said;
 
 pub const SOURCE: &str = "docs/guide/pipeline.md";
 
@@ -78,8 +79,7 @@ pub fn send(screen: &mut Screen, source: &str, line: usize, part: Result<Documen
 /// The evidence pane has the keys, and its first row is opened.
 fn opened(part: Result<DocumentPart, String>) -> Screen {
     let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), asked_for(SOURCE, 30));
+    assert_eq!(strike(&mut screen, "<Alt+3><Enter>"), asked_for(SOURCE, 30));
     send(&mut screen, SOURCE, 30, part);
     screen
 }
@@ -105,9 +105,7 @@ fn enter_on_evidence_shows_the_file_at_its_lines() {
 
 #[test]
 fn escape_gives_back_what_was_there() {
-    let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    write(&mut screen, "z");
+    let mut screen = struck(found(), "<Alt+3>z");
     let before = screen.text(100, 30);
     tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("reading …"));
@@ -165,8 +163,7 @@ fn n_goes_to_the_next_evidence_and_the_pane_follows() {
     assert_eq!(tap(&mut screen, KeyCode::Char('n')), []);
     assert!(screen.text(100, 30).contains("That was the last evidence"));
     assert_eq!(tap(&mut screen, KeyCode::Char('N')), asked_for(SOURCE, 200));
-    tap(&mut screen, KeyCode::Esc);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), asked_for(SOURCE, 200));
+    assert_eq!(strike(&mut screen, "<Esc><Enter>"), asked_for(SOURCE, 200));
 }
 
 #[test]
@@ -204,10 +201,7 @@ fn a_document_that_changed_or_vanished_says_so_in_one_line() {
     let mut screen = opened(Ok(moved));
     for (width, height) in [(160, 45), (100, 30)] {
         let text = screen.text(width, height);
-        assert!(
-            text.contains("⚠ the file has changed since: the passage stands at 32-35 now"),
-            "{text}"
-        );
+        text.must_hold("⚠ the file has changed since: the passage stands at 32-35 now");
         assert!(text.contains(" 32 ▌ line 30 of the document"), "{text}");
     }
     let written = DocumentPart {
@@ -260,10 +254,7 @@ fn of_a_large_document_the_lines_that_are_scrolled_to_are_asked_for() {
         Ok(part(89_500, 90_000, 90_000)),
     );
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("90000   line 90000 of the document"),
-        "{text}"
-    );
+    text.must_hold("90000   line 90000 of the document");
     assert!(!text.contains('⚠'), "{text}");
     assert_eq!(tap(&mut screen, KeyCode::Char('g')), asked_for(SOURCE, 1));
     send(&mut screen, SOURCE, 1, Ok(part(1, 500, 90_000)));
@@ -306,8 +297,7 @@ fn o_opens_the_file_at_the_passage_or_at_what_is_seen() {
 #[test]
 fn an_engine_that_does_not_answer_leaves_no_dead_window() {
     let mut screen = played(found());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    let Effect::Send(command) = tap(&mut screen, KeyCode::Enter).remove(0) else {
+    let Effect::Send(command) = strike(&mut screen, "<Alt+3><Enter>").remove(0) else {
         panic!("no command");
     };
     screen.handle(Msg::Refused(command));
@@ -318,10 +308,8 @@ fn an_engine_that_does_not_answer_leaves_no_dead_window() {
     screen.handle(Msg::EngineGone);
     assert!(screen.text(100, 30).contains("the engine stopped"));
     // Leaving works from here as from everywhere.
-    ctrl(&mut screen, 'c');
-    assert_eq!(ctrl(&mut screen, 'c'), [Effect::Quit]);
+    assert_eq!(strike(&mut screen, "<Ctrl+c><Ctrl+c>"), [Effect::Quit]);
     // With nothing found there is nothing to open.
     let mut screen = played(runs::chitchat());
-    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert_eq!(strike(&mut screen, "<Alt+3><Enter>"), []);
 }

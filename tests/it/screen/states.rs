@@ -7,7 +7,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
 use super::runs::{self, Tape};
-use super::{KeyCode, KeyModifiers, press, tap, write};
+use super::{KeyCode, KeyModifiers, play, press, tap, write};
 use super::{audit, compare, path, sessions, source, statistics};
 
 type State = (&'static str, fn(&mut Screen));
@@ -109,12 +109,6 @@ const STYLED: [&str; 8] = [
     "statistics",
 ];
 
-fn play(screen: &mut Screen, events: Vec<Event>) {
-    for event in events {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
-}
-
 fn in_pane(screen: &mut Screen, events: Vec<Event>, pane: char) {
     play(screen, events);
     press(screen, KeyCode::Char(pane), KeyModifiers::ALT);
@@ -206,17 +200,13 @@ fn ui_every_state_keeps_its_frame_at_every_size() {
 
 #[test]
 fn ui_every_theme_paints_every_state() {
-    let themes = [
-        ("dark", ThemeName::DARK, ColorDepth::True),
-        ("light", ThemeName::LIGHT, ColorDepth::True),
-        (
-            "high-contrast",
-            ThemeName::parse("high-contrast").unwrap(),
-            ColorDepth::True,
-        ),
-        ("mono", ThemeName::MONO, ColorDepth::True),
-        ("dark-16", ThemeName::DARK, ColorDepth::Sixteen),
-        ("light-16", ThemeName::LIGHT, ColorDepth::Sixteen),
+    let themes = table![
+        "dark", ThemeName::DARK, ColorDepth::True;
+        "light", ThemeName::LIGHT, ColorDepth::True;
+        "high-contrast", ThemeName::parse("high-contrast").unwrap(), ColorDepth::True;
+        "mono", ThemeName::MONO, ColorDepth::True;
+        "dark-16", ThemeName::DARK, ColorDepth::Sixteen;
+        "light-16", ThemeName::LIGHT, ColorDepth::Sixteen;
     ];
     for (theme, name, depth) in themes {
         let mut looks = Looks::default();

@@ -5,7 +5,7 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::{KeyCode, ctrl, pictures, runs, screen, tap, write};
+use super::{KeyCode, ctrl, pictures, runs, screen, strike, tap};
 
 const DAY: u64 = 86_400_000;
 
@@ -53,9 +53,8 @@ pub fn history() -> RunHistory {
 
 fn opened() -> Screen {
     let mut screen = screen();
-    write(&mut screen, "/stats");
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
+        strike(&mut screen, "/stats<Enter>"),
         [Effect::Send(Command::ReadStatistics)]
     );
     screen

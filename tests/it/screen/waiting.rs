@@ -11,7 +11,8 @@ use kb_agent::tui::{Effect, Msg, Screen};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 use super::runs::{self, Tape, item};
-use super::{SIZES, played, screen, tap, write};
+use super::{SIZES, play, played, screen, tap, write};
+use crate::support::Said;
 
 fn report_status(screen: &mut Screen, status: KnowledgeStatus) {
     screen.handle(Msg::Update(Update::Knowledge(status)));
@@ -74,10 +75,7 @@ fn files_that_are_read_are_counted_likewise() {
     report_status(&mut screen, reading(20, 0));
     report_status(&mut screen, reading(120, 2_000));
     let text = screen.text(160, 45);
-    assert!(
-        text.contains("reading 120 of 640 files · 50/s · 11 s left"),
-        "{text}"
-    );
+    text.must_hold("reading 120 of 640 files · 50/s · 11 s left");
 }
 
 #[test]
@@ -141,7 +139,7 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         let mut screen = played(std::mem::take(&mut tape.events));
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
         let mut report = |screen: &mut Screen, body| {
-            tape.add(0, body);
+            tape.add(body);
             let event = tape.events.pop().unwrap();
             let at = event.ts;
             screen.handle(Msg::Update(Update::Event(event)));
@@ -194,22 +192,20 @@ fn ui_the_wait_line_says_what_is_searched_and_found_and_how_much_is_graded() {
         error: None,
     };
     for call in &calls {
-        tape.add(0, EventBody::ToolCalled { call: call.clone() });
+        tape.add(EventBody::ToolCalled { call: call.clone() });
     }
     let mut line = |events: Vec<Event>| {
-        for event in events {
-            screen.handle(Msg::Update(Update::Event(event)));
-        }
+        play(&mut screen, events);
         wait_line(&mut screen, SIZES[0])
     };
     assert_eq!(
         line(std::mem::take(&mut tape.events)),
         "searching 'index pipeline' +2"
     );
-    tape.add(0, found(&calls[0], 3));
+    tape.add(found(&calls[0], 3));
     let said = line(std::mem::take(&mut tape.events));
     assert_eq!(said, "searching 'query engine' +1 · 3 found");
-    tape.add(0, found(&calls[1], 11));
+    tape.add(found(&calls[1], 11));
     assert_eq!(
         line(std::mem::take(&mut tape.events)),
         "reading 'a.md' · 14 found"
@@ -217,7 +213,7 @@ fn ui_the_wait_line_says_what_is_searched_and_found_and_how_much_is_graded() {
     let items = (1..=14)
         .map(|n| item(n, "a.md", (n * 20, n * 20 + 1), ToolName::GrepSearch, 0.5))
         .collect();
-    tape.add(0, EventBody::EvidenceAdded { items });
+    tape.add(EventBody::EvidenceAdded { items });
     tape.leave(NodeName::ToolExec, 0, 12, 0);
     tape.enter(NodeName::GradeEvidence, 0);
     assert_eq!(line(std::mem::take(&mut tape.events)), "grading 14");

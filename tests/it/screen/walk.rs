@@ -4,7 +4,8 @@ use crossterm::event::KeyCode;
 use kb_agent::protocol::{Command, KnowledgeStatus, Timestamp, Update};
 use kb_agent::tui::{Effect, Msg, Screen, Setup, WalkStep};
 
-use super::{ask, runs, tap};
+use super::{ask, play, runs, tap};
+use crate::support::Said;
 
 fn walking() -> Screen {
     let step = |question: &str, about: &str| WalkStep {
@@ -36,9 +37,7 @@ fn at(screen: &mut Screen, ms: u64) -> Vec<Effect> {
 fn a_walk_shows_events_one_by_one_and_says_what_they_show() {
     let mut screen = walking();
     assert_eq!(at(&mut screen, 1_000), ask("first?", None));
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     assert!(screen.is_animated());
     let mut seen = Vec::new();
     let mut now = 1_000;
@@ -64,9 +63,7 @@ fn a_walk_shows_events_one_by_one_and_says_what_they_show() {
 fn any_key_ends_a_walk_and_shows_all_that_was_held_back() {
     let mut screen = walking();
     at(&mut screen, 1_000);
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     assert!(tap(&mut screen, KeyCode::Char('x')).is_empty());
     let text = screen.text(160, 45);
     assert!(text.contains("The demo is left."), "{text}");
@@ -100,9 +97,7 @@ fn ui_a_walk_shows_the_pane_that_it_explains_where_one_has_room() {
     let mut screen = walking();
     screen.text(60, 20);
     at(&mut screen, 1_000);
-    for event in runs::complex() {
-        screen.handle(Msg::Update(Update::Event(event)));
-    }
+    play(&mut screen, runs::complex());
     let mut seen: Vec<&str> = Vec::new();
     let mut now = 1_000;
     while now < 60_000 {
@@ -125,9 +120,7 @@ fn ui_a_walk_shows_the_pane_that_it_explains_where_one_has_room() {
     assert_eq!(seen.last(), Some(&"▸Chat"), "{seen:?}");
     tap(&mut screen, KeyCode::Char('x'));
     let text = screen.text(60, 20);
-    assert!(
-        text.contains("▸Chat") && text.contains("The demo is left."),
-        "{text}"
-    );
+    text.must_hold("▸Chat");
+    text.must_hold("The demo is left.");
     assert!(!text.contains("any key ends"), "{text}");
 }

@@ -8,7 +8,8 @@ use kb_agent::protocol::{
 };
 use kb_agent::tui::{Msg, Screen, Setup};
 
-use super::{ask, pictures, tap, write};
+use super::{ask, pictures, strike, tap};
+use crate::support::Said;
 
 fn over(contents: KnowledgeContents) -> Screen {
     let mut screen = Screen::new(Setup {
@@ -68,12 +69,10 @@ fn ui_the_empty_chat_says_what_ones_own_base_holds() {
     assert!(text.contains("21 Markdown · 3 PDF"), "{text}");
     assert!(text.contains("2 of other kinds"), "{text}");
     assert!(text.contains("Newest: flat/lease.md 2025-11-21"), "{text}");
-    write(&mut screen, "/try");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/try<Enter>");
     assert!(screen.text(100, 30).contains("Sample questions"));
-    tap(&mut screen, KeyCode::Esc);
     assert_eq!(
-        tap(&mut screen, KeyCode::Char('2')),
+        strike(&mut screen, "<Esc>2"),
         ask("What is said about Monthly rent?", None)
     );
 }
@@ -130,24 +129,15 @@ fn ui_windows_list_sources_and_what_was_left_out() {
         },
         ..contents()
     });
-    write(&mut screen, "/kb");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "/kb<Enter>");
     pictures("sources", &mut screen);
     let text = screen.text(100, 30);
     assert!(text.contains("30 documents · 300 chunks"), "{text}");
     assert!(text.contains("/srv/letter.pdf"), "{text}");
     assert!(text.contains("KB_AGENT_SOURCE=/srv/house"), "{text}");
     assert!(text.contains("1 document · 12 chunks"), "{text}");
-    tap(&mut screen, KeyCode::Esc);
-    write(&mut screen, "/index");
-    tap(&mut screen, KeyCode::Enter);
+    strike(&mut screen, "<Esc>/index<Enter>");
     let text = screen.text(100, 30);
-    assert!(
-        text.contains("house/scan.pdf: a scan without text"),
-        "{text}"
-    );
-    assert!(
-        text.contains("and 500 more; 'kb-agent index' lists all"),
-        "{text}"
-    );
+    text.must_hold("house/scan.pdf: a scan without text");
+    text.must_hold("and 500 more; 'kb-agent index' lists all");
 }

@@ -4,13 +4,12 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use kb_agent::protocol::{Event, RunId, Update};
 use kb_agent::tui::{Effect, Msg, Screen};
 
-use super::runs;
-use super::{pictures, played, press, tap, write};
+use super::{pictures, played, press, strike, tap};
+use super::{runs, struck};
 
 fn opened(events: Vec<Event>) -> Screen {
     let mut screen = played(events);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Char('w')), []);
+    assert_eq!(strike(&mut screen, "<Alt+2>w"), []);
     screen
 }
 
@@ -32,10 +31,7 @@ fn what_if_pictures() {
     tap(&mut screen, KeyCode::Down);
     far_left(&mut screen, 1);
     pictures("what_if_another_way", &mut screen);
-    tap(&mut screen, KeyCode::Char('0'));
-    tap(&mut screen, KeyCode::Up);
-    press(&mut screen, KeyCode::Right, KeyModifiers::SHIFT);
-    press(&mut screen, KeyCode::Right, KeyModifiers::SHIFT);
+    strike(&mut screen, "0<Up><Shift+Right><Shift+Right>");
     pictures("what_if_other_evidence", &mut screen);
 }
 
@@ -58,13 +54,10 @@ fn what_if_shows_where_the_run_would_go_another_way_and_makes_no_call() {
     for _ in 0..3 {
         tap(&mut screen, KeyCode::Down);
     }
-    tap(&mut screen, KeyCode::Left);
-    tap(&mut screen, KeyCode::Left);
+    strike(&mut screen, "<Left><Left>");
     shown(&mut screen, "1 of 1 gradings → max_iterations");
     // More items without grading approve what was graded.
-    tap(&mut screen, KeyCode::Char('0'));
-    tap(&mut screen, KeyCode::Up);
-    tap(&mut screen, KeyCode::Right);
+    strike(&mut screen, "0<Up><Right>");
     shown(&mut screen, "rule few_context: 3 ≤ 3 → GENERATE");
     assert_eq!(tap(&mut screen, KeyCode::Esc), []);
     assert!(!screen.text(160, 45).contains("What if"));
@@ -89,8 +82,7 @@ fn what_if_says_what_is_not_known() {
         "Nothing was graded (simple): no limit decides here.",
     );
     let mut empty = super::screen();
-    write(&mut empty, "/what-if");
-    tap(&mut empty, KeyCode::Enter);
+    strike(&mut empty, "/what-if<Enter>");
     shown(&mut empty, "Nothing was asked yet.");
 }
 
@@ -103,16 +95,13 @@ fn what_if_sweeps_over_all_runs_of_the_conversation() {
             screen.handle(Msg::Update(Update::Event(event)));
         }
     }
-    write(&mut screen, "/what-if");
-    tap(&mut screen, KeyCode::Enter);
-    tap(&mut screen, KeyCode::Down);
+    strike(&mut screen, "/what-if<Enter><Down>");
     far_left(&mut screen, 1);
     shown(&mut screen, "2 of 4 runs here would have gone another way.");
     for _ in 0..2 {
         tap(&mut screen, KeyCode::Down);
     }
-    tap(&mut screen, KeyCode::Left);
-    tap(&mut screen, KeyCode::Left);
+    strike(&mut screen, "<Left><Left>");
     shown(
         &mut screen,
         "2 of 4 runs here would have gone another way; 1 cannot be known.",
@@ -121,15 +110,9 @@ fn what_if_sweeps_over_all_runs_of_the_conversation() {
 
 #[test]
 fn what_if_opens_in_a_replay_over_what_has_happened() {
-    let mut screen = played(runs::complex());
-    write(&mut screen, "/replay");
-    tap(&mut screen, KeyCode::Enter);
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('w'));
+    let mut screen = struck(runs::complex(), "/replay<Enter><Alt+2>w");
     shown(&mut screen, "Nothing was graded");
-    tap(&mut screen, KeyCode::Esc);
-    tap(&mut screen, KeyCode::End);
-    tap(&mut screen, KeyCode::Char('w'));
+    strike(&mut screen, "<Esc><End>w");
     shown(&mut screen, "avg 0.78 ≥ 0.70 → GENERATE");
     tap(&mut screen, KeyCode::Esc);
     assert!(screen.text(160, 45).contains(" replay "));

@@ -12,10 +12,7 @@ use super::{SCHEMA, SERVER, Store, fails, found, kb, notes, poisoned, script, se
 use crate::workplace::{Workplace, text};
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_killed_indexer_leaves_a_whole_commit_and_its_right_to_the_next() {
     let notes = Sixty::new();
     let store = Store::prepared(&notes.0);
@@ -114,10 +111,7 @@ fn kills(usual: usize) -> usize {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_killed_server_comes_back_with_a_whole_commit() {
     let notes = Sixty::new();
     let _server = OwnServer::hold();
@@ -152,10 +146,7 @@ fn a_killed_server_comes_back_with_a_whole_commit() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_path_that_no_index_of_the_server_takes_is_one_line() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -170,10 +161,7 @@ fn a_path_that_no_index_of_the_server_takes_is_one_line() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_space_that_is_dropped_under_its_indexer_is_made_anew_whole() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -197,10 +185,7 @@ fn a_space_that_is_dropped_under_its_indexer_is_made_anew_whole() {
 
 /// What a full disk refuses is one line; what was there stays, and goes on when there is room.
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_full_disk_of_the_server_is_one_line_and_loses_nothing() {
     let place = notes();
     let _server = OwnServer::hold();
@@ -240,10 +225,7 @@ fn a_full_disk_of_the_server_is_one_line_and_loses_nothing() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn another_version_has_a_schema_of_its_own() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -266,10 +248,7 @@ fn another_version_has_a_schema_of_its_own() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
     let place = notes();
     let _server = OwnServer::hold();
@@ -289,10 +268,7 @@ fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_replica_is_read_while_the_first_server_is_gone() {
     let place = notes();
     let _server = OwnServer::hold();

@@ -6,13 +6,11 @@ use serde_json::Value;
 
 use super::{Store, fails, kb, notes, succeeds};
 use crate::eval::{CORPUS, QRELS, QUERIES};
+use crate::support::Said;
 use crate::workplace::{Workplace, text};
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -25,11 +23,7 @@ fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
     succeeds(&local(&["index", "--kb", &notes]));
     let pushed = store.run(&place, &["store", "push", "--kb", &notes]);
     succeeds(&pushed);
-    assert!(
-        text(&pushed.stdout).contains("2 vectors taken over"),
-        "{}",
-        text(&pushed.stdout)
-    );
+    text(&pushed.stdout).must_hold("2 vectors taken over");
     assert!(pushed.stderr.is_empty(), "{}", text(&pushed.stderr));
     succeeds(&store.run(&place, &["store", "drop", "team"]));
     assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);
@@ -37,15 +31,13 @@ fn vectors_move_from_a_local_index_to_a_store_without_embedding_again() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_collection_is_measured_over_the_store_as_over_the_data_folder() {
-    let place = Workplace::empty();
-    place.file("tiny/corpus.jsonl", CORPUS);
-    place.file("tiny/queries.jsonl", QUERIES);
-    place.file("tiny/qrels/test.tsv", QRELS);
+    let place = Workplace::holding([
+        ("tiny/corpus.jsonl", CORPUS),
+        ("tiny/queries.jsonl", QUERIES),
+        ("tiny/qrels/test.tsv", QRELS),
+    ]);
     let store = Store::prepared(&place);
     let measured = |output: &Output| {
         succeeds(output);

@@ -1,13 +1,11 @@
 //! What each role may do: search, index, let others in.
 
 use super::{SCHEMA, Store, fails, fails_with, found, kb, notes, set, sql_as, succeeds};
+use crate::support::Said;
 use crate::workplace::{Workplace, text};
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn who_may_only_read_searches_and_is_told_so_once() {
     let (place, elsewhere) = (notes(), Workplace::empty());
     let store = Store::prepared(&place);
@@ -31,11 +29,7 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     store.let_in(None, &place, &["--reader", &role]);
     let search = as_reader(&["search", "--json", "kiln"]);
     assert_eq!(found(&search)[0], "notes/kiln.md");
-    assert!(
-        text(&search.stderr).contains("may only be read from here"),
-        "{}",
-        text(&search.stderr)
-    );
+    text(&search.stderr).must_hold("may only be read from here");
     let misspelt = store.url(&role, "space=taem");
     let mut elsewhere_in_vain = store.command(&elsewhere, &["search", "kiln"]);
     elsewhere_in_vain.env("KB_AGENT_STORE_URL", misspelt);
@@ -79,10 +73,7 @@ fn who_may_only_read_searches_and_is_told_so_once() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_indexing() {
     let secret = "secret";
     let place = notes();
@@ -132,10 +123,7 @@ fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_index
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken() {
     let place = notes();
     let store = Store::new();
@@ -174,10 +162,7 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
         .replace(&store.database, "no_such_database");
     let refused = with(&[("KB_AGENT_STORE_URL", &url)]);
     assert!(refused.contains("does not exist"), "{refused}");
-    assert!(
-        refused.contains("the database in KB_AGENT_STORE_URL"),
-        "{refused}"
-    );
+    refused.must_hold("the database in KB_AGENT_STORE_URL");
     // Nothing was indexed here instead.
     let index = place.path().join("data/index");
     let folders = std::fs::read_dir(index).unwrap().flatten();

@@ -3,13 +3,11 @@
 use serde_json::Value;
 
 use super::{SCHEMA, Store, found, kb, notes, succeeds};
+use crate::support::Said;
 use crate::workplace::{Workplace, text};
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     let (place, elsewhere) = (notes(), Workplace::empty());
     let store = Store::prepared(&place);
@@ -18,19 +16,13 @@ fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     let status = store.status(&place);
     assert_eq!(status["spaces"][0]["name"], "team");
     assert_eq!(status["spaces"][0]["documents"], 2);
-    assert_eq!(
-        (status["encrypted"].as_bool(), status["may_write"].as_bool()),
-        (Some(true), Some(true))
-    );
+    assert_eq!(status["encrypted"].as_bool(), Some(true));
+    assert_eq!(status["may_write"].as_bool(), Some(true));
     let search = store.run(&elsewhere, &["search", "--json", "when does the kiln fire"]);
     assert_eq!(found(&search)[0], "notes/kiln.md");
     let answer = store.run(&elsewhere, &["ask", "Which colour has the glaze?"]);
     succeeds(&answer);
-    assert!(
-        text(&answer.stdout).contains("The glaze is blue"),
-        "{}",
-        text(&answer.stdout)
-    );
+    text(&answer.stdout).must_hold("The glaze is blue");
     let whole = store.run(
         &elsewhere,
         &[
@@ -52,17 +44,12 @@ fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     // What nothing has changed in is not put again.
     let again = store.run(&place, &["index", "--json", "--kb", &notes]);
     let report: Value = serde_json::from_slice(&again.stdout).unwrap();
-    assert_eq!(
-        (&report["unchanged"], &report["embedded"]),
-        (&Value::from(2), &Value::from(0))
-    );
+    assert_eq!(report["unchanged"], Value::from(2));
+    assert_eq!(report["embedded"], Value::from(0));
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn several_machines_keep_different_folders_of_one_space() {
     let (place, other) = (notes(), Workplace::empty());
     other.file("work/plan.md", "# Plan\n\nThe kiln is repaired in May.\n");
@@ -82,10 +69,7 @@ fn several_machines_keep_different_folders_of_one_space() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn folders_of_one_name_on_two_machines_do_not_remove_each_others_documents() {
     let (place, other) = (notes(), Workplace::empty());
     other.file("notes/oven.md", "# Oven\n\nThe oven bakes bread.\n");
@@ -110,10 +94,7 @@ fn folders_of_one_name_on_two_machines_do_not_remove_each_others_documents() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn vectors_that_another_space_brought_stay_when_it_goes() {
     let place = notes();
     let store = Store::prepared(&place);
@@ -139,10 +120,7 @@ fn vectors_that_another_space_brought_stay_when_it_goes() {
 }
 
 #[test]
-#[cfg_attr(
-    not(feature = "store-server-tests"),
-    ignore = "needs a PostgreSQL server: see CONTRIBUTING.md"
-)]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
 fn a_hostile_row_is_text_and_nothing_else() {
     let place = notes();
     let store = Store::prepared(&place);
