@@ -3,9 +3,10 @@
 //! What lies where, below the folder of a corpus:
 //!
 //! - `vN-N/lexical/`: the words and texts of the chunks, as tantivy keeps them (`lexical`).
-//! - `vN-N/documents-N.bin`: the journal of the documents and of their chunks' keys (`journal`).
+//! - `vN-N/documents-N.bin`: the journal of the documents and of their chunks' keys (`documents`).
 //! - `vectors-MODEL-N.rows` and `.keys`: the vectors of a model, by the keys of chunks (`vectors`). They
 //!   outlive the folders of words, so that an index that is made anew embeds nothing again.
+//! - `texts-N/`: what files said when they were read. It belongs to `source::cache`.
 //! - `*.lock`: who may change what (`lock`).
 //!
 //! A commit of documents appends to the journal and then commits the words; what tantivy keeps with its
@@ -19,7 +20,6 @@
 //! with itself is damaged, and the next writer makes it anew.
 
 mod documents;
-mod journal;
 mod lexical;
 mod lock;
 mod store;

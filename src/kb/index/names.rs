@@ -38,10 +38,7 @@ pub(crate) fn matches(all: &[DocumentName<'_>], query: &NameQuery<'_>) -> Result
         NameQuery::Remembered(asked) => match_remembered(all, plain(asked)),
         NameQuery::Given(asked) => match_given(all, asked),
         NameQuery::MentionedIn(question) => Ok(match_mentions(all, question)),
-        NameQuery::NamedBy(words) => {
-            let found = pick(all, |d| is_named_by(d.source, words));
-            Ok(matches_at(0, found))
-        }
+        NameQuery::NamedBy(words) => Ok(matches_at(0, pick(all, |d| is_named_by(d.source, words)))),
         NameQuery::Under(folder) => {
             let below = format!("{folder}/");
             let found = pick(all, |d| {

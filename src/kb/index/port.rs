@@ -193,7 +193,7 @@ pub(crate) trait Batch {
     fn put_document(&mut self, document: NewDocument, limits: Limits<'_>) -> Result<()>;
 
     /// Notes a document's new stamp; its text is the same as before.
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()>;
+    fn restamp(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()>;
 
     /// Forgets a document.
     fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<()>;

@@ -59,12 +59,14 @@ fn largest(vector: &[f32]) -> f32 {
         .fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()))
 }
 
-/// The error for a vector of another length than those of the index.
-pub(crate) fn wrong_length(given: usize, held: usize, next_step: &str) -> KbError {
-    KbError::Embed(EmbedError(Trouble::new(
-        format!(
-            "the model gives vectors of {given} numbers where the index holds vectors of {held}"
-        ),
-        next_step,
-    )))
+/// An error where a vector is of another length than those of the index.
+pub(crate) fn check_length(vector: &[f32], held: usize, next_step: &str) -> Result<(), KbError> {
+    let given = vector.len();
+    if given == held {
+        return Ok(());
+    }
+    let what = format!(
+        "the model gives vectors of {given} numbers where the index holds vectors of {held}"
+    );
+    Err(KbError::Embed(EmbedError(Trouble::new(what, next_step))))
 }

@@ -6,7 +6,7 @@
 //! | `schema`, `keys`, `sql/` | what is kept there, and in which form |
 //! | `space`, `reader` | reading the last commit of a space |
 //! | `batch`, `vectors` | changing it |
-//! | `remote_store`, `administration` | all of it behind the port; what a store is like as a whole |
+//! | `remote_store` | all of it behind the port; what a store is like as a whole |
 //!
 //! Nothing here knows files or the settings.
 
@@ -15,7 +15,6 @@
     reason = "counts of rows and lines fit the server's signed numbers"
 )]
 
-mod administration;
 mod batch;
 mod keys;
 mod reader;
@@ -26,10 +25,10 @@ mod store_address;
 mod store_server;
 mod vectors;
 
-pub use administration::{SpaceState, StoreState};
 #[cfg(test)]
 pub(crate) use remote_store::RemoteStore;
 pub(crate) use remote_store::open_shared;
+pub use remote_store::{SpaceState, StoreState};
 pub(crate) use schema::setup_script;
 pub use store_address::StoreAccess;
 pub(crate) use store_address::StoreAddress;

@@ -524,7 +524,7 @@ impl Batch for FakeBatch<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
+    fn restamp(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.stamps.push((source.to_owned(), stamp));
         Ok(())

@@ -337,7 +337,7 @@ impl Pass<'_> {
                 };
                 let old = changed_file.old.as_ref();
                 if old.is_some_and(|old| old.stamp != Some(local)) {
-                    return self.batch.keep(&file.source, local, limits);
+                    return self.batch.restamp(&file.source, local, limits);
                 }
                 Ok(())
             }

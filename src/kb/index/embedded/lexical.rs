@@ -7,31 +7,44 @@
 
 mod directory;
 mod search;
-mod writer;
 
 use std::path::{Path, PathBuf};
-use std::{fs, io, panic};
+use std::sync::{Arc, OnceLock};
+use std::{fs, io, panic, thread};
 
 use serde::{Deserialize, Serialize};
-use tantivy::directory::error::OpenReadError;
+use tantivy::directory::error::{LockError, OpenReadError};
 use tantivy::directory::{Directory, META_LOCK, ManagedDirectory};
 use tantivy::index::SegmentComponent;
+use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
+use tantivy::{
+    Document, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument,
+    TantivyError, Term,
+};
 
-use super::journal::{Journal, is_journal};
+use super::documents::{JournalMark, is_journal};
+use super::lock::patiently;
 use crate::files::{create_private_dir, refuse_link};
+use crate::kb::budget::Reservation;
+use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
-use crate::kb::index::port::Result;
+use crate::kb::index::port::{ChunkId, Result};
 use crate::kb::index::tokens;
-use directory::Files;
+use directory::SafeDirectory;
 
 pub(crate) use search::LexicalView;
-pub(crate) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
+/// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
+const BYTES_A_THREAD: usize = 48_000_000;
+const MOST_THREADS: usize = 8;
+/// A segment of which more than this share was removed is written anew without it.
+const REMOVED_SHARE: f32 = 0.3;
+/// The extensions of postings and texts, of which a search reads a few kilobytes.
+const LONG: [&str; 2] = ["idx", "store"];
 /// The files of a segment, by their extensions.
 const COMPONENTS: [&str; 7] = ["idx", "pos", "fast", "fieldnorm", "term", "store", "del"];
 /// Tantivy's files that are not of a segment.
@@ -52,11 +65,11 @@ pub(crate) struct LexicalIndex {
 
 /// What is stored with a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Payload {
+pub(crate) struct Commit {
     /// Which commit it is; 0 before the first.
     pub generation: u64,
     /// The journal of the documents of this commit.
-    pub journal: Journal,
+    pub journal: JournalMark,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,13 +93,13 @@ impl LexicalIndex {
             return Ok(None);
         }
         let open = || -> Result<Self> {
-            let index = Index::open(Files::open(dir)?)?;
+            let index = Index::open(SafeDirectory::open(dir, &LONG)?)?;
             if index.schema() != schema().0 {
                 return Err(KbError::Damaged(
                     "its fields are of another version".to_owned(),
                 ));
             }
-            let opened = Self::over(dir, index)?;
+            let opened = Self::with_index(dir, index)?;
             opened.has_its_files()?;
             Ok(opened)
         };
@@ -101,18 +114,16 @@ impl LexicalIndex {
         clear(dir)?;
         create_private_dir(dir).map_err(KbError::io(dir))?;
         let create = || -> Result<Self> {
-            let settings = IndexSettings::default();
-            Self::over(dir, Index::create(Files::open(dir)?, schema().0, settings)?)
+            let files = SafeDirectory::open(dir, &LONG)?;
+            Self::with_index(
+                dir,
+                Index::create(files, schema().0, IndexSettings::default())?,
+            )
         };
         create().map_err(|error| error.with_dir(dir))
     }
 
-    /// Makes the files anew, as those of an empty index. Only under the lock.
-    pub fn remake(&self) -> Result<()> {
-        Self::create(&self.dir).map(drop)
-    }
-
-    fn over(dir: &Path, index: Index) -> Result<Self> {
+    fn with_index(dir: &Path, index: Index) -> Result<Self> {
         let fields = schema().1;
         index.tokenizers().register(TOKENIZER, tokens::analyzer());
         let reader = index
@@ -128,9 +139,9 @@ impl LexicalIndex {
     }
 
     /// Reads what is stored with the last commit. Only before the first there is nothing.
-    pub fn payload(&self) -> Result<Payload> {
+    pub fn payload(&self) -> Result<Commit> {
         let Some(json) = self.index.load_metas()?.payload else {
-            return Ok(Payload::default());
+            return Ok(Commit::default());
         };
         let unreadable = |error| KbError::Damaged(format!("its commit is unreadable: {error}"));
         serde_json::from_str(&json).map_err(unreadable)
@@ -139,12 +150,36 @@ impl LexicalIndex {
     /// A view of the last commit.
     pub fn searcher(&self) -> Result<LexicalView> {
         self.reader.reload()?;
-        Ok(LexicalView::new(self.reader.searcher(), self.fields))
+        Ok(LexicalView {
+            searcher: self.reader.searcher(),
+            fields: self.fields,
+            tokens: OnceLock::new(),
+        })
     }
 
     /// Starts changing the index; `large` for a change of many documents. One at a time.
     pub fn writer(&self, large: bool) -> Result<LexicalWriter> {
-        LexicalWriter::new(&self.index, self.fields, large)
+        // A small change is left to one thread: each that takes part leaves a segment of its own.
+        let threads = if large {
+            thread::available_parallelism().map_or(1, usize::from)
+        } else {
+            1
+        };
+        let threads = threads.min(MOST_THREADS);
+        let open = || {
+            self.index
+                .writer_with_num_threads(threads, threads * BYTES_A_THREAD)
+        };
+        // No other process writes; but a child that is being started may hold the last writer's lock.
+        let writer = patiently(|| match open() {
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) => Ok(None),
+            made => Ok(Some(made?)),
+        })?;
+        let mut merging = LogMergePolicy::default();
+        merging.set_del_docs_ratio_before_merge(REMOVED_SHARE);
+        writer.set_merge_policy(Box::new(merging));
+        let fields = self.fields;
+        Ok(LexicalWriter { writer, fields })
     }
 
     /// Whether every file that the last commit names is there and ends as it should. Tantivy does
@@ -166,15 +201,13 @@ impl LexicalIndex {
             let name = path.display();
             Err(KbError::Damaged(format!("its file {name} {how}")))
         };
-        // Opened again: what is open here is there whatever became of its name.
-        let index = Index::open(Files::open_to_check(&self.dir)?)?;
+        // Opened again, to read no more than is asked for: what is open here is there whatever became
+        // of its name.
+        let index = Index::open(SafeDirectory::open(&self.dir, &COMPONENTS)?)?;
         // Or another process could commit and tidy up between the list and the look.
         let _kept = index.directory().acquire_lock(&META_LOCK);
         for segment in index.load_metas()?.segments {
-            let components = COMPONENTS
-                .iter()
-                .map(|name| SegmentComponent::try_from(*name));
-            for component in components.flatten() {
+            for component in COMPONENTS.into_iter().flat_map(SegmentComponent::try_from) {
                 if component == SegmentComponent::Delete && !segment.has_deletes() {
                     continue;
                 }
@@ -185,10 +218,98 @@ impl LexicalIndex {
                     Err(OpenReadError::FileDoesNotExist(_)) => {
                         return damaged(&path, "is missing");
                     }
-                    Err(error) => return Err(tantivy::TantivyError::from(error).into()),
+                    Err(error) => return Err(TantivyError::from(error).into()),
                 }
             }
         }
+        Ok(())
+    }
+}
+
+/// Changes that become visible together.
+pub(crate) struct LexicalWriter {
+    writer: IndexWriter<QueuedChunk>,
+    fields: Fields,
+}
+
+/// A chunk that waits for a thread to index it: there may be thousands of documents that do. With
+/// the last chunk of a document goes its reservation.
+struct QueuedChunk {
+    chunk: TantivyDocument,
+    _reservation: Arc<Reservation>,
+}
+
+impl Document for QueuedChunk {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        Document::iter_fields_and_values(&self.chunk)
+    }
+
+    fn into_tantivy_document(self) -> TantivyDocument {
+        self.chunk
+    }
+}
+
+impl LexicalWriter {
+    /// Forgets everything.
+    pub fn clear(&self) -> Result<()> {
+        self.writer.delete_all_documents()?;
+        Ok(())
+    }
+
+    /// Forgets a document.
+    pub fn remove(&self, document: u32) {
+        let term = Term::from_field_u64(self.fields.document, u64::from(document));
+        self.writer.delete_term(term);
+    }
+
+    /// Adds a document's chunks, which stay together, with its language. The reservation ends when all are indexed.
+    pub fn add<'a>(
+        &self,
+        document: u32,
+        chunks: impl Iterator<Item = &'a Chunk> + Clone,
+        reservation: Reservation,
+    ) -> Result<()> {
+        let fields = self.fields;
+        let reservation = Arc::new(reservation);
+        let language = tokens::detect(chunks.clone().map(|chunk| chunk.text.as_str()));
+        let rows = (0_u32..).zip(chunks).map(|(at, chunk)| {
+            let mut stored = TantivyDocument::new();
+            stored.add_u64(fields.document, u64::from(document));
+            stored.add_u64(fields.row, ChunkId::new(document, at).pack());
+            stored.add_text(fields.words, tokens::mark(language, &chunk.heading));
+            stored.add_text(fields.words, tokens::mark(language, &chunk.text));
+            for name in tokens::name_keys(&chunk.names) {
+                stored.add_text(fields.names, name);
+            }
+            if let Some(place) = &chunk.place {
+                let place = serde_json::to_string(place).unwrap_or_default();
+                stored.add_text(fields.place, place);
+            }
+            UserOperation::Add(QueuedChunk {
+                chunk: stored,
+                _reservation: Arc::clone(&reservation),
+            })
+        });
+        let rows: Vec<UserOperation<QueuedChunk>> = rows.collect();
+        self.writer.run(rows)?;
+        Ok(())
+    }
+
+    /// Makes all changes visible, or none.
+    pub fn commit(&mut self, payload: Commit) -> Result<()> {
+        let mut prepared = self.writer.prepare_commit()?;
+        let json = serde_json::to_string(&payload).unwrap_or_default();
+        prepared.set_payload(&json);
+        prepared.commit()?;
+        Ok(())
+    }
+
+    /// Waits until what should be one is one.
+    pub fn finish(self) -> Result<()> {
+        self.writer.wait_merging_threads()?;
         Ok(())
     }
 }

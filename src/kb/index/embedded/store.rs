@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use super::documents::{ChunkEntry, Documents, StoredDocument};
-use super::journal::{Entries, Entry, Journal};
-use super::lexical::{self, LexicalIndex, LexicalWriter, Payload};
+use super::documents::{ChunkEntry, Documents, Entries, Entry, JournalMark, StoredDocument};
+use super::lexical::{self, Commit, LexicalIndex, LexicalWriter};
 use super::lock::{LockGuard, Right, lock, try_lock};
-use super::vectors::Vectors;
+use super::vectors::{VectorFiles, Vectors};
 use super::view::{View, load};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
@@ -69,7 +68,7 @@ impl EmbeddedStore {
         let dir = dir_in(home);
         create_private_dir(&dir).map_err(KbError::io(&dir))?;
         let lexical = LexicalIndex::create(&dir.join("lexical"))?;
-        Self::over(home, dir, lexical, model_id)
+        Self::with_lexical(home, lexical, model_id)
     }
 
     /// Removes the words and the journal, whatever they are like.
@@ -78,17 +77,17 @@ impl EmbeddedStore {
         lexical::discard(&dir_in(home))
     }
 
-    /// Opens the index in `home` as it is; `None` when there is none of this format. Makes and mends
-    /// nothing.
+    /// Opens the index in `home` as it is; `None` when there is none of this format. Mends nothing, and
+    /// makes nothing but the lock that keeps the vectors of this model.
     pub fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>> {
-        let dir = dir_in(home);
-        match LexicalIndex::open(&dir.join("lexical"))? {
-            Some(lexical) => Self::over(home, dir, lexical, model_id).map(Some),
+        match LexicalIndex::open(&dir_in(home).join("lexical"))? {
+            Some(lexical) => Self::with_lexical(home, lexical, model_id).map(Some),
             None => Ok(None),
         }
     }
 
-    fn over(home: &Path, dir: PathBuf, lexical: LexicalIndex, model_id: &str) -> Result<Self> {
+    fn with_lexical(home: &Path, lexical: LexicalIndex, model_id: &str) -> Result<Self> {
+        let dir = dir_in(home);
         let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
         let view = load(&dir, &lexical, &vectors, None)?;
         Ok(Self {
@@ -162,10 +161,6 @@ impl EmbeddedStore {
         }
     }
 
-    fn acquire(&self, right: Right<'_>) -> Result<LockGuard> {
-        try_lock(&self.home, right)?.ok_or(KbError::Locked)
-    }
-
     fn rows(&self) -> RwLockReadGuard<'_, Vectors> {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,7 +186,7 @@ impl EmbeddedStore {
         };
         Ok(Damage {
             documents,
-            vectors: Vectors::damage(&self.home, model_id),
+            vectors: VectorFiles::damage(&self.home, model_id),
         })
     }
 }
@@ -220,7 +215,7 @@ impl Store for EmbeddedStore {
 
     fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>> {
         limits.check()?;
-        let held = self.acquire(Right::Documents)?;
+        let held = try_lock(&self.home, Right::Documents)?.ok_or(KbError::Locked)?;
         let last = self.last_undamaged()?;
         let afresh = afresh || last.is_none();
         let view = last.unwrap_or_else(|| self.view());
@@ -229,13 +224,12 @@ impl Store for EmbeddedStore {
 
     fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>> {
         limits.check()?;
-        let held = self.acquire(Right::Vectors)?;
+        let held = try_lock(&self.home, Right::Vectors)?.ok_or(KbError::Locked)?;
         let last = self.last_undamaged()?;
         self.rows_to_change().refresh()?;
         if let Some(view) = last {
             self.change_rows(|vectors| {
-                let is_mostly_stale =
-                    view.stale_rows(vectors) > STALE_ROWS.max(vectors.len() / 2);
+                let is_mostly_stale = view.stale_rows(vectors) > STALE_ROWS.max(vectors.len() / 2);
                 Ok(is_mostly_stale && vectors.compact(|key| view.contains_key(key))?)
             })?;
         }
@@ -263,9 +257,7 @@ struct DocumentBatch<'a> {
     store: &'a EmbeddedStore,
     _held: LockGuard,
     /// The last commit.
-    view: Arc<View>,
-    /// The commit that the batch began with.
-    found: Arc<View>,
+    last_view: Arc<View>,
     documents: Documents,
     /// Names of documents that were put or removed since the last commit.
     touched: BTreeSet<String>,
@@ -273,16 +265,16 @@ struct DocumentBatch<'a> {
     writer: Option<LexicalWriter>,
     large: bool,
     /// Whether all documents are removed first.
-    afresh: bool,
+    clears_all: bool,
     /// Whether the next commit begins another journal.
-    anew: bool,
+    needs_new_journal: bool,
 }
 
 impl<'a> DocumentBatch<'a> {
     /// Begins with what `view` holds, or with nothing.
-    fn new(store: &'a EmbeddedStore, held: LockGuard, view: Arc<View>, afresh: bool) -> Self {
-        let afresh = afresh || view.documents.next_number > u32::MAX / 2;
-        let documents = if afresh {
+    fn new(store: &'a EmbeddedStore, held: LockGuard, view: Arc<View>, clears_all: bool) -> Self {
+        let clears_all = clears_all || view.documents.next_number > u32::MAX / 2;
+        let documents = if clears_all {
             Documents::default()
         } else {
             view.documents.clone()
@@ -291,13 +283,12 @@ impl<'a> DocumentBatch<'a> {
             store,
             _held: held,
             documents,
-            found: Arc::clone(&view),
             touched: BTreeSet::new(),
             writer: None,
             large: false,
-            afresh,
-            anew: afresh || view.commit.journal.number == 0,
-            view,
+            clears_all,
+            needs_new_journal: clears_all || view.commit.journal.number == 0,
+            last_view: view,
         }
     }
 
@@ -313,13 +304,13 @@ impl<'a> DocumentBatch<'a> {
         let lexical = &self.store.lexical;
         let writer = match lexical.writer(self.large) {
             // Not even the list of its files can be read.
-            Err(KbError::Damaged(_)) if self.afresh => {
-                lexical.remake()?;
+            Err(KbError::Damaged(_)) if self.clears_all => {
+                LexicalIndex::create(&self.store.dir.join("lexical"))?;
                 lexical.writer(self.large)?
             }
             writer => writer?,
         };
-        if self.afresh {
+        if self.clears_all {
             writer.clear()?;
         }
         Ok(self.writer.insert(writer))
@@ -335,7 +326,7 @@ impl<'a> DocumentBatch<'a> {
 
 impl Batch for DocumentBatch<'_> {
     fn previous_reader(&self) -> Option<Arc<dyn Reader>> {
-        (!self.afresh).then(|| Arc::clone(&self.found) as Arc<dyn Reader>)
+        (!self.clears_all).then(|| Arc::clone(&self.last_view) as Arc<dyn Reader>)
     }
 
     fn expect(&mut self, documents: usize) {
@@ -372,7 +363,7 @@ impl Batch for DocumentBatch<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<()> {
+    fn restamp(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         if let Some(known) = self.documents.get(source) {
             let document = Document {
@@ -399,15 +390,16 @@ impl Batch for DocumentBatch<'_> {
     }
 
     fn commit(&mut self, _: Limits<'_>) -> Result<()> {
-        if self.touched.is_empty() && !(self.afresh && self.anew) {
+        if self.touched.is_empty() && !(self.clears_all && self.needs_new_journal) {
             return Ok(());
         }
         let dir = &self.store.dir;
-        let generation = Journal::next_number(self.view.commit.generation);
-        let journal = self.view.commit.journal;
-        let journal = if self.anew || journal.is_mostly_overtaken(self.documents.len()) {
+        let generation = JournalMark::next_generation(self.last_view.commit.generation);
+        let journal = self.last_view.commit.journal;
+        let journal = if self.needs_new_journal || journal.is_mostly_overtaken(self.documents.len())
+        {
             let all = self.documents.iter().map(Arc::clone).map(Entry::Put);
-            Journal::write_anew(dir, generation, &self.entries(all))?
+            JournalMark::write_anew(dir, generation, &self.entries(all))?
         } else {
             let changed = self.touched.iter();
             let changed = changed.map(|source| match self.documents.get(source) {
@@ -416,17 +408,17 @@ impl Batch for DocumentBatch<'_> {
             });
             journal.append(dir, &self.entries(changed))?
         };
-        let commit = Payload {
+        let commit = Commit {
             generation,
             journal,
         };
         self.writer()?.commit(commit)?;
         journal.tidy(dir);
         self.touched.clear();
-        self.anew = false;
-        self.view = self.store.reload(false)?;
+        self.needs_new_journal = false;
+        self.last_view = self.store.reload(false)?;
         // What is the same is kept once.
-        self.documents = self.view.documents.clone();
+        self.documents = self.last_view.documents.clone();
         Ok(())
     }
 

@@ -10,8 +10,8 @@
 //! The rows are read into memory by the first search: a file that is cut off under a map
 //! would end the process, and reading costs no more than the faults of a map do.
 //!
-//! A search measures all rows (`scan`): that cannot miss a neighbour, and takes a few milliseconds for
-//! a hundred thousand of them.
+//! A search measures all rows (`scan`): what it finds is exact among the rounded rows, and it takes a few
+//! milliseconds for a hundred thousand of them.
 
 mod files;
 mod scan;
@@ -25,14 +25,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::lock::model_key;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{ChunkKey, KeyHash, Result};
-use crate::kb::index::quantised::{Query, quantise, wrong_length};
-use files::Files;
+use crate::kb::index::quantised::{Query, check_length, quantise};
+pub(crate) use files::VectorFiles;
 use scan::{RowFilter, Table};
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
 pub(crate) struct Vectors {
-    files: Files,
+    files: VectorFiles,
     dims: usize,
     keys: Vec<ChunkKey>,
     scales: Vec<f32>,
@@ -54,7 +54,7 @@ impl Vectors {
     /// Opens the vectors of a model in `home`.
     pub fn open(home: &Path, model_id: &str) -> Result<Self> {
         let mut vectors = Self {
-            files: Files::new(home, model_id),
+            files: VectorFiles::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
             scales: Vec::new(),
@@ -91,11 +91,6 @@ impl Vectors {
         Ok(())
     }
 
-    /// What is wrong with the files, as far as their sizes tell; makes and mends nothing.
-    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
-        Files::damage(home, model_id)
-    }
-
     /// Does [`Vectors::refresh`], or opens the rows of `model_id` if these are of another model.
     pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<()> {
         if self.files.model == model_key(model_id) {
@@ -109,11 +104,8 @@ impl Vectors {
 
     /// Whether a vector can be compared with what is here.
     pub fn fits(&self, vector: &[f32]) -> Result<()> {
-        if self.keys.is_empty() || vector.len() == self.dims {
-            return Ok(());
-        }
-        let next = "`kb-agent index` embeds everything again";
-        Err(wrong_length(vector.len(), self.dims, next))
+        let held = self.dimensions().unwrap_or(vector.len());
+        check_length(vector, held, "`kb-agent index` embeds everything again")
     }
 
     /// The number of dimensions; `None` while there are no vectors.
@@ -284,7 +276,8 @@ impl Vectors {
     }
 
     fn forget(&mut self, dims: usize) {
-        self.lineage += 1;
+        // Where there was none, whatever comes is added.
+        self.lineage += u64::from(!self.keys.is_empty());
         self.dims = dims;
         self.keys.clear();
         self.scales.clear();
@@ -391,7 +384,7 @@ mod tests {
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 20);
         append(&mut vectors, &rows(1, 40));
-        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        let vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 39);
         let found = nearest(&vectors, &unit(30), 3).unwrap();
         assert_eq!((found.len(), vectors.keys[found[0].0]), (3, key(30)));

@@ -11,16 +11,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use imbl::GenericHashSet;
 use imbl::shared_ptr::DefaultSharedPtr;
 
-use super::documents::{Change, ChunksByKey, Documents};
-use super::journal::Journal;
-use super::lexical::{LexicalIndex, LexicalView, Payload};
+use super::documents::{Change, ChunksByKey, Documents, JournalMark};
+use super::lexical::{Commit, LexicalIndex, LexicalView};
 use super::vectors::Vectors;
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
-    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
-    KeyHash, LinksBySource, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents, PendingCursor,
-    PendingPage, Reader, Result, Within,
+    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, KeyHash, LexicalMatches,
+    Limits, LinksBySource, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents,
+    PendingCursor, PendingPage, Reader, Result, Within,
 };
 use crate::kb::index::search_terms::corrections;
 use crate::kb::links::LinkTargets;
@@ -29,18 +28,16 @@ use crate::kb::source::is_prose;
 /// One commit.
 pub(crate) struct View {
     /// What is stored with it.
-    pub commit: Payload,
+    pub commit: Commit,
     pub documents: Documents,
     holders: OnceLock<ChunksByKey>,
     /// Worked out when first needed.
     lacking: Mutex<Option<Lacking>>,
-    /// The pending chunks in order, as the first of all pages found them, and the lineage of the vectors then.
-    pending_list: Mutex<Option<(u64, PendingList)>>,
+    /// The pending chunks in order, as the first of all pages found them, behind the lineage of the vectors.
+    pending_list: Mutex<Option<(u64, Vec<(ChunkId, ChunkKey)>)>>,
     lexical: LexicalView,
     vectors: Arc<RwLock<Vectors>>,
 }
-
-type PendingList = Arc<[(ChunkId, ChunkKey)]>;
 
 /// The texts without a vector. They follow each commit and each new row by what those change, so that
 /// one saved file does not cost a look at all texts.
@@ -84,7 +81,11 @@ impl View {
                 let texts = self.holders().keys();
                 let texts = texts.filter(|key| vectors.row_of(key).is_none());
                 let (texts, rows) = (texts.copied().collect(), vectors.len());
-                Lacking { texts, lineage, rows }
+                Lacking {
+                    texts,
+                    lineage,
+                    rows,
+                }
             });
         for row in lacking.rows..vectors.len() {
             vectors.key(row).map(|key| lacking.texts.remove(key));
@@ -164,26 +165,6 @@ impl View {
         Ok(found)
     }
 
-    /// The chunks that are there, with their cosine alone.
-    fn cosines(
-        &self,
-        chunks: &[ChunkId],
-        vector: Option<&[f32]>,
-    ) -> Result<Vec<Option<FetchedChunk>>> {
-        let vectors = self.rows();
-        let cosine = vector.map(|vector| vectors.cosine_with(vector));
-        let cosine = cosine.transpose()?.flatten();
-        let fetch = |chunk: &ChunkId| {
-            let (document, at) = self.documents.place_of(*chunk)?;
-            let cosine = cosine.as_ref();
-            Some(FetchedChunk {
-                passage: None,
-                cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
-            })
-        };
-        Ok(chunks.iter().map(fetch).collect())
-    }
-
     fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>> {
         let Some((document, at)) = self.documents.place_of(chunk) else {
             return Ok(None);
@@ -207,7 +188,7 @@ impl View {
 
     /// The first chunk of each text without a vector: prose first, and what was written last before what
     /// is older.
-    fn pending_chunks(&self, vectors: &Vectors) -> PendingList {
+    fn pending_chunks(&self, vectors: &Vectors) -> Vec<(ChunkId, ChunkKey)> {
         let texts = self.lacking(vectors).texts.into_iter();
         let first = |key: ChunkKey| Some((*self.holders().chunks(&key).iter().min()?, key));
         let mut chunks: Vec<(ChunkId, ChunkKey)> = texts.filter_map(first).collect();
@@ -360,7 +341,21 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
         limits.check()?;
-        let mut fetched = self.cosines(chunks, wanted.cosine_with)?;
+        let vectors = self.rows();
+        let cosine = wanted.cosine_with.map(|vector| vectors.cosine_with(vector));
+        let cosine = cosine.transpose()?.flatten();
+        let fetch = |chunk: &ChunkId| {
+            let (document, at) = self.documents.place_of(*chunk)?;
+            let cosine = cosine.as_ref();
+            Some(FetchedChunk {
+                passage: None,
+                cosine: cosine.and_then(|cosine| cosine(&document.chunks[at].key)),
+            })
+        };
+        let mut fetched: Vec<Option<FetchedChunk>> = chunks.iter().map(fetch).collect();
+        drop(cosine);
+        // The disk is waited for with nothing held that others need.
+        drop(vectors);
         if wanted.passages {
             for (chunk, fetched) in chunks.iter().zip(&mut fetched) {
                 limits.check()?;
@@ -419,7 +414,7 @@ pub(crate) fn load(
     const ATTEMPTS: usize = 10;
     for _ in 0..ATTEMPTS {
         let commit = index.payload()?;
-        let Journal { number, len, .. } = commit.journal;
+        let JournalMark { number, len, .. } = commit.journal;
         let known = known.filter(|known| {
             let journal = known.commit.journal;
             number > 0 && journal.number == number && journal.len <= len

@@ -80,7 +80,7 @@ pub(super) struct RemoteBatch {
     is_touched: bool,
     pending: PendingRows,
     difference: Difference,
-    terms: TermReader,
+    analyzer: TextAnalyzer,
     average: Option<f64>,
     next_number: i64,
     /// The number of chunks that were put.
@@ -99,7 +99,7 @@ impl RemoteBatch {
             is_touched: false,
             pending: PendingRows::default(),
             difference: Difference::default(),
-            terms: TermReader::new(),
+            analyzer: tokens::analyzer(),
             average: None,
             next_number: 0,
             put: 0,
@@ -190,7 +190,7 @@ impl RemoteBatch {
         let rows = self.connection.rows(&asked, &numbers, limits)?;
         for document in rows.chunk_by(|a, b| a.get::<_, i64>(3) == b.get::<_, i64>(3)) {
             let chunks: Vec<(&str, &str)> = document.iter().map(|c| (c.get(0), c.get(1))).collect();
-            for terms in self.terms.read(&chunks) {
+            for terms in count_terms(&mut self.analyzer, &chunks) {
                 for term in terms.frequencies.into_keys() {
                     *self.difference.held.entry(term).or_default() -= 1;
                 }
@@ -219,7 +219,7 @@ impl RemoteBatch {
             let chunks: Vec<_> = chunks
                 .map(|(_, chunk)| (chunk.heading.as_str(), chunk.text.as_str()))
                 .collect();
-            terms.append(&mut self.terms.read(&chunks));
+            terms.append(&mut count_terms(&mut self.analyzer, &chunks));
         }
         let tokens: u64 = terms.iter().map(|terms| u64::from(terms.length)).sum();
         for term in terms.iter().flat_map(|terms| terms.frequencies.keys()) {
@@ -492,7 +492,7 @@ impl Batch for RemoteBatch {
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
+    fn restamp(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<()> {
         limits.check()?;
         self.pending.kept.push((source.to_owned(), stamp));
         if self.pending.kept.len() >= SENT {
@@ -544,28 +544,15 @@ struct ChunkTerms {
     length: u32,
 }
 
-/// Splits chunks into terms.
-struct TermReader(TextAnalyzer);
-
-impl TermReader {
-    fn new() -> Self {
-        Self(tokens::analyzer())
-    }
-
-    /// Counts the terms of each chunk of a document; a chunk is a heading and a text.
-    fn read(&mut self, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
-        let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
-        let marked = chunks
-            .iter()
-            .map(|(heading, text)| [heading, text].map(|part| tokens::mark(language, part)));
-        marked.map(|parts| self.read_chunk(&parts)).collect()
-    }
-
-    fn read_chunk(&mut self, parts: &[String]) -> ChunkTerms {
+/// Counts the terms of each chunk of a document; a chunk is a heading and a text.
+fn count_terms(analyzer: &mut TextAnalyzer, chunks: &[(&str, &str)]) -> Vec<ChunkTerms> {
+    let language = tokens::detect(chunks.iter().map(|(_, text)| *text));
+    let counted = chunks.iter().map(|(heading, text)| {
         let mut terms = ChunkTerms::default();
         let mut count = 0;
-        for part in parts {
-            let mut stream = self.0.token_stream(part);
+        for part in [heading, text] {
+            let marked = tokens::mark(language, part);
+            let mut stream = analyzer.token_stream(&marked);
             while stream.advance() {
                 count += 1;
                 let term = stream.token().text.clone();
@@ -574,7 +561,8 @@ impl TermReader {
         }
         terms.length = FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(count));
         terms
-    }
+    });
+    counted.collect()
 }
 
 /// A chunk's row: numbers of terms in order, each once, with what goes with it.
@@ -640,7 +628,7 @@ mod tests {
     #[test]
     fn a_row_holds_each_term_once_in_the_order_of_its_number() {
         let chunk = ("Kiln", "The kiln fires; PROJ-7 waits for the kiln.");
-        let terms = &TermReader::new().read(&[chunk])[0];
+        let terms = &count_terms(&mut tokens::analyzer(), &[chunk])[0];
         assert_eq!(terms.frequencies["kiln"], 3);
         assert_eq!(terms.frequencies["proj-7"], 1);
         assert!(!terms.frequencies.contains_key("the"));

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::keys::{keys_of_targets, slips_of_word, term_id};
 use super::schema::of_space;
-use super::space::{Commit, Model, Names, Space, vector_text};
+use super::space::{Commit, Names, Space, vector_text};
 use super::store_server::sql::{
     BOOL, BYTEA_ARRAY, FLOAT8_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
 };
@@ -267,7 +267,8 @@ impl Reader for RemoteReader {
             return Ok(Vec::new());
         };
         limits.check()?;
-        self.check_length(vector)?;
+        let model = self.commit().model;
+        model.map_or(Ok(()), |model| model.check(vector))?;
         let text = vector_text(query.values().iter().copied());
         let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
         let statement = match sources {
@@ -293,9 +294,11 @@ impl Reader for RemoteReader {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<FetchedChunk>>> {
         let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
-        let asked = wanted.cosine_with.filter(|_| self.commit().model.is_some());
-        asked.map_or(Ok(()), |vector| self.check_length(vector))?;
-        let query = asked.and_then(|vector| Query::new(vector, vector.len()));
+        let mut query = None;
+        if let (Some(vector), Some(model)) = (wanted.cosine_with, self.commit().model) {
+            model.check(vector)?;
+            query = Query::new(vector, vector.len());
+        }
         let text = query.as_ref();
         let text = text.map(|query| vector_text(query.values().iter().copied()));
         let (products, vectors) = match text {
@@ -391,11 +394,6 @@ impl Reader for RemoteReader {
 }
 
 impl RemoteReader {
-    fn check_length(&self, vector: &[f32]) -> Result<()> {
-        let model = self.commit().model;
-        model.map_or(Ok(()), |model: Model| model.check(vector))
-    }
-
     fn call_lexical(
         &self,
         asked: &LexicalArguments,

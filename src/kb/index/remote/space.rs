@@ -9,7 +9,7 @@ use super::store_server::sql::{INT8, TEXT};
 use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
 use crate::kb::index::port::{Limits, Result};
-use crate::kb::index::quantised::wrong_length;
+use crate::kb::index::quantised::check_length;
 
 /// A commit of a space, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,11 +34,8 @@ pub(super) struct Model {
 impl Model {
     /// An error where a vector is of another length.
     pub fn check(self, vector: &[f32]) -> Result<()> {
-        if self.dimensions == vector.len() {
-            return Ok(());
-        }
         let next = "`kb-agent index --rebuild` embeds everything again";
-        Err(wrong_length(vector.len(), self.dimensions, next))
+        check_length(vector, self.dimensions, next)
     }
 }
 
@@ -72,11 +69,11 @@ pub(super) struct Space {
     pub machine: String,
     /// The first parts of the names of the documents that this process keeps up to date.
     pub labels: Vec<String>,
-    last_commit: Mutex<Commit>,
-    model_id: Mutex<String>,
-    names: Mutex<Option<(Commit, Arc<Names>)>>,
+    pub last_commit: Mutex<Commit>,
+    pub model_id: Mutex<String>,
+    pub names: Mutex<Option<(Commit, Arc<Names>)>>,
     /// A commit all of whose chunks were seen to have a vector.
-    complete: Mutex<Option<Commit>>,
+    pub complete: Mutex<Option<Commit>>,
 }
 
 /// Source and title of each document, in the order of their sources.
@@ -86,25 +83,6 @@ pub(super) type Names = Vec<(String, String)>;
 pub(super) const COMMIT: &str = include_str!("sql/commit.sql");
 
 impl Space {
-    pub fn new(
-        server: Arc<StoreServer>,
-        name: String,
-        machine: String,
-        labels: Vec<String>,
-        model_id: &str,
-    ) -> Self {
-        Self {
-            server,
-            name,
-            machine,
-            labels,
-            last_commit: Mutex::default(),
-            model_id: Mutex::new(model_id.to_owned()),
-            names: Mutex::default(),
-            complete: Mutex::default(),
-        }
-    }
-
     /// The purpose to read with: a process that indexes must see its own commits.
     pub fn reading(&self) -> Purpose {
         if self.labels.is_empty() {

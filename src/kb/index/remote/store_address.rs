@@ -37,10 +37,6 @@ pub(crate) struct StoreAddress {
     pub display: String,
 }
 
-/// The keys of an address's query that PostgreSQL does not know itself.
-const SPACE: &str = "space";
-const SSL_MODE: &str = "sslmode";
-
 impl StoreAddress {
     /// Reads an address. TLS is required, and the server's name verified, for all but this machine;
     /// `sslmode=disable` turns it off.
@@ -52,8 +48,8 @@ impl StoreAddress {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match key {
-                SPACE => space = Some(decode_space(value)?),
-                SSL_MODE => mode = Some(value),
+                "space" => space = Some(decode_space(value)?),
+                "sslmode" => mode = Some(value),
                 key if ALLOWED.contains(&key) => passed_on.push(pair),
                 key => return Err(bad(&format!("{} is unknown there", one_line(key, 40)))),
             }

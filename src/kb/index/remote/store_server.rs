@@ -5,7 +5,6 @@
 //! them. A call is one statement, or several that are sent together, and so one round trip.
 
 use std::error::Error;
-use std::ops::Deref;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -195,7 +194,7 @@ impl StoreServer {
             Ok::<Client, tokio_postgres::Error>(client)
         });
         match wait_for(connecting, limits)? {
-            Ok(connected) => connected.map_err(|error| self.fault(&error)),
+            Ok(connected) => connected.map_err(|error| store_error(&error, &self.address.display)),
             Err(error) => Err(unreachable(&self.address.display, &error.to_string())),
         }
     }
@@ -216,7 +215,7 @@ impl StoreServer {
         };
         let (schema, setup) = (schema::name(), schema::SETUP);
         let setup = wait_for(client.query_typed(setup, &[(&schema, TEXT)]), limits)?;
-        let rows = setup.map_err(|error| self.fault(&error))?;
+        let rows = setup.map_err(|error| store_error(&error, &self.address.display))?;
         schema::check(&rows, &self.address.display)?;
         Ok(client)
     }
@@ -245,11 +244,6 @@ impl StoreServer {
             Some(runtime) => runtime.spawn(work),
             None => tokio::spawn(work),
         }
-    }
-
-    /// Converts an error of the server.
-    pub fn fault(&self, error: &tokio_postgres::Error) -> KbError {
-        store_error(error, &self.address.display)
     }
 }
 
@@ -291,7 +285,7 @@ impl Connection {
                 Ok(value)
             }
             Ok(Err(error)) => {
-                let fault = self.server.fault(&error);
+                let fault = store_error(&error, &self.server.address.display);
                 if !client.is_closed() && error.as_db_error().is_some() {
                     self.client = Some(client);
                 }
@@ -352,14 +346,6 @@ impl Connection {
         if given.is_err() {
             self.client = None;
         }
-    }
-}
-
-impl Deref for Connection {
-    type Target = Arc<StoreServer>;
-
-    fn deref(&self) -> &Arc<StoreServer> {
-        &self.server
     }
 }
 

@@ -23,38 +23,28 @@ use tantivy::directory::{
 
 use crate::files::{Unreadable, open_unlinked};
 
-/// The extensions of postings and texts, of which a search reads a few kilobytes.
-const LONG: [&str; 2] = ["idx", "store"];
 /// Files of up to this many bytes are read as a whole.
 const LITTLE: u64 = 64 << 10;
 
 /// A folder of an index.
 #[derive(Clone)]
-pub(super) struct Files {
+pub(super) struct SafeDirectory {
     writing: MmapDirectory,
     folder: PathBuf,
-    /// The extensions of the files that are read piece by piece; `None` for all files.
-    long: Option<&'static [&'static str]>,
+    /// The extensions of the files that are read piece by piece.
+    long: &'static [&'static str],
     /// The open files: a commit opens the same ones again.
     open: Arc<Mutex<HashMap<PathBuf, Weak<Handle>>>>,
 }
 
-impl Files {
-    /// Opens a folder that exists.
-    pub fn open(folder: &Path) -> tantivy::Result<Self> {
+impl SafeDirectory {
+    /// Opens a folder that exists, to read files with these extensions piece by piece.
+    pub fn open(folder: &Path, long: &'static [&'static str]) -> tantivy::Result<Self> {
         Ok(Self {
             writing: MmapDirectory::open(folder)?,
             folder: folder.to_owned(),
-            long: Some(&LONG),
+            long,
             open: Arc::default(),
-        })
-    }
-
-    /// Opens a folder for a look at some bytes of each file.
-    pub fn open_to_check(folder: &Path) -> tantivy::Result<Self> {
-        Ok(Self {
-            long: None,
-            ..Self::open(folder)?
         })
     }
 
@@ -70,9 +60,9 @@ impl Files {
     }
 }
 
-impl fmt::Debug for Files {
+impl fmt::Debug for SafeDirectory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Files({})", self.folder.display())
+        write!(f, "SafeDirectory({})", self.folder.display())
     }
 }
 
@@ -89,12 +79,12 @@ enum Handle {
 }
 
 impl Handle {
-    fn open(path: &Path, long: Option<&[&str]>) -> io::Result<Self> {
+    fn open(path: &Path, long: &[&str]) -> io::Result<Self> {
         let file = opened(path)?;
         let len = file.metadata()?.len();
         let ending = path.extension().unwrap_or_default();
         #[cfg(unix)]
-        if len > LITTLE && long.is_none_or(|long| long.iter().any(|long| ending == *long)) {
+        if len > LITTLE && long.iter().any(|long| ending == *long) {
             return Ok(Self::Pieces {
                 file,
                 len: len as usize,
@@ -154,7 +144,7 @@ impl FileHandle for Handle {
     }
 }
 
-impl Directory for Files {
+impl Directory for SafeDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         Ok(self.handle(path).map_err(failed(path))?)
     }

@@ -8,11 +8,10 @@
 //! word walks the term dictionary and visits only what can still match.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use levenshtein_automata::{DFA, Distance, SINK_STATE};
 use tantivy::collector::TopDocs;
-use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, Occur,
@@ -36,12 +35,11 @@ const ROUNDING: f32 = 1e-5;
 const MOST: usize = 4096;
 
 /// One commit, unmoved by later ones.
-#[derive(Clone)]
 pub(crate) struct LexicalView {
-    searcher: Searcher,
-    fields: Fields,
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
     /// How many tokens all chunks together have; counted when first needed.
-    tokens: Arc<OnceLock<u64>>,
+    pub(super) tokens: OnceLock<u64>,
 }
 
 /// The result of a search.
@@ -56,14 +54,6 @@ pub(crate) struct ScoredChunks {
 }
 
 impl LexicalView {
-    pub(super) fn new(searcher: Searcher, fields: Fields) -> Self {
-        Self {
-            searcher,
-            fields,
-            tokens: Arc::default(),
-        }
-    }
-
     /// The number of chunks.
     pub fn len(&self) -> usize {
         self.searcher.num_docs() as usize
@@ -261,15 +251,10 @@ impl LexicalView {
         let mut tokens = 0;
         for segment in self.searcher.segment_readers() {
             let lengths = segment.get_fieldnorms_reader(self.fields.words)?;
-            let mut rows_of_length = [0_u64; 256];
-            for doc in 0..segment.max_doc() {
-                if !segment.is_deleted(doc) {
-                    rows_of_length[usize::from(lengths.fieldnorm_id(doc))] += 1;
-                }
-            }
-            for (id, rows) in (0..=u8::MAX).zip(rows_of_length) {
-                tokens += rows * u64::from(FieldNormReader::id_to_fieldnorm(id));
-            }
+            let rows = segment.doc_ids_alive();
+            tokens += rows
+                .map(|row| u64::from(lengths.fieldnorm(row)))
+                .sum::<u64>();
         }
         Ok(*self.tokens.get_or_init(|| tokens))
     }

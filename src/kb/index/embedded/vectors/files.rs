@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
 use crate::kb::error::KbError;
-use crate::kb::index::embedded::journal::Journal;
+use crate::kb::index::embedded::documents::JournalMark;
 use crate::kb::index::embedded::lock::{
     LockGuard, Right, is_model_key, model_key, share, try_lock,
 };
@@ -29,7 +29,7 @@ const PREFIX: &str = "vectors-";
 
 /// A pair of files.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(crate) struct VectorFiles {
     home: PathBuf,
     pub model: String,
     /// The number in the names of the pair; 0 while there is none.
@@ -39,7 +39,7 @@ pub(super) struct Files {
 }
 
 /// The contents of a keys file, with the rows file that belongs to it.
-pub(super) struct KeysRead {
+pub(crate) struct KeysRead {
     pub dims: usize,
     /// The first of these keys is at this row.
     pub from: usize,
@@ -50,7 +50,7 @@ pub(super) struct KeysRead {
     pub rows: File,
 }
 
-impl Files {
+impl VectorFiles {
     /// The files of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
         let files = Self::unused(home, model_id);
@@ -171,7 +171,7 @@ impl Files {
         }
     }
 
-    /// What is wrong with this model's latest pair, by the sizes of its files.
+    /// What is wrong with this model's latest pair, by the sizes of its files; makes and mends nothing.
     pub fn damage(home: &Path, model_id: &str) -> Option<String> {
         let mut files = Self::unused(home, model_id);
         let read = files.find_latest().and_then(|_| files.read(0, 0));
@@ -189,10 +189,10 @@ impl Files {
         }
     }
 
-    /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].
+    /// Writes a new pair and returns it; the old one stays until [`VectorFiles::remove_older`].
     pub fn write_anew(&self, dims: usize, kept: &[(ChunkKey, f32, &[u8])]) -> Result<Self> {
         let next = Self {
-            number: Journal::next_number(self.number),
+            number: JournalMark::next_generation(self.number),
             ..self.clone()
         };
         next.write_file("rows", dims, |file| {

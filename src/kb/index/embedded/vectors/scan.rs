@@ -1,7 +1,8 @@
 //! The scan of all rows for the nearest.
 //!
-//! It goes over every row and so cannot miss a neighbour. What it costs is reading the rows from memory:
-//! a million of 384 numbers take about as long as adding up their bytes does.
+//! It goes over every row, so that what it finds is exact among the rounded rows; of near ties either may
+//! come first. What it costs is reading the rows from memory: a million of 384 numbers take about as long
+//! as adding up their bytes does.
 
 use std::cmp::Ordering;
 use std::ops::Range;
