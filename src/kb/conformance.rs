@@ -16,8 +16,8 @@ mod tests {
     use super::super::index::tests::{FakeStore, Server};
     use super::super::index::tokens;
     use super::super::index::{
-        ChunkId, ChunkKey, Counts, EmbeddedStore, FetchOptions, Limits, LocalStamp, NameQuery,
-        NewDocument, Reader, Store, Within,
+        ChunkId, ChunkKey, Counts, Damage, EmbeddedStore, FetchOptions, Limits, LocalStamp,
+        NameQuery, NewDocument, Reader, Store, Within,
     };
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
@@ -555,6 +555,90 @@ mod tests {
             assert_eq!(reader.pending_count(limits()).unwrap(), 1);
             assert_eq!(reader.counts(limits()).unwrap(), counted(2, 0));
         }
+    }
+
+    #[test]
+    fn the_pages_of_one_caller_are_not_moved_by_those_of_another() {
+        for engine in engines() {
+            let store = engine.one.as_ref();
+            let many: Vec<String> = (0..6).map(|n| format!("{n}.md")).collect();
+            let many: Vec<(&str, &str)> = many.iter().map(|a| (a.as_str(), a.as_str())).collect();
+            put(store, &many);
+            let reader = store.reader();
+            let first = reader.pending(None, 2, limits()).unwrap();
+            let mut vectors = store.begin_vectors(limits()).unwrap();
+            let made: Vec<(ChunkKey, Vec<f32>)> = first
+                .chunks
+                .iter()
+                .map(|(_, key)| (*key, vec![1.0; 26]))
+                .collect();
+            vectors.put_vectors(&made, limits()).unwrap();
+            let other = reader.pending(None, 10, limits()).unwrap();
+            assert_eq!(
+                (other.chunks.len(), other.next),
+                (4, None),
+                "{}",
+                engine.name
+            );
+            let rest = reader.pending(first.next, 10, limits()).unwrap();
+            assert_eq!(rest.chunks, other.chunks, "{}", engine.name);
+        }
+    }
+
+    #[test]
+    fn the_texts_without_a_vector_follow_every_change() {
+        let home = tempfile::tempdir().unwrap();
+        let open = || EmbeddedStore::open(home.path(), "letters").unwrap();
+        let store = open();
+        let mut random = fastrand::Rng::with_seed(11);
+        for step in 0..60 {
+            let source = format!("{}.md", random.u32(0..8));
+            // Few texts, so that documents share some.
+            let text = format!("text {}\n", "x".repeat(random.usize(0..10)));
+            match random.u32(0..6) {
+                0 => embed(&store),
+                1 => {
+                    let mut vectors = store.begin_vectors(limits()).unwrap();
+                    vectors.clear(limits()).unwrap();
+                }
+                2 => {
+                    let mut batch = store.begin(false, limits()).unwrap();
+                    batch.remove(&source, limits()).unwrap();
+                    batch.finish(limits()).unwrap();
+                }
+                _ => put(&store, &[(&source, &text)]),
+            }
+            let pending = |store: &EmbeddedStore| {
+                let reader = store.reader();
+                let page = reader.pending(None, 100, limits()).unwrap();
+                let count = reader.pending_count(limits()).unwrap();
+                assert_eq!(page.chunks.len(), count, "step {step}");
+                page.chunks
+            };
+            assert_eq!(pending(&store), pending(&open()), "step {step}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_for_its_checksum_is_no_healthy_index() {
+        let home = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(home.path(), "letters").unwrap();
+        put(&store, &NOTES);
+        assert_eq!(
+            store.damage("letters", limits()).unwrap(),
+            Damage::default()
+        );
+        let lexical = home.path().join(EmbeddedStore::format()).join("lexical");
+        let mut files = fs::read_dir(lexical)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let texts = files
+            .find(|path| path.extension().is_some_and(|end| end == "store"))
+            .unwrap();
+        fs::remove_file(&texts).unwrap();
+        fs::create_dir(&texts).unwrap();
+        let seen = store.damage("letters", limits());
+        assert!(matches!(seen, Err(KbError::Io { .. })), "{seen:?}");
     }
 
     #[test]

@@ -15,13 +15,13 @@ pub(crate) mod tokens;
 pub(crate) use embedded::try_lock;
 pub(crate) use embedded::{EmbeddedStore, Right, is_held};
 pub(crate) use names::{DocumentName, matches as matching_names};
-#[cfg(test)]
-pub(crate) use port::Counts;
 pub(crate) use port::{
     Batch, ChunkId, ChunkKey, FetchOptions, FetchedChunk, KeyHash, LexicalMatches, Limits,
     LocalStamp, Match, NameMatches, NameQuery, NewDocument, Reader, Store, VectorBatch,
     for_each_document,
 };
+#[cfg(test)]
+pub(crate) use port::{Counts, Damage};
 pub use port::{Document, Lease, Passage, Within};
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;

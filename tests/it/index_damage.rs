@@ -3,8 +3,9 @@
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
-use kb_agent::kb::{KbError, SearchMode};
+use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
 use serde_json::Value;
 
 use crate::kb::{Bench, files_below, update};
@@ -134,6 +135,102 @@ fn trust_a_file_of_the_words_that_is_missing_is_reported_and_made_anew() {
         assert_eq!(hits[0].source, "b.md", "{missing}");
         assert_eq!(base.status().pending, 0, "its vectors were kept");
     }
+}
+
+/// The file in which tantivy keeps its commit.
+fn meta(folder: &Path) -> PathBuf {
+    let mut files = ending(folder, "json").into_iter();
+    let is_meta = |path: &PathBuf| path.file_name().is_some_and(|name| name == "meta.json");
+    files.find(is_meta).unwrap()
+}
+
+/// Makes the record of the last commit one that nobody can read, in a file that tantivy still reads.
+fn spoil_commit(folder: &Path) {
+    let meta = meta(folder);
+    let text = fs::read_to_string(&meta).unwrap();
+    let spoilt = text.replace("generation", "generatiom");
+    assert_ne!(text, spoilt);
+    fs::write(&meta, spoilt).unwrap();
+}
+
+fn two_notes() -> Bench {
+    Bench::new(&[("a.md", "# A\n\nalpha text\n"), ("b.md", "# B\n\nbeta\n")])
+}
+
+/// Finds each of two notes by a word of its own.
+fn assert_finds_both(base: &KnowledgeBase, when: &str) {
+    for (word, source) in [("alpha", "a.md"), ("beta", "b.md")] {
+        let hits = base.search(SearchMode::Lexical, word, 5).unwrap();
+        assert_eq!(hits.len(), 1, "{when}");
+        assert_eq!(hits[0].source, source, "{when}");
+        assert!(hits[0].text.contains(word), "{when}");
+    }
+    assert_eq!(base.status().documents, 2, "{when}");
+    assert_eq!(base.status().pending, 0, "{when}: vectors are kept");
+}
+
+#[test]
+fn trust_a_commit_that_cannot_be_read_is_damage_and_not_an_index_yet_to_come() {
+    let bench = two_notes();
+    let base = bench.indexed();
+    spoil_commit(bench.home.path());
+    update(&base);
+    assert_finds_both(&base, "with the index open");
+    drop(base);
+    spoil_commit(bench.home.path());
+    let base = bench.open();
+    bench.write("b.md", "# B\n\nbeta and more\n");
+    update(&base);
+    assert_finds_both(&base, "by who opens it");
+
+    let place = indexed();
+    spoil_commit(&index_of(&place));
+    let check = doctor(&place, "contents");
+    assert_eq!(check["status"], "broken", "{check}");
+    let line = check["detail"].as_str().unwrap();
+    assert!(line.contains("its commit is unreadable"), "{line}");
+}
+
+#[test]
+fn trust_a_broken_list_of_files_is_mended_by_the_process_that_has_the_index_open() {
+    let bench = two_notes();
+    let base = bench.indexed();
+    let break_it = |how: &str| match how {
+        "missing" => fs::remove_file(meta(bench.home.path())).unwrap(),
+        text => fs::write(meta(bench.home.path()), text).unwrap(),
+    };
+    for how in ["missing", "", "{", "[1, 2]"] {
+        break_it(how);
+        assert!(matches!(base.refresh(), Err(KbError::Damaged(_))), "{how}");
+        update(&base);
+        assert_finds_both(&base, how);
+        assert_finds_both(&bench.open(), how);
+        bench.write("b.md", format!("# B\n\nbeta {} more\n", how.len()));
+        update(&base);
+        assert_finds_both(&base, how);
+    }
+    break_it("{");
+    base.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    assert_finds_both(&base, "a rebuild");
+}
+
+#[test]
+fn trust_words_that_lack_a_passage_are_damaged_and_made_anew() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    let base = bench.indexed();
+    bench.write("b.md", "# B\n\nbeta\n");
+    update(&base);
+    drop(base);
+    let path = meta(bench.home.path());
+    let mut meta: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let segments = meta["segments"].as_array_mut().unwrap();
+    assert!(segments.len() > 1, "a commit leaves a segment");
+    segments.pop();
+    fs::write(&path, meta.to_string()).unwrap();
+    let base = bench.open();
+    assert_eq!(base.status().documents, 0, "it is made anew");
+    update(&base);
+    assert_finds_both(&base, "a segment is gone");
 }
 
 fn indexed() -> Workplace {
