@@ -82,6 +82,8 @@ pub struct Indexed {
     pub changed: usize,
     /// Documents whose file is gone.
     pub vanished: usize,
+    /// Documents that were removed since the list of documents was last written anew.
+    pub removed: usize,
 }
 
 /// Looks at the index of these folders, and at the folders. Blocks, for as long as a walk over
@@ -200,6 +202,7 @@ fn open(
                 words_only: counts.words_only,
                 pending: reader.pending_count(limits)?,
                 dimensions: store.dimensions(limits)?,
+                removed: store.removals(),
                 ..Indexed::default()
             };
             return Ok((Some(store), IndexState::Ready(indexed)));
@@ -320,6 +323,31 @@ mod tests {
             ..differs
         };
         assert_eq!(other.state, IndexState::Ready(unembedded));
+    }
+
+    #[test]
+    fn removed_documents_are_counted_until_the_index_is_made_anew() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["a.md", "b.md", "c.md"] {
+            fs::write(docs.path().join(name), format!("the text of {name}\n")).unwrap();
+        }
+        let removed = || match look(docs.path(), home.path(), "constant").state {
+            IndexState::Ready(indexed) => indexed.removed,
+            other => panic!("{other:?}"),
+        };
+        drop(indexed(docs.path(), home.path()));
+        assert_eq!(removed(), 0);
+        fs::remove_file(docs.path().join("b.md")).unwrap();
+        assert_eq!(removed(), 0, "the index does not know of it yet");
+        drop(indexed(docs.path(), home.path()));
+        fs::write(docs.path().join("a.md"), "another and longer text\n").unwrap();
+        let base = indexed(docs.path(), home.path());
+        assert_eq!(removed(), 1, "a changed document was not removed");
+        drop(base);
+        let place = look(docs.path(), home.path(), "constant").home;
+        EmbeddedStore::discard(&place).unwrap();
+        drop(indexed(docs.path(), home.path()));
+        assert_eq!(removed(), 0);
     }
 
     #[test]

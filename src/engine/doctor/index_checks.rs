@@ -102,7 +102,15 @@ fn contents(seen: &Inspection) -> Check {
         IndexState::Ready(indexed) => {
             let documents = plural(indexed.documents, "document");
             let chunks = plural(indexed.chunks, "passage");
-            let line = format!("{documents} in {chunks}; format {format}, which is current");
+            let removed = match indexed.removed {
+                0 => String::new(),
+                count => format!(
+                    "; {} removed since its list of documents was last written anew",
+                    plural(count, "document")
+                ),
+            };
+            let line =
+                format!("{documents} in {chunks}{removed}; format {format}, which is current");
             Check::ok(NAME, line)
         }
     }
@@ -190,6 +198,39 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+
+    #[test]
+    fn removed_documents_are_named_where_there_are_some() {
+        let line = |removed| {
+            let indexed = Indexed {
+                documents: 3,
+                chunks: 9,
+                removed,
+                ..Indexed::default()
+            };
+            let seen = Inspection {
+                name: "docs".to_owned(),
+                home: PathBuf::from("/data"),
+                format: "v1".to_owned(),
+                state: IndexState::Ready(indexed),
+                is_written: false,
+                is_embedded: false,
+                files: 3,
+                left_out: 0,
+                others: Vec::new(),
+                damaged_vectors: None,
+            };
+            contents(&seen).detail
+        };
+        assert!(!line(0).contains("removed"), "{}", line(0));
+        let two = line(2);
+        assert!(
+            two.contains(
+                "; 2 documents removed since its list of documents was last written anew;"
+            ),
+            "{two}"
+        );
+    }
 
     #[test]
     fn what_another_is_doing_is_not_asked_for() {

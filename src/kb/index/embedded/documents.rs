@@ -78,6 +78,8 @@ pub(crate) struct Documents {
     by_number: ByNumber,
     /// The number that the next document gets.
     pub next_number: u32,
+    /// How many removals the journal records; none when it has just been written anew.
+    pub removals: usize,
     /// The number of chunks of all documents.
     pub chunks: usize,
     /// The number of chunks that are found by their words only.
@@ -356,10 +358,12 @@ impl Entries {
                 before: documents.insert(Arc::clone(&document)),
                 after: Some(document),
             },
-            Entry::Gone(source) => Change {
-                before: documents.remove(&source),
-                after: None,
-            },
+            Entry::Gone(source) => {
+                let (before, after) = (documents.remove(&source), None);
+                // A document that one batch put and removed was never there.
+                documents.removals += usize::from(before.is_some());
+                Change { before, after }
+            }
         });
         applied.collect()
     }
@@ -465,6 +469,30 @@ mod tests {
             list,
             next_number: 99,
         }
+    }
+
+    #[test]
+    fn removals_are_counted_until_the_journal_is_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let removals = |journal: &JournalMark| {
+            let mut documents = Documents::default();
+            let entries = journal.read(dir.path(), 0).unwrap().unwrap();
+            entries.apply(&mut documents);
+            (documents.len(), documents.removals)
+        };
+        let first = JournalMark::write_anew(dir.path(), 7, &entries()).unwrap();
+        assert_eq!(removals(&first), (4, 1));
+        let gone = ["folder/ü1.md", "folder/ü1.md", "never.md"];
+        let gone = Entries {
+            list: gone.map(|name| Entry::Gone(name.to_owned())).to_vec(),
+            next_number: 99,
+        };
+        let second = first.append(dir.path(), &gone).unwrap();
+        assert_eq!(removals(&second), (3, 2), "each is counted once");
+        let mut left = entries();
+        left.list.retain(|entry| matches!(entry, Entry::Put(_)));
+        let anew = JournalMark::write_anew(dir.path(), 8, &left).unwrap();
+        assert_eq!(removals(&anew), (5, 0));
     }
 
     #[test]

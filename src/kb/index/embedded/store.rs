@@ -128,6 +128,11 @@ impl EmbeddedStore {
         !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')
     }
 
+    /// How many documents were removed since the list of documents was last written anew.
+    pub fn removals(&self) -> usize {
+        self.view().documents.removals
+    }
+
     /// The commit that is searched now.
     fn view(&self) -> Arc<View> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
