@@ -43,7 +43,7 @@ async fn r23_claude_is_asked_at_its_compatible_address() {
         ("", vec![as_json(&models)]),
         (
             "grade_evidence",
-            vec![says("```json\n{\"scores\": [Some(0.9), Some(0.1)]}\n```")],
+            vec![says("```json\n{\"scores\": [0.9, 0.1]}\n```")],
         ),
         (
             "synthesize",
