@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
 use crate::protocol::new_id;
 
-use super::file::{path_beside, canonical};
+use super::file::{canonical, path_beside};
 
 const GATE: &str = "gate";
 /// A larger file is none of ours.

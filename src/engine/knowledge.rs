@@ -129,7 +129,7 @@ pub(super) fn embedder_of_base(
 
 /// What is known of embedding models, with the user's own file before it.
 fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
-    read_own_file(folder, "embedding.toml", EmbeddingData::with).map_err(EngineError::Setting)
+    read_own_file(folder, "embedding.toml", EmbeddingData::read).map_err(EngineError::Setting)
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {

@@ -86,7 +86,7 @@ mod tests {
             ("think", super::think),
             ("stream", super::stream),
         ] {
-            for (_, input) in kept(target) {
+            for (_, input) in kept_inputs(target) {
                 check(&input);
             }
         }

@@ -12,7 +12,9 @@ use ratatui::style::Modifier;
 
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press, struck, tap, themed};
-use crate::support::{self, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, items, plan_for};
+use crate::support::{
+    self, Said, Script, ScriptedReasoner, ScriptedTools, hybrid, items, plan_for,
+};
 
 fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
     EvidenceItem {

@@ -157,7 +157,7 @@ impl Tape {
             self.add(EventBody::EvidenceRemoved {
                 id: EvidenceId((*id).to_owned()),
                 score: Score::clamped(*score),
-                    not_looked_at: false,
+                not_looked_at: false,
             });
         }
         let calls = u32::from(by == GradedBy::Grader);

@@ -255,7 +255,7 @@ impl Reader for RemoteReader {
         let matches = Match::best(scored.filter(|found| found.score > 0.0), k);
         Ok(LexicalMatches {
             corrections: corrections(&terms, &matches, self, within.limits())?,
-            named: found.named.iter().map(named).collect(),
+            named: found.named.iter().map(named_match).collect(),
             full: Some(found.bm25.full_match(&terms)),
             matches,
         })
