@@ -306,7 +306,7 @@ fn long_trail(rows: usize) -> Vec<Event> {
     for at in 0..rows / 2 {
         let code = format!("odd_{at}");
         let message = format!("reply {at} was not as asked");
-        tape.add(1, EventBody::Warning { code, message });
+        tape.after(1).add(EventBody::Warning { code, message });
         tape.retrieve(0, Vec::new(), Vec::new());
     }
     tape.end(Outcome::Answered, 2, 0, None);

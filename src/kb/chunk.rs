@@ -216,7 +216,9 @@ impl Packer<'_> {
                 }
             }
             before => {
-                before.into_iter().for_each(|before| self.emit(before));
+                if let Some(before) = before {
+                    self.emit(before);
+                }
                 block
             }
         });

@@ -2,10 +2,11 @@
 
 use kb_agent::domain::{
     AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GradeThresholds, GraderAction,
-    LineRange, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
-    ToolName, ToolRecord, approving_rule, average, edge, route_after_analyze, route_after_grade,
+    LineRange, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolName,
+    ToolRecord, approving_rule, average, edge, route_after_analyze, route_after_grade,
     route_after_tool_exec,
 };
+use serde_json::{Value, json};
 
 #[test]
 fn topology_has_the_edges_of_the_design_and_no_other() {
@@ -113,27 +114,8 @@ fn item(tool: ToolName, score: f64) -> Evidence {
 }
 
 fn record(tool: ToolName, round: u32) -> ToolRecord {
-    let query = "q".to_owned();
-    let call = match tool {
-        ToolName::VectorSearch => ToolCall::VectorSearch { query, k: None },
-        ToolName::GrepSearch => ToolCall::GrepSearch { query },
-        ToolName::HybridSearch => ToolCall::HybridSearch {
-            semantic_query: query,
-            exact_keywords: Vec::new(),
-        },
-        ToolName::ReadFile => ToolCall::ReadFile {
-            path: query,
-            start_line: None,
-            end_line: None,
-        },
-        ToolName::LocalFileQa => ToolCall::LocalFileQa {
-            query,
-            path: None,
-            field: None,
-            value: None,
-        },
-        ToolName::GraphRelated => ToolCall::GraphRelated { entity_id: query },
-    };
+    let args: Value = serde_json::from_str(tool.descriptor().example).unwrap();
+    let call = serde_json::from_value(json!({"tool": tool, "args": args})).unwrap();
     ToolRecord {
         call,
         round,

@@ -6,8 +6,8 @@ use super::super::narrator::{Detail, Narrator};
 use super::super::output::{CommandFailure, print_notice, print_text};
 use super::super::runs::in_table;
 use super::super::stats::in_lines;
+use super::input::{InputLine, StandardInput};
 use super::listing;
-use super::{InputLine, StandardInput};
 use crate::domain::{Complexity, LineRange, Wait, WarningKind};
 use crate::engine::SAMPLES;
 use crate::protocol::{

@@ -114,6 +114,10 @@ fn attribute(node: &Node, name: &str) -> Option<String> {
 }
 
 /// What a button says that is no mere label.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the converter asks for this signature"
+)]
 fn without_labels(handlers: &dyn Handlers, button: Element<'_>) -> Option<HandlerResult> {
     let said = handlers.walk_children(button.node);
     let is_question = said.content.split_whitespace().count() >= BUTTON_WORDS;
@@ -256,6 +260,11 @@ const MAX_SPAN: usize = 100;
 
 /// The table as Markdown. A cell that covers rows belongs to each of them; one that covers columns
 /// is said once.
+#[expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "the converter asks for this signature"
+)]
 fn table_as_markdown(handlers: &dyn Handlers, table: Element<'_>) -> Option<HandlerResult> {
     let node = table.node;
     let mut caption = String::new();

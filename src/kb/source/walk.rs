@@ -510,7 +510,7 @@ impl IgnoreRules {
             };
             match read(&path, budget) {
                 Ok(Some(text)) => {
-                    *own = compile_rules(folder, &text).map_err(|why| refused(&why))?
+                    *own = compile_rules(folder, &text).map_err(|why| refused(&why))?;
                 }
                 Ok(None) => {}
                 Err(Unreadable::NotRegular) if path.is_dir() => {}

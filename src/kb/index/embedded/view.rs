@@ -34,10 +34,13 @@ pub(crate) struct View {
     /// Worked out when first needed.
     lacking: Mutex<Option<Lacking>>,
     /// The pending chunks in order, as the first of all pages found them, behind the lineage of the vectors.
-    pending_list: Mutex<Option<(u64, Vec<(ChunkId, ChunkKey)>)>>,
+    pending_list: Mutex<Option<PendingList>>,
     lexical: LexicalView,
     vectors: Arc<RwLock<Vectors>>,
 }
+
+/// The lineage of the vectors, and the chunks that lacked one.
+type PendingList = (u64, Vec<(ChunkId, ChunkKey)>);
 
 /// The texts without a vector. They follow each commit and each new row by what those change, so that
 /// one saved file does not cost a look at all texts.
