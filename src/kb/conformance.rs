@@ -573,7 +573,7 @@ mod tests {
                 .map(|(_, key)| (*key, vec![1.0; 26]))
                 .collect();
             vectors.put_vectors(&made, limits()).unwrap();
-            let other = reader.pending(None, 10, limits()).unwrap();
+            let other = store.reader().pending(None, 10, limits()).unwrap();
             assert_eq!(
                 (other.chunks.len(), other.next),
                 (4, None),
