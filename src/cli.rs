@@ -1,4 +1,4 @@
-//! The command line: one subcommand a file.
+//! The command line: one subcommand a file, beside those that share what they print (`runs` holds `audit`).
 //!
 //! Standard output carries results only; everything else is one line on standard error. Exit
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
