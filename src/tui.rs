@@ -25,6 +25,7 @@ mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
 mod ink;
+mod keyboard;
 mod keymap;
 mod layout;
 mod markdown;
@@ -47,6 +48,7 @@ mod theme;
 mod theme_choice;
 mod timeline;
 mod turns;
+mod unmarked_paste;
 mod update;
 mod view;
 mod window;

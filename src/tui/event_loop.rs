@@ -11,8 +11,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream, MouseEventKind};
+use crossterm::style::Print;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use crossterm::{execute, queue};
 use futures_util::{FutureExt, StreamExt, poll};
@@ -33,11 +33,16 @@ use super::pane_state::Clicks;
 use super::screen::Screen;
 use super::terminal;
 use super::terminal::{
-    JobSignal, JobSignals, Output, TerminalGuard, end_editor, is_job, start_editor, stop_job,
+    JobSignal, JobSignals, Output, TerminalGuard, copy_sequences, end_editor, is_job, start_editor,
+    stop_job,
 };
+use super::unmarked_paste::UnmarkedPaste;
 
 /// How long a signal takes to be seen on a busy machine.
 const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);
+
+/// What arrives at once is read within this time; crossterm reads nothing in no time at all.
+const AT_ONCE: Duration = Duration::from_micros(300);
 
 /// Runs until the person leaves, `leave` is cancelled, or the terminal is gone.
 pub async fn event_loop(
@@ -55,6 +60,7 @@ pub async fn event_loop(
             announcer: Announcer::new(guard.abilities),
             answers: BackgroundReply::default(),
             clicks: Clicks::default(),
+            pastes: UnmarkedPaste::default(),
             inputs: None,
             editing: None,
             screen,
@@ -83,6 +89,7 @@ struct EventLoop {
     announcer: Announcer,
     answers: BackgroundReply,
     clicks: Clicks,
+    pastes: UnmarkedPaste,
     /// Keys and clicks; none while the person's editor has the terminal.
     inputs: Option<EventStream>,
     editing: Option<Child>,
@@ -140,7 +147,13 @@ impl EventLoop {
                     pending.push(Msg::Edited(ended));
                 }
                 input = next_input(&mut self.inputs) => match input {
-                    Some(input) => pending.extend(self.messages(input?)),
+                    Some(input) => {
+                        pending.extend(self.messages(input?));
+                        // The stream hands over one input at a time, whatever there is.
+                        while crossterm::event::poll(AT_ONCE)? {
+                            pending.extend(self.messages(crossterm::event::read()?));
+                        }
+                    }
                     None => return Ok(()),
                 },
                 update = updates.recv(), if engine => {
@@ -158,6 +171,9 @@ impl EventLoop {
                     break;
                 };
                 pending.extend(self.messages(input?));
+            }
+            if self.screen.takes_typing() {
+                pending = self.pastes.join(pending, Instant::now());
             }
             while let Ok(update) = updates.try_recv() {
                 pending.push(Msg::Update(update));
@@ -263,7 +279,7 @@ impl EventLoop {
                     let _ = terminal::report_mouse(wanted);
                 }
                 Effect::Copy(text) => {
-                    let _ = execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text));
+                    let _ = execute!(io::stdout(), Print(copy_sequences(&text)));
                 }
                 Effect::Send(command) => {
                     if let Err(refused) = self.commands.try_send(command) {

@@ -9,6 +9,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
 
 use super::error::{TuiError, toml_error};
+use super::keyboard::on_us_keyboard;
 
 /// The table, ours with what the user's changes of it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -95,8 +96,28 @@ impl Keymap {
         self.bindings.retain(|binding| !binding.keys.is_empty());
     }
 
-    /// What the key does in the first of these places that knows it.
+    /// What the key does in the first of these places that knows it. Where no text is typed, a letter
+    /// of another keyboard means the key at its place.
     pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
+        let elsewhere = || {
+            let latin = on_us_keyboard(event)?;
+            let without_text = places.iter().copied().filter(|place| !place.takes_text());
+            self.bound(latin, &without_text.collect::<Vec<_>>())
+        };
+        self.bound(event, places).or_else(elsewhere)
+    }
+
+    /// The key with its letter on a US keyboard, if Ctrl or Alt is held and the key is not bound as it
+    /// is.
+    pub fn shortcut(&self, event: KeyEvent) -> KeyEvent {
+        let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
+        let latin = on_us_keyboard(event).filter(|_| event.modifiers.intersects(held));
+        let key = Key::from(event);
+        let is_bound = || self.bindings.iter().any(|one| one.keys.contains(&key));
+        latin.filter(|_| !is_bound()).unwrap_or(event)
+    }
+
+    fn bound(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let key = Key::from(event);
         places.iter().find_map(|place| {
             let is_it = |one: &&Binding| one.place == *place && one.keys.contains(&key);
@@ -369,6 +390,25 @@ pub enum KeyContext {
     Global,
 }
 
+impl KeyContext {
+    /// Whether letters are text there, or may be.
+    fn takes_text(self) -> bool {
+        matches!(
+            self,
+            Self::Prompt
+                | Self::Answer
+                | Self::Citation
+                | Self::Chosen
+                | Self::Find
+                | Self::Menu
+                | Self::Sessions
+                | Self::Models
+                | Self::Recall
+                | Self::Global
+        )
+    }
+}
+
 // Keys by their names: as the table spells them, as help and the last line show them.
 
 /// A key with its modifiers.
@@ -555,6 +595,35 @@ mod tests {
         ] {
             assert_eq!(keymap.action(event, &places), Some(action), "{event:?}");
         }
+    }
+
+    #[test]
+    fn keys_mean_the_same_on_every_keyboard() {
+        let keymap = Keymap::load().unwrap();
+        let pressed = |letter, modifiers, place| {
+            let event = keymap.shortcut(KeyEvent::new(KeyCode::Char(letter), modifiers));
+            keymap.action(event, &[place])
+        };
+        let global = KeyContext::Global;
+        let ctrl = KeyModifiers::CONTROL;
+        for (letter, action) in [
+            ('с', Action::Quit),
+            ('к', Action::Recall),
+            ('ψ', Action::Quit),
+            ('ב', Action::Quit),
+        ] {
+            assert_eq!(pressed(letter, ctrl, global), Some(action), "{letter}");
+        }
+        let plain = KeyModifiers::NONE;
+        assert_eq!(pressed('о', plain, KeyContext::List), Some(Action::Down));
+        assert_eq!(pressed('П', plain, KeyContext::List), Some(Action::Last));
+        // It begins a question there.
+        assert_eq!(pressed('х', plain, KeyContext::Answer), None);
+        let own = "[[key]]\non = ['ctrl+с']\ndo = 'copy'\nwhere = 'list'\n";
+        let mut own_keymap = Keymap::load().unwrap();
+        own_keymap.put_own(own).unwrap();
+        let event = KeyEvent::new(KeyCode::Char('с'), ctrl);
+        assert_eq!(own_keymap.shortcut(event), event);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::begins_mention;
@@ -57,10 +58,7 @@ impl Prompt {
 
     /// What stands before the caret from an `@` on that begins a name, the mark included.
     pub fn mention(&self) -> Option<&str> {
-        let caret = self.area.cursor();
-        let line = self.area.lines().get(caret.0)?;
-        let end = line.char_indices().nth(caret.1).map_or(line.len(), |c| c.0);
-        let before = &line[..end];
+        let (before, _) = self.at_caret();
         let begins = |at: &usize| begins_mention(&before[..*at]);
         let at = before.match_indices('@').map(|(at, _)| at).rfind(begins)?;
         let name = &before[at + 1..];
@@ -121,10 +119,59 @@ impl Prompt {
             KeyCode::Char('z') if ctrl => {
                 self.area.undo();
             }
+            // The editor takes one code point at a time, and would leave a part of a picture.
+            KeyCode::Char('h') if ctrl => self.delete_before(),
+            KeyCode::Backspace if key.modifiers.is_empty() => self.delete_before(),
+            KeyCode::Delete if key.modifiers.is_empty() && self.picture_after() > 1 => {
+                self.jump(self.picture_after().cast_signed());
+                self.delete_before();
+            }
+            KeyCode::Left if key.modifiers.is_empty() && self.picture_before() > 1 => {
+                self.jump(-self.picture_before().cast_signed());
+            }
+            KeyCode::Right if key.modifiers.is_empty() && self.picture_after() > 1 => {
+                self.jump(self.picture_after().cast_signed());
+            }
             _ => {
                 self.area.input(key);
             }
         }
+    }
+
+    /// Deletes the character before the caret, or the picture with all its code points.
+    fn delete_before(&mut self) {
+        for _ in 0..self.picture_before() {
+            self.area.delete_char();
+        }
+    }
+
+    /// Moves the caret this many code points within its line.
+    fn jump(&mut self, by: isize) {
+        let caret = self.area.cursor();
+        let column = caret.1.saturating_add_signed(by);
+        if let (Ok(row), Ok(column)) = (caret.0.try_into(), column.try_into()) {
+            self.area.move_cursor(CursorMove::Jump(row, column));
+        }
+    }
+
+    /// Code points of the picture before the caret; 1 where there is none.
+    fn picture_before(&self) -> usize {
+        let (before, _) = self.at_caret();
+        before.graphemes(true).next_back().map_or(1, picture_length)
+    }
+
+    /// Code points of the picture after the caret; 1 where there is none.
+    fn picture_after(&self) -> usize {
+        let (_, after) = self.at_caret();
+        after.graphemes(true).next().map_or(1, picture_length)
+    }
+
+    /// The line of the caret, before it and after it.
+    fn at_caret(&self) -> (&str, &str) {
+        let caret = self.area.cursor();
+        let line = self.area.lines().get(caret.0).map_or("", String::as_str);
+        let end = line.char_indices().nth(caret.1).map_or(line.len(), |c| c.0);
+        line.split_at(end)
     }
 
     /// Inserts a line break.
@@ -214,6 +261,21 @@ impl Prompt {
     }
 }
 
+/// Code points of a picture that is written with several; 1 for any other character, whose marks are
+/// taken back one by one.
+fn picture_length(grapheme: &str) -> usize {
+    let is_part = |c| {
+        matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{20e3}' | '\u{1f1e6}'..='\u{1f1ff}'
+            | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0020}'..='\u{e007f}')
+    };
+    // A joiner within a script that joins is a mark too.
+    let begins_with_letter = grapheme.starts_with(char::is_alphabetic);
+    if begins_with_letter || !grapheme.chars().any(is_part) {
+        return 1;
+    }
+    grapheme.chars().count()
+}
+
 fn area_of(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
     area.set_cursor_line_style(Style::new());
@@ -223,4 +285,47 @@ fn area_of(text: &str) -> TextArea<'static> {
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_deleted_whole_and_marks_one_by_one() {
+        let pressed = |text: &str, keys: &[KeyCode]| {
+            let mut prompt = Prompt::default();
+            prompt.set(text);
+            for code in keys {
+                prompt.key(KeyEvent::new(*code, KeyModifiers::NONE));
+            }
+            prompt.text()
+        };
+        let backspace = [KeyCode::Backspace];
+        for picture in [
+            "👨\u{200d}👩\u{200d}👧",
+            "👍🏽",
+            "🇩🇪",
+            "⚠\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+            "🔥",
+        ] {
+            assert_eq!(
+                pressed(&format!("a{picture}"), &backspace),
+                "a",
+                "{picture}"
+            );
+            let moved = [
+                KeyCode::Left,
+                KeyCode::Left,
+                KeyCode::Right,
+                KeyCode::Delete,
+            ];
+            assert_eq!(pressed(&format!("a{picture}"), &moved), "a", "{picture}");
+        }
+        assert_eq!(pressed("e\u{301}", &backspace), "e");
+        assert_eq!(pressed("नि", &backspace), "न");
+        assert_eq!(pressed("क्\u{200d}ष", &backspace), "क्\u{200d}");
+        assert_eq!(pressed("한", &backspace), "");
+    }
 }

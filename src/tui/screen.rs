@@ -22,7 +22,7 @@ use super::model::{AskedBy, Effect, Model, Msg, Setup, TurnQuestion, WalkStep};
 use super::pane_state::{Pane, Split};
 use super::replay::{Replay, ReplayOutcome};
 use super::theme_choice::{TerminalLooks, ThemeChoice};
-use super::update::update;
+use super::update::{is_typing, update};
 use super::view::view;
 use super::{ask, sessions, view};
 
@@ -126,10 +126,14 @@ impl Screen {
     }
 
     fn take(&mut self, msg: Msg) -> Vec<Effect> {
-        if let Msg::Background(background) = msg {
-            self.looks.on_background(background);
-            return Vec::new();
-        }
+        let msg = match msg {
+            Msg::Background(background) => {
+                self.looks.on_background(background);
+                return Vec::new();
+            }
+            Msg::Key(event) => Msg::Key(self.model.keymap.shortcut(event)),
+            msg => msg,
+        };
         let effects = match &mut self.replay {
             Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
                 ReplayOutcome::GoesOn(effects) => effects,
@@ -189,6 +193,11 @@ impl Screen {
     /// Whether the theme depends on a background that is not known yet.
     pub fn asks_for_background(&self) -> bool {
         self.looks.asks_for_background()
+    }
+
+    /// Whether letters go into the prompt.
+    pub fn takes_typing(&self) -> bool {
+        self.replay.is_none() && self.walk.is_none() && is_typing(&self.model)
     }
 
     /// Whether the terminal is to report the mouse.

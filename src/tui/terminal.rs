@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, io};
 
+use base64::Engine as _;
 use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
@@ -68,6 +69,53 @@ impl Abilities {
     }
 }
 
+/// A program between this one and the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Multiplexer {
+    Tmux,
+    Screen,
+}
+
+impl Multiplexer {
+    fn detect(variable: impl Fn(&str) -> String) -> Option<Self> {
+        if !variable("TMUX").is_empty() {
+            return Some(Self::Tmux);
+        }
+        (!variable("STY").is_empty()).then_some(Self::Screen)
+    }
+}
+
+/// GNU screen drops a longer string.
+const SCREEN_STRING: usize = 700;
+
+/// What has the terminal put this text on the clipboard (OSC 52), through tmux and GNU screen too.
+///
+/// tmux takes the sequence itself with `set-clipboard on` and hands it on with `allow-passthrough on`;
+/// it gets both.
+pub fn copy_sequences(text: &str) -> String {
+    let multiplexer = Multiplexer::detect(|name| env::var(name).unwrap_or_default());
+    copy_sequences_through(multiplexer, text)
+}
+
+fn copy_sequences_through(multiplexer: Option<Multiplexer>, text: &str) -> String {
+    let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+    let plain = format!("\x1b]52;c;{encoded}\x1b\\");
+    match multiplexer {
+        None => plain,
+        Some(Multiplexer::Tmux) => {
+            let doubled = plain.replace('\x1b', "\x1b\x1b");
+            format!("{plain}\x1bPtmux;{doubled}\x1b\\")
+        }
+        Some(Multiplexer::Screen) => {
+            // A string of screen ends at the first ST: BEL ends the sequence within it.
+            let whole = format!("\x1b]52;c;{encoded}\x07");
+            let pieces = whole.as_bytes().chunks(SCREEN_STRING);
+            let wrap = |piece| format!("\x1bP{}\x1b\\", String::from_utf8_lossy(piece));
+            pieces.map(wrap).collect()
+        }
+    }
+}
+
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
 pub struct TerminalGuard {
@@ -116,9 +164,9 @@ impl Drop for TerminalGuard {
 }
 
 /// Asks for keys that tell Shift+Enter from Enter, where that is worth asking: a terminal that does
-/// not answer would cost two seconds.
+/// not answer costs two seconds, and has no such keys.
 pub fn enhance() -> io::Result<()> {
-    if answers_queries() && supports_keyboard_enhancement()? {
+    if answers_queries() && supports_keyboard_enhancement().unwrap_or(false) {
         push_enhancement()?;
         ENHANCED.store(true, Ordering::SeqCst);
     }
@@ -536,6 +584,41 @@ mod tests {
         assert!(!of(&iterm).progress);
         let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
         assert!(of(&newer).progress);
+    }
+}
+
+#[cfg(test)]
+mod copy_tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_goes_through_tmux_and_screen() {
+        let through = |multiplexer| copy_sequences_through(multiplexer, "a b");
+        assert_eq!(through(None), "\x1b]52;c;YSBi\x1b\\");
+        let tmux = through(Some(Multiplexer::Tmux));
+        let handed_on = "\x1bPtmux;\x1b\x1b]52;c;YSBi\x1b\x1b\\\x1b\\";
+        assert_eq!(tmux, format!("{}{handed_on}", through(None)));
+        let long = copy_sequences_through(Some(Multiplexer::Screen), &"x".repeat(2000));
+        let strings: Vec<_> = long.split_terminator("\x1b\\").collect();
+        assert!(strings.len() > 3 && strings.iter().all(|one| one.len() <= SCREEN_STRING + 2));
+        let joined: String = strings
+            .iter()
+            .map(|one| one.strip_prefix("\x1bP").unwrap())
+            .collect();
+        assert!(joined.starts_with("\x1b]52;c;") && joined.ends_with('\x07'));
+    }
+
+    #[test]
+    fn a_multiplexer_is_told_by_its_variable() {
+        let set = |name: &'static str| {
+            Multiplexer::detect(move |asked| match asked == name {
+                true => "1".to_owned(),
+                false => String::new(),
+            })
+        };
+        assert_eq!(set("TMUX"), Some(Multiplexer::Tmux));
+        assert_eq!(set("STY"), Some(Multiplexer::Screen));
+        assert_eq!(set("TERM"), None);
     }
 }
 

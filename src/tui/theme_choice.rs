@@ -93,6 +93,7 @@ impl ThemeChoice {
     /// Puts the theme's ground behind what is drawn, and the terminal's signs in the place of ours.
     pub fn finish(&self, buffer: &mut Buffer) {
         self.theme.fill_background(buffer);
+        choose_letters(buffer);
         self.terminal.glyphs.apply(buffer);
     }
 
@@ -247,6 +248,21 @@ impl Glyphs {
             (Some([ascii, _]), _) => ascii,
             (None, Self::Ascii) => "?",
             (None, _) => sign,
+        }
+    }
+}
+
+/// Asks for a picture in the place of a letter, such as ⚠️ for ⚠.
+const PICTURE: char = '\u{fe0f}';
+
+/// Shows letters where pictures are asked for: some terminals draw such a picture in two columns, others
+/// in one, and everything behind it would stand a column off. The second column is blank already.
+fn choose_letters(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let symbol = cell.symbol();
+        if !symbol.is_ascii() && symbol.contains(PICTURE) {
+            let letter = symbol.replace(PICTURE, "");
+            cell.set_symbol(&letter);
         }
     }
 }

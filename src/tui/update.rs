@@ -173,6 +173,12 @@ fn is_finding(model: &Model) -> bool {
     model.find.is_some() && !is_covered && model.focus == Pane::Chat
 }
 
+/// Whether letters go into the prompt.
+pub fn is_typing(model: &Model) -> bool {
+    let is_covered = model.overlay.is_some() || model.reading.is_some();
+    model.focus == Pane::Chat && !is_covered && model.find.is_none() && !model.is_acting()
+}
+
 fn find_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     let action = model
         .keymap

@@ -74,6 +74,7 @@ mod shown_text;
 mod statistics;
 mod store_server;
 mod terminal;
+mod terminal_habits;
 mod terminal_looks;
 mod tools;
 mod trust_demo;
