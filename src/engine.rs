@@ -105,6 +105,7 @@ impl Engine {
     pub async fn answer_query(&self, query: &str) -> Result<Answer, EngineError> {
         let request = RunRequest {
             query: query.to_owned(),
+            single: true,
             ..RunRequest::default()
         };
         let mut run = self.stream(request, CancellationToken::new()).await?;

@@ -5,6 +5,7 @@
 //! what was *opened* is asked what it is. Every reading has a bound.
 
 mod certificates;
+mod draft;
 mod lock;
 mod own_rows;
 
@@ -16,6 +17,7 @@ use std::path::{Component, Path};
 use tempfile::NamedTempFile;
 
 pub use certificates::read_certificates;
+pub use draft::Draft;
 pub use lock::{try_lock, try_lock_shared, wait_for};
 pub use own_rows::{read_own_file, read_tables};
 

@@ -39,7 +39,9 @@ pub use models::{
 pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
-pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
+pub use sessions::{
+    RecordedAnswer, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
+};
 pub use stamp::{RunId, Timestamp, new_id, use_local_times};
 pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
 pub use summary::RunSummary;
@@ -96,6 +98,9 @@ pub enum EventBody {
     RunStarted {
         /// The conversation it belongs to.
         session: String,
+        /// Whether it is asked by itself, as by 'kb-agent ask': no list of conversations shows it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        single: bool,
         /// The run whose question is asked once more; of several retries each names the first run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_of: Option<RunId>,

@@ -11,6 +11,11 @@ pub fn markdown(runs: &[RunRecord]) -> String {
     markdown::document(runs)
 }
 
+/// A question and its answer as Markdown, with the sources that it cites.
+pub fn note(run: &RunRecord) -> String {
+    markdown::note(run)
+}
+
 /// The runs as one page that needs nothing else.
 pub fn html(runs: &[RunRecord]) -> String {
     html::document(runs)

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod code;
+mod excerpt;
 mod figures;
 mod invisible;
 mod letters;
@@ -19,6 +20,7 @@ use std::fmt::Write as _;
 
 pub use blocks::{Fence, Fences, begins_item, front_matter, headings, plain_heading};
 pub use code::{code_ranges, ends_all_blocks, markup};
+pub use excerpt::excerpt_around;
 pub use figures::{duration, plural, sparkline};
 pub use letters::LetterCounts;
 pub use naming::{extension, spaced, stem, without_extension};

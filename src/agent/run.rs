@@ -36,6 +36,8 @@ pub struct RunRequest {
     pub query: String,
     /// The route the user chose, if any.
     pub route: Option<Complexity>,
+    /// Whether it is asked by itself, outside any conversation.
+    pub single: bool,
     /// The run whose question this is once more.
     pub retry_of: Option<RunId>,
     /// The conversation before it, oldest first.
@@ -114,6 +116,7 @@ impl Agent {
         run.events
             .emit(EventBody::RunStarted {
                 session: self.session.clone(),
+                single: request.single,
                 retry_of,
                 query: run.state.asked.clone(),
                 within,

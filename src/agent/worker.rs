@@ -124,6 +124,7 @@ impl Worker {
             request: RunRequest {
                 query,
                 route,
+                single: false,
                 retry_of,
                 history,
                 waits: Some(self.waits.clone()),

@@ -67,6 +67,18 @@ impl<'a> Lookup<'a> {
         Ok(ids.iter().filter_map(|id| records.remove(id)).collect())
     }
 
+    /// The recorded text of every answer, by its run.
+    pub fn answers(&self) -> Result<HashMap<RunId, String>, ReadError> {
+        let (words, never) = (["\"answer_finished\""], AtomicBool::new(false));
+        let mut answers = HashMap::new();
+        for_each_event(&list_files(self.log), &words, &never, |event| {
+            if let EventBody::AnswerFinished { text, .. } = event.body {
+                answers.insert(event.run, text);
+            }
+        })?;
+        Ok(answers)
+    }
+
     /// The events of these runs, run by run in the order given.
     pub fn events(&self, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
         let ids = ids(wanted);

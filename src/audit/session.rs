@@ -71,7 +71,8 @@ impl Session {
         let _gate = Self::gate(log)?;
         let id = id.to_string();
         if Self::is_alive(log, &id) {
-            let why = "it is open in another kb-agent";
+            let why =
+                "it is open in another kb-agent: close it there, or begin another with 'kb-agent'";
             return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
         }
         Self::hold(log, id)

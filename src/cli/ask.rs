@@ -53,6 +53,7 @@ pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> 
     let request = RunRequest {
         query: read_question(&ask.question)?,
         route: ask.route.forced(),
+        single: true,
         ..RunRequest::default()
     };
     interruptible(async |cancel| answer(request, ask.json, settings, cancel).await)

@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
 use crate::protocol::{Mode, RunSummary, SCHEMA};
 use crate::report;
-use crate::text::{one_line, plural};
+use crate::text::{excerpt_around, one_line, plural};
 
 /// The longest part of a question that a table shows, in characters.
 const QUESTION: usize = 200;
@@ -39,11 +39,70 @@ pub(super) struct Runs {
     /// Only the runs of this conversation: its id (any unique prefix or suffix)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Only the runs whose question or answer holds these words, in either case
+    #[arg(long, value_name = "WORDS")]
+    grep: Option<String>,
 }
 
 /// Prints the recorded runs, newest first.
 pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), CommandFailure> {
-    list(&settings.audit_log, runs.session.as_deref(), runs.json)
+    match &runs.grep {
+        Some(words) => search(settings, runs, words),
+        None => list(&settings.audit_log, runs.session.as_deref(), runs.json),
+    }
+}
+
+/// The columns of a search.
+const FOUND: [Column; 4] = [
+    column("id", Side::Left, 0),
+    column("time", Side::Left, 2),
+    column("question", Side::Left, 0),
+    column("answer", Side::Left, 1),
+];
+
+/// Prints the runs whose question or answer holds each of these words, newest first, with the words
+/// around the first of them.
+fn search(settings: &Settings, runs: &Runs, words: &str) -> Result<(), CommandFailure> {
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    if words.is_empty() {
+        return Err(CommandFailure::usage("--grep needs a word to look for"));
+    }
+    let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
+    let among: Vec<&RunSummary> = match &runs.session {
+        Some(session) => lookup.session(session).map_err(CommandFailure::failed)?,
+        None => lookup.runs().iter().collect(),
+    };
+    let answers = lookup.answers().map_err(CommandFailure::failed)?;
+    let answer = |run: &RunSummary| answers.get(&run.id).map_or("", String::as_str);
+    let holds_all = |run: &&&RunSummary| {
+        let text = format!("{}\n{}", run.question, answer(run)).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let found: Vec<&RunSummary> = among.iter().rev().filter(holds_all).copied().collect();
+    let excerpt =
+        |run: &RunSummary| excerpt_around(answer(run), words.iter().map(String::as_str), QUESTION);
+    if runs.json {
+        for run in found {
+            print_json(&json!({"run": run, "excerpt": excerpt(run)}))?;
+        }
+        return Ok(());
+    }
+    if found.is_empty() {
+        print_notice("no recorded question or answer holds these words");
+        return Ok(());
+    }
+    let names = lookup.short_names();
+    let row = |run: &&RunSummary| {
+        let id = &*run.id.0;
+        vec![
+            one_line(names.get(id).unwrap_or(&id), 64),
+            run.time.minute(),
+            one_line(&run.question, QUESTION / 2),
+            excerpt(run),
+        ]
+    };
+    let rows: Vec<_> = found.iter().map(row).collect();
+    Ok(print_text(table(&FOUND, &rows, terminal_width()))?)
 }
 
 /// Prints the runs of a log, newest first, or those of one of its sessions.

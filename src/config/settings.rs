@@ -11,9 +11,9 @@ use super::environment::{Environment, platform_config_dir, platform_data_dir};
 use super::error::SettingError;
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, LLM_API_KEY,
-    LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MOUSE, OCR, OF_EMBEDDING, PLAIN_HTTP_HOSTS, SOURCE,
-    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, KEYS,
+    LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MOUSE, OCR, OF_EMBEDDING, PLAIN_HTTP_HOSTS,
+    SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
 use crate::domain::{Languages, RoutingLimits};
 use crate::files::read_certificates;
@@ -66,6 +66,8 @@ pub struct Settings {
     pub embedding_languages: Option<Languages>,
     /// Whether the terminal is to report the mouse.
     pub mouse: bool,
+    /// Which keys edit the question.
+    pub editing_keys: EditingKeys,
     /// Whether `NO_COLOR` asks for no colour.
     pub no_color: bool,
     /// What is set and not acted on, one line each: later features, misspelt names.
@@ -74,6 +76,19 @@ pub struct Settings {
     /// does that on threads, as where the library is used without the program.
     pub own_program: Option<PathBuf>,
 }
+
+/// Which keys edit the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EditingKeys {
+    /// Those of a shell.
+    #[default]
+    Shell,
+    /// Those of vi.
+    Vi,
+}
+
+const EDITING_KEYS: [(&str, EditingKeys); 2] =
+    [("shell", EditingKeys::Shell), ("vi", EditingKeys::Vi)];
 
 /// An embedding endpoint.
 #[derive(Debug, Clone)]
@@ -194,6 +209,7 @@ impl Settings {
             ocr: ocr(environment)?,
             embedding_languages: choice(environment, EMBEDDING, &LANGUAGES)?.flatten(),
             mouse: choice(environment, MOUSE, &[("on", true), ("off", false)])?.unwrap_or(true),
+            editing_keys: choice(environment, KEYS, &EDITING_KEYS)?.unwrap_or_default(),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,

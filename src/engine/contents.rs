@@ -251,6 +251,8 @@ fn sources(
         documents: source.documents,
         chunks: source.chunks,
         is_added: added.contains(&source.path),
+        label: source.label,
+        location: source.path,
     };
     Ok(base.sources(stop)?.into_iter().map(contents_of).collect())
 }

@@ -4,21 +4,22 @@
 //! questions to the agent, and what takes time holds up neither.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use super::adding::CurrentBase;
+use super::adding::{CurrentBase, expanded};
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
-use crate::domain::without_mentions;
-use crate::files::{create_private_dir, write_atomic};
+use crate::domain::{Outcome, without_mentions};
+use crate::files::{create_private_dir, private, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
-    Event, EventBody, NoticeLevel, RecordedSession, RunId, RunSummary, SessionCommand,
-    SessionSummary, SessionUpdate, Update,
+    Event, EventBody, NoticeLevel, RecordedAnswer, RecordedSession, RunId, RunSummary,
+    SessionCommand, SessionSummary, SessionUpdate, Update,
 };
 use crate::report;
 use crate::text::one_line;
@@ -29,6 +30,10 @@ const MOST_RUNS: usize = 200;
 const MOST_LISTED: usize = 5000;
 /// So many questions can be recalled, the newest.
 const MOST_QUESTIONS: usize = 2000;
+/// More of an answer is not searched, bytes.
+const LONGEST_ANSWER: usize = 4_000;
+/// The longest name that is made from a question, bytes.
+const LONGEST_FILE_NAME: usize = 60;
 /// A path is shown up to this length.
 const LONGEST_PATH: usize = 120;
 /// The longest name of a conversation, in characters.
@@ -64,20 +69,23 @@ pub(super) fn resume(
 ) -> Result<Resumed, String> {
     let in_words = |error: ReadError| error.to_string();
     let lookup = Lookup::open(log).map_err(in_words)?;
-    let (id, shown) = match which {
-        Resume::Named(name) => lookup.conversation(name).map_err(in_words)?,
+    // Nothing is added to it from elsewhere while it is read.
+    let ((id, shown), session, skipped) = match which {
+        Resume::Named(name) => {
+            let (id, shown) = lookup.conversation(name).map_err(in_words)?;
+            let session = Session::take_up(log, &id);
+            ((id, shown), session, 0)
+        }
         Resume::Last => {
-            let last = listed(&lookup, log).into_iter().next();
-            let none = || format!("no conversation is recorded in {} yet", log.display());
-            (last.ok_or_else(none)?.id, None)
+            let (id, session, skipped) = take_up_last(&lookup, log)?;
+            ((id, None), session, skipped)
         }
     };
     let cannot = |error: io::Error| {
         let name = lookup.short_name(&id).unwrap_or_default();
         format!("the conversation {name} cannot be resumed: {error}")
     };
-    // Nothing is added to it from elsewhere while it is read.
-    let session = Session::take_up(log, &id).map_err(cannot)?;
+    let session = session.map_err(cannot)?;
     let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
     let left_out = runs.len().saturating_sub(MOST_RUNS);
     let events = lookup.events(&runs[left_out..]).map_err(in_words)?;
@@ -98,8 +106,9 @@ pub(super) fn resume(
     });
     Ok(Resumed {
         dialogue,
-        remarks: held_back
+        remarks: newer_are_open(skipped)
             .into_iter()
+            .chain(held_back)
             .chain(other_documents(&events, knowledge))
             .collect(),
         recorded: RecordedSession {
@@ -111,6 +120,37 @@ pub(super) fn resume(
         },
         session,
     })
+}
+
+/// Takes up the newest conversation that is not open elsewhere, or fails with the newest; tells how many
+/// newer ones are.
+fn take_up_last(
+    lookup: &Lookup<'_>,
+    log: &Path,
+) -> Result<(String, io::Result<Session>, usize), String> {
+    let none = || format!("no conversation is recorded in {} yet", log.display());
+    let mut first = None;
+    for (skipped, summary) in listed(lookup, log).into_iter().enumerate() {
+        let session = Session::take_up(log, &summary.id);
+        let is_open = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        if !session.as_ref().is_err_and(is_open) {
+            return Ok((summary.id, session, skipped));
+        }
+        first.get_or_insert((summary.id, session, 0));
+    }
+    first.ok_or_else(none)
+}
+
+fn newer_are_open(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(
+            "The last conversation is open in another kb-agent; this is the one before.".to_owned(),
+        ),
+        _ => Some(format!(
+            "The last {count} conversations are open in other kb-agents; this is the one before."
+        )),
+    }
 }
 
 /// What is to be said where the documents that were found then are not in the knowledge base that is
@@ -170,7 +210,10 @@ fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
 fn listed(lookup: &Lookup<'_>, log: &Path) -> Vec<SessionSummary> {
     let notes = SessionNotes::read(log).unwrap_or_default();
     let mut sessions = SessionSummary::group_runs(lookup.runs());
-    sessions.retain(|session| !notes.is_hidden(&session.id));
+    let is_named = |session: &SessionSummary| notes.name(&session.id).is_some();
+    sessions.retain(|session| {
+        !notes.is_hidden(&session.id) && (!session.is_single || is_named(session))
+    });
     sessions.truncate(MOST_LISTED);
     for session in &mut sessions {
         session.name = notes.name(&session.id).map(str::to_owned);
@@ -191,6 +234,43 @@ fn questions(lookup: &Lookup<'_>, log: &Path) -> Vec<String> {
         .collect();
     questions.reverse();
     questions
+}
+
+/// The answers of conversations that lists show, the newest first.
+fn answers(log: &Path) -> Result<Vec<RecordedAnswer>, String> {
+    let lookup = Lookup::open(log).map_err(|error| error.to_string())?;
+    let notes = SessionNotes::read(log).unwrap_or_default();
+    let answered = |run: &&RunSummary| {
+        run.outcome == Some(Outcome::Answered) && !notes.is_hidden(&run.session)
+    };
+    let newest = lookup.runs().iter().rev().filter(answered);
+    let mut texts = lookup.answers().map_err(|error| error.to_string())?;
+    let known = newest.take(MOST_QUESTIONS).filter_map(|run| {
+        let mut text = texts.remove(&run.id)?;
+        text.truncate(text.floor_char_boundary(LONGEST_ANSWER));
+        Some(RecordedAnswer {
+            run: run.id.clone(),
+            time: run.time,
+            question: run.question.clone(),
+            text,
+        })
+    });
+    Ok(known.collect())
+}
+
+/// A question as the name of a file: its first words, with dashes between them.
+fn file_name(question: &str) -> String {
+    let words = question.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let mut name = words.join("-");
+    name.truncate(name.floor_char_boundary(LONGEST_FILE_NAME));
+    match name.trim_end_matches('-') {
+        "" => "answer".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 /// What is to be done.
@@ -238,6 +318,11 @@ impl Sessions {
                 }
                 Task::Command(SessionCommand::Hide(id)) => self.hide(&id),
                 Task::Command(SessionCommand::Export(id)) => self.export(&id),
+                Task::Command(SessionCommand::SaveAnswer { run, path }) => self.save(&run, &path),
+                Task::Command(SessionCommand::ListAnswers) => {
+                    self.send(SessionUpdate::Answers(answers(&self.log)));
+                    Ok(())
+                }
             };
             if let Err(line) = done {
                 self.notice(NoticeLevel::Warning, line);
@@ -325,6 +410,54 @@ impl Sessions {
         let message = format!("Exported to {}", path.display());
         self.notice(NoticeLevel::Info, message);
         Ok(())
+    }
+
+    /// Keeps the answer of a run in a new file.
+    fn save(&self, run: &RunId, path: &str) -> Result<(), String> {
+        let cannot = |error: &dyn std::fmt::Display| format!("the answer is not kept: {error}");
+        let lookup = Lookup::open(&self.log).map_err(|error| cannot(&error))?;
+        let run = lookup.run(&run.0).map_err(|error| cannot(&error))?;
+        let records = lookup.records(&[run]).map_err(|error| cannot(&error))?;
+        let [record] = &records[..] else {
+            return Err(cannot(&"it is not recorded yet; try again"));
+        };
+        let path = self.note_path(path, &record.summary.question)?;
+        let text = report::note(record);
+        let mut options = OpenOptions::new();
+        let created = private(options.write(true).create_new(true)).open(&path);
+        let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+        let shown = one_line(&path.to_string_lossy(), LONGEST_PATH);
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                cannot(&format_args!("{shown} exists; name another file"))
+            }
+            _ => cannot(&format_args!("{shown}: {error}")),
+        })?;
+        self.notice(NoticeLevel::Info, format!("Kept in {shown}"));
+        Ok(())
+    }
+
+    /// Where a note is kept: the file that was named, with an ending, or a file in the folder.
+    fn note_path(&self, path: &str, question: &str) -> Result<PathBuf, String> {
+        let named = match path {
+            "" => {
+                create_private_dir(&self.exports).map_err(|error| {
+                    format!(
+                        "the answer is not kept: {}: {error}",
+                        self.exports.display()
+                    )
+                })?;
+                self.exports.clone()
+            }
+            path => expanded(path),
+        };
+        if named.is_dir() {
+            return Ok(named.join(format!("{}.md", file_name(question))));
+        }
+        Ok(match named.extension() {
+            Some(_) => named,
+            None => named.with_extension("md"),
+        })
     }
 
     fn hold(&self, session: Session) {

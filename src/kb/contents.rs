@@ -25,6 +25,8 @@ const BELOW: &str = " > ";
 pub struct SourceStatus {
     /// The path of the folder or file.
     pub path: PathBuf,
+    /// What the names of its documents begin with; empty where it is the only one.
+    pub label: String,
     /// Documents indexed.
     pub documents: usize,
     /// Chunks of them.
@@ -124,8 +126,9 @@ impl KnowledgeBase {
         let labels: Vec<(&Path, &str)> = self.roots().labelled().collect();
         let mut found: Vec<SourceStatus> = labels
             .iter()
-            .map(|(path, _)| SourceStatus {
+            .map(|(path, label)| SourceStatus {
                 path: path.to_path_buf(),
+                label: (*label).to_owned(),
                 documents: 0,
                 chunks: 0,
             })

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Timestamp;
@@ -34,8 +35,12 @@ pub struct KnowledgeContents {
 /// What a folder or file of the knowledge base holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceContents {
-    /// Where it is.
+    /// Where it is, to be shown.
     pub path: String,
+    /// Where it is.
+    pub location: PathBuf,
+    /// What the names of its documents begin with; empty where it is the only one.
+    pub label: String,
     /// Documents indexed.
     pub documents: usize,
     /// Chunks of them.

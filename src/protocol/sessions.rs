@@ -21,6 +21,15 @@ pub enum SessionCommand {
     Hide(String),
     /// Write it to a file.
     Export(String),
+    /// Keep the answer of a run as a note.
+    SaveAnswer {
+        /// The run.
+        run: RunId,
+        /// A new file, or a folder; where nothing is said, in the folder of what is exported.
+        path: String,
+    },
+    /// Tell the answers of all conversations.
+    ListAnswers,
 }
 
 /// What the screen gets of recorded conversations.
@@ -34,6 +43,21 @@ pub enum SessionUpdate {
     NotResumed(String),
     /// What was asked in them all, the newest last.
     Questions(Vec<String>),
+    /// The answers of them all, the newest first, or why they cannot be listed.
+    Answers(Result<Vec<RecordedAnswer>, String>),
+}
+
+/// An answer that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedAnswer {
+    /// The run that gave it.
+    pub run: RunId,
+    /// When it was asked.
+    pub time: Timestamp,
+    /// The question.
+    pub question: String,
+    /// Its text, as recorded; of a long one the beginning.
+    pub text: String,
 }
 
 /// A recorded conversation as a list shows it.
@@ -55,6 +79,8 @@ pub struct SessionSummary {
     pub saved: Option<u32>,
     /// Whether it is the one that goes on.
     pub is_current: bool,
+    /// Whether all its runs were asked by themselves, which makes no conversation.
+    pub is_single: bool,
 }
 
 /// A recorded conversation as it went.
@@ -100,12 +126,14 @@ impl SessionSummary {
             outcome: None,
             saved: None,
             is_current: false,
+            is_single: true,
         }
     }
 
     fn add(&mut self, run: &RunSummary) {
         self.time = run.time;
         self.runs += 1;
+        self.is_single &= run.single;
         self.outcome = run.outcome;
         if let Some(saved) = run.saved {
             self.saved = Some(self.saved.unwrap_or(0).saturating_add(saved));

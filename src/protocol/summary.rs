@@ -12,6 +12,9 @@ pub struct RunSummary {
     pub id: RunId,
     /// The conversation it belongs to.
     pub session: String,
+    /// Whether it was asked by itself, outside any conversation.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub single: bool,
     /// The run whose question it asked once more.
     pub retry_of: Option<RunId>,
     /// When it began.
@@ -54,6 +57,7 @@ impl RunSummary {
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
             session,
+            single,
             retry_of,
             query,
             mode,
@@ -67,6 +71,7 @@ impl RunSummary {
         Some(Self {
             id: event.run.clone(),
             session: session.clone(),
+            single: *single,
             retry_of: retry_of.clone(),
             time: event.ts,
             question: query.clone(),

@@ -1,10 +1,12 @@
 //! One page that needs nothing else: no script, nothing loaded, everything that was recorded escaped.
 
+use pulldown_cmark::html::push_html;
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use quick_xml::escape::escape;
 
 use super::wording;
 use crate::protocol::RunRecord;
-use crate::text::sanitize;
+use crate::text::{markup, sanitize};
 
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
 <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
@@ -14,7 +16,10 @@ const STYLE: &str = "<style>\n\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }\n\
 article + article { border-top: 1px solid; margin-top: 3rem; }\n\
 .about { opacity: .75; font-size: .9rem; overflow-wrap: anywhere; }\n\
-.answer { white-space: pre-wrap; border-left: 3px solid; padding-left: 1rem; }\n\
+.answer { border-left: 3px solid; padding-left: 1rem; overflow-wrap: anywhere; }\n\
+.answer pre { overflow-x: auto; }\n\
+.answer td, .answer th { border: 1px solid; padding: .1rem .5rem; text-align: left; }\n\
+.answer table { border-collapse: collapse; }\n\
 blockquote { margin: .25rem 0 1rem; padding-left: 1rem; border-left: 1px solid; }\n\
 li { overflow-wrap: anywhere; }\n\
 </style>\n";
@@ -25,6 +30,21 @@ pub(super) fn document(runs: &[RunRecord]) -> String {
     let title = escape(title.unwrap_or_default());
     let sections: String = runs.iter().map(section).collect();
     format!("{HEAD}<title>{title}</title>\n{STYLE}</head>\n<body>\n{sections}</body>\n</html>\n")
+}
+
+/// The answer in its form. Its tags are shown as text, and its links and images as their words.
+fn rendered(answer: &str) -> String {
+    let answer = sanitize(answer);
+    let parts = Parser::new_ext(&answer, markup());
+    let shown = parts.filter_map(|part| match part {
+        Event::Html(tag) | Event::InlineHtml(tag) => Some(Event::Text(tag)),
+        Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::HtmlBlock)
+        | Event::End(TagEnd::Link | TagEnd::Image | TagEnd::HtmlBlock) => None,
+        part => Some(part),
+    });
+    let mut text = String::new();
+    push_html(&mut text, shown);
+    text
 }
 
 fn section(run: &RunRecord) -> String {
@@ -38,7 +58,7 @@ fn section(run: &RunRecord) -> String {
     }
     text.push_str("<h2>Answer</h2>\n");
     text.push_str(&match &run.answer {
-        Some(answer) => format!("<div class=\"answer\">{}</div>\n", escape(sanitize(answer))),
+        Some(answer) => format!("<div class=\"answer\">{}</div>\n", rendered(answer)),
         None => "<p>no answer</p>\n".to_owned(),
     });
     list(&mut text, run.citations.iter().map(wording::citation));

@@ -15,6 +15,18 @@ pub(super) fn document(runs: &[RunRecord]) -> String {
     sections.join("\n---\n\n")
 }
 
+/// The question, the answer and what it cites.
+pub(super) fn note(run: &RunRecord) -> String {
+    let answer = run.answer.as_deref().map_or_else(String::new, quote_answer);
+    let mut text = format!(
+        "# {}\n\n{answer}",
+        escaped(&wording::question(&run.summary))
+    );
+    list(&mut text, run.citations.iter().map(wording::citation));
+    text.push_str(&format!("\n{}\n", escaped(&wording::course(&run.summary))));
+    text
+}
+
 fn section(run: &RunRecord) -> String {
     let summary = &run.summary;
     let mut text = format!("# {}\n\n", escaped(&wording::question(summary)));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{Command, IndexCommand};
+use crate::protocol::{Command, IndexCommand, SessionCommand};
 
 use super::find::Find;
 use super::focus::{focus, quit, show_turn};
@@ -14,7 +14,7 @@ use super::pane_state::{AnswerFocus, List, Pane};
 use super::panes::path;
 use super::slash::{COMMANDS, SlashCommand};
 use super::window::{Page, PaletteItem, PaletteRow, Sliders, Window};
-use super::{ask, audit, copy, focus, menu, models, reading, sessions, slash};
+use super::{answers, ask, audit, copy, focus, menu, models, reading, sessions, slash};
 
 /// An action while nothing lies above the panes.
 pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Effect> {
@@ -63,6 +63,10 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::Retry => ask::choose_route(model),
         Action::Sessions => return Some(sessions::open(model)),
         Action::Recall => ask::open_recall(model),
+        Action::SearchAnswers => return Some(answers::open(model)),
+        Action::Write => return Some(Effect::Write(model.prompt.text())),
+        Action::Documents => reading::open_list(model),
+        Action::Save => return save(model, ""),
         Action::Export => return sessions::export_shown(model),
         Action::Compare => ask::compare_runs(model),
         Action::Palette => open_palette(model),
@@ -87,7 +91,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return Some(focus::report(model, !model.mouse)),
         Action::Race => return ask::race(model, None),
-        Action::Route | Action::Theme | Action::Add => begin(model, action),
+        Action::Route | Action::Theme | Action::Add | Action::OpenDocument => begin(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
         // Only while a document is read, a run is replayed or a window is open.
         _ => {}
@@ -262,6 +266,8 @@ fn run_command(model: &mut Model, command: &SlashCommand, argument: &str) -> Opt
             return ask::race(model, question);
         }
         (Action::Add, path) => return add_source(model, path),
+        (Action::OpenDocument, name) => return reading::open_named(model, name),
+        (Action::Save, path) => return save(model, path),
         (Action::ChooseModel, wish) => return models::typed(model, wish),
         (Action::ShowIndex, "stop") => return Some(steer_index(model, IndexCommand::Stop)),
         (Action::ShowIndex, "go") => return Some(steer_index(model, IndexCommand::Resume)),
@@ -315,6 +321,18 @@ pub fn add_source(model: &mut Model, path: &str) -> Option<Effect> {
     }
     model.inform(&format!("Reading {path} …"));
     Some(Effect::Send(Command::AddSource(path.to_owned())))
+}
+
+/// Keeps the answer that is shown in a file; without a path in the folder of what is exported.
+fn save(model: &mut Model, path: &str) -> Option<Effect> {
+    let answered = model.shown_run().filter(|run| run.finish.is_some());
+    let Some(run) = answered.map(|run| run.id.clone()) else {
+        model.inform("There is no answer to keep yet.");
+        return None;
+    };
+    let path = path.to_owned();
+    let command = SessionCommand::SaveAnswer { run, path };
+    Some(Effect::Send(Command::Session(command)))
 }
 
 /// Another folder or file is taken up, or is not.

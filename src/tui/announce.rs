@@ -1,5 +1,5 @@
 //! What the terminal shows beside the cells: the window's title, the progress of a long wait, and a
-//! bell when an answer that took long is there.
+//! bell and a notice on the desktop when an answer that took long is there.
 //!
 //! What is to be shown is read off the model; what is sent is the difference to what was sent
 //! before, so that a screen on which nothing happens sends nothing.
@@ -23,6 +23,8 @@ pub struct TerminalStatus {
     progress: String,
     /// Answers that took long, so far.
     long_answers: usize,
+    /// The question of the last of them, on one line.
+    answered: String,
 }
 
 impl TerminalStatus {
@@ -48,9 +50,11 @@ impl TerminalStatus {
             let finish = exchange.finish.as_ref().filter(|_| !exchange.is_recorded);
             finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
         });
+        let answered = took_long.clone().last().map(|turn| &turn.exchange().query);
         Self {
             title,
             progress,
+            answered: answered.map_or_else(String::new, |query| one_line(query, TITLE)),
             long_answers: took_long.count(),
         }
     }
@@ -103,6 +107,7 @@ impl Announcer {
         // Who looks at the window sees the answer.
         if now.long_answers > self.sent.long_answers && self.focused != Some(true) {
             sequences.push('\x07');
+            sequences.push_str(&self.abilities.notices.sequence(&now.answered));
         }
         self.sent = now;
         sequences
@@ -112,10 +117,13 @@ impl Announcer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::terminal::Notices;
 
     const ALL: Abilities = Abilities {
         title: true,
         progress: true,
+        notices: Notices::None,
+        links: false,
     };
 
     fn announced(title: &str, progress: &str, long_answers: usize) -> TerminalStatus {
@@ -123,6 +131,7 @@ mod tests {
             title: title.to_owned(),
             progress: progress.to_owned(),
             long_answers,
+            answered: "why?".to_owned(),
         }
     }
 
@@ -158,6 +167,19 @@ mod tests {
         assert_eq!(announcer.sequences(after(3)), "\x07");
         announcer.begin_again();
         assert_eq!(announcer.sequences(after(3)), "");
+        for (notices, sequence) in [
+            (Notices::Osc9, "\x07\x1b]9;kb-agent answered: why?\x1b\\"),
+            (
+                Notices::Osc777,
+                "\x07\x1b]777;notify;kb-agent;answered: why?\x1b\\",
+            ),
+        ] {
+            let mut announcer = Announcer::new(Abilities {
+                notices,
+                ..Abilities::default()
+            });
+            assert_eq!(announcer.sequences(after(1)), sequence);
+        }
         assert_eq!(announcer.sequences(after(0)), "", "the chat was cleared");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::{Complexity, Wait};
 use crate::protocol::{Command, KnowledgeContents, RunId, SampleQuestion, Timestamp};
+use crate::text::sanitize;
 
 use super::fold::{Exchange, PendingCall, RunResult};
 use super::model::{Effect, Model, Overlay, Sample, TurnQuestion};
@@ -94,6 +95,14 @@ pub fn take_back(model: &mut Model) -> bool {
     }
     model.prompt.set(&question.text);
     true
+}
+
+/// The editor is closed: the prompt holds what was written in it.
+pub fn written(model: &mut Model, written: Result<String, String>) {
+    match written {
+        Ok(text) => model.prompt.set(sanitize(&text).trim_end()),
+        Err(reason) => model.warn(&reason),
+    }
 }
 
 fn give_back(model: &mut Model, query: &str) {

@@ -23,11 +23,13 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::files::Draft;
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::announce::Announcer;
 use super::background::{BackgroundReply, WAIT};
 use super::error::TuiError;
+use super::links::LinkWriter;
 use super::model::{Effect, FRAME, Msg};
 use super::pane_state::Clicks;
 use super::screen::Screen;
@@ -61,6 +63,7 @@ pub async fn event_loop(
             answers: BackgroundReply::default(),
             clicks: Clicks::default(),
             pastes: UnmarkedPaste::default(),
+            links: LinkWriter::default(),
             inputs: None,
             editing: None,
             screen,
@@ -72,7 +75,7 @@ pub async fn event_loop(
         // The terminal is given back before the editor is waited for.
         drop(running);
         if let Some(editor) = editing {
-            end_editor(editor).await;
+            end_editor(editor.process).await;
         }
         ended
     };
@@ -90,9 +93,27 @@ struct EventLoop {
     answers: BackgroundReply,
     clicks: Clicks,
     pastes: UnmarkedPaste,
+    links: LinkWriter,
     /// Keys and clicks; none while the person's editor has the terminal.
     inputs: Option<EventStream>,
-    editing: Option<Child>,
+    editing: Option<OpenEditor>,
+}
+
+/// The person's editor, which has the terminal.
+struct OpenEditor {
+    process: Child,
+    /// The question that is written in it; nothing where it has a document.
+    draft: Option<Draft>,
+}
+
+impl OpenEditor {
+    /// What the screen is told of its end.
+    fn message(self, ended: Result<(), String>) -> Msg {
+        match self.draft {
+            None => Msg::Edited(ended),
+            Some(draft) => Msg::Written(ended.and_then(|()| draft.read())),
+        }
+    }
 }
 
 type DrawingTerminal = Terminal<CrosstermBackend<Output>>;
@@ -136,7 +157,7 @@ impl EventLoop {
                     }
                 },
                 ended = closed(&mut self.editing) => {
-                    self.editing = None;
+                    let editor = self.editing.take();
                     if ended.is_err() {
                         // The key that ended it is a signal on its way to this program too.
                         sleep(SIGNALS_ARRIVE).await;
@@ -144,7 +165,7 @@ impl EventLoop {
                     self.inputs = Some(EventStream::new());
                     self.take_again()?;
                     redraw = true;
-                    pending.push(Msg::Edited(ended));
+                    pending.extend(editor.map(|editor| editor.message(ended)));
                 }
                 input = next_input(&mut self.inputs) => match input {
                     Some(input) => {
@@ -226,6 +247,10 @@ impl EventLoop {
     fn draw(&mut self) -> io::Result<()> {
         queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
         self.screen.draw(&mut self.drawn)?;
+        let links = self.screen.take_links();
+        if self.guard.abilities.links {
+            self.links.write(links, self.drawn.backend_mut())?;
+        }
         execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
     }
 
@@ -233,6 +258,7 @@ impl EventLoop {
     /// last picture is taken for granted. `Terminal::clear` would wait for the terminal to say where its
     /// cursor is.
     fn begin_anew(&mut self) -> io::Result<()> {
+        self.links.begin_again();
         self.drawn = drawn_on(&self.guard)?;
         self.drawn.backend_mut().clear_region(ClearType::All)
     }
@@ -271,9 +297,15 @@ impl EventLoop {
             match effect {
                 Effect::Quit => return Ok(LoopAction::Leave),
                 Effect::Suspend => return Ok(LoopAction::Suspend),
-                Effect::Edit { path, line } if self.editing.is_none() => self.edit(&path, line)?,
+                Effect::Edit { path, line } if self.editing.is_none() => {
+                    self.edit(&path, line, None)?;
+                }
+                Effect::Write(text) if self.editing.is_none() => self.write(&text)?,
                 // The screen does that itself.
-                Effect::Replay { .. } | Effect::KeepSplit(_) | Effect::Edit { .. } => {}
+                Effect::Replay { .. }
+                | Effect::KeepSplit(_)
+                | Effect::Edit { .. }
+                | Effect::Write(_) => {}
                 // Where the terminal is gone, the next drawing tells.
                 Effect::ReportMouse(wanted) => {
                     let _ = terminal::report_mouse(wanted);
@@ -338,16 +370,31 @@ impl EventLoop {
         rest.chain(selected).chain(background).collect()
     }
 
+    /// Has the person write the question in their editor.
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        match Draft::create(text) {
+            Ok(draft) => {
+                let path = draft.path().to_owned();
+                self.edit(&path, 1, Some(draft))
+            }
+            Err(error) => {
+                let reason = format!("no file for the question could be made: {error}");
+                self.screen.handle(Msg::Edited(Err(reason)));
+                Ok(())
+            }
+        }
+    }
+
     /// Gives the terminal to the person's editor; takes it again when that cannot be started, and says
     /// why in one line.
-    fn edit(&mut self, path: &Path, line: usize) -> io::Result<()> {
+    fn edit(&mut self, path: &Path, line: usize, draft: Option<Draft>) -> io::Result<()> {
         let inputs = &mut self.inputs;
         let give_away = || {
             *inputs = None;
             terminal::lend();
         };
         match start_editor(path, line, give_away) {
-            Ok(child) => self.editing = Some(child),
+            Ok(process) => self.editing = Some(OpenEditor { process, draft }),
             Err(reason) => {
                 if self.inputs.is_none() {
                     self.inputs = Some(EventStream::new());
@@ -375,11 +422,11 @@ async fn next_input(inputs: &mut Option<EventStream>) -> Option<io::Result<Input
 }
 
 /// The end of the editor, if one is open: why it did not end well, in one line.
-async fn closed(editing: &mut Option<Child>) -> Result<(), String> {
-    let Some(child) = editing else {
+async fn closed(editing: &mut Option<OpenEditor>) -> Result<(), String> {
+    let Some(editor) = editing else {
         return std::future::pending().await;
     };
-    match child.wait().await {
+    match editor.process.wait().await {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("The editor ended with {status}.")),
         Err(error) => Err(format!("The editor's end is not known: {error}.")),

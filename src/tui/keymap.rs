@@ -19,6 +19,9 @@ pub struct Keymap {
     titles: HashMap<KeyContext, String>,
     #[serde(default, rename = "key")]
     bindings: Vec<Binding>,
+    /// The first key of a sequence, once it was pressed.
+    #[serde(skip)]
+    pressed: Option<KeyStroke>,
 }
 
 /// One line of the table.
@@ -117,8 +120,30 @@ impl Keymap {
         latin.filter(|_| !is_bound()).unwrap_or(event)
     }
 
+    /// Holds a key that begins a sequence in one of these places until the next key; says whether it
+    /// does.
+    pub fn begin_sequence(&mut self, event: KeyEvent, places: &[KeyContext]) -> bool {
+        let stroke = Key::from(event).stroke;
+        let begins = |one: &Binding| {
+            places.contains(&one.place) && one.keys.iter().any(|key| key.after == Some(stroke))
+        };
+        if self.pressed.is_some() || !self.bindings.iter().any(begins) {
+            return false;
+        }
+        self.pressed = Some(stroke);
+        true
+    }
+
+    /// The next key begins anew.
+    pub fn end_sequence(&mut self) {
+        self.pressed = None;
+    }
+
     fn bound(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
-        let key = Key::from(event);
+        let key = Key {
+            after: self.pressed,
+            ..Key::from(event)
+        };
         places.iter().find_map(|place| {
             let is_it = |one: &&Binding| one.place == *place && one.keys.contains(&key);
             Some(self.bindings.iter().find(is_it)?.action)
@@ -292,6 +317,16 @@ pub enum Action {
     ActOnAnswer,
     /// Open the file in the person's editor.
     Edit,
+    /// Write the question in the person's editor.
+    Write,
+    /// The documents of the knowledge base, to choose from.
+    Documents,
+    /// Read a document.
+    OpenDocument,
+    /// Keep the answer in a file.
+    Save,
+    /// Search in all answers.
+    SearchAnswers,
     /// Stop the run, else close what is open.
     Cancel,
     /// Clear the question; twice: leave.
@@ -411,10 +446,16 @@ impl KeyContext {
 
 // Keys by their names: as the table spells them, as help and the last line show them.
 
-/// A key with its modifiers.
+/// A key with its modifiers, and the key that is pressed before it where it ends a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Key {
+    after: Option<KeyStroke>,
+    stroke: KeyStroke,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct KeyStroke {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
@@ -437,8 +478,38 @@ const NAMED: [(&str, &str, &str, KeyCode); 14] = [
 ];
 
 impl Key {
-    /// The key of that name, as the table spells it.
+    /// The key of that name, as the table spells it: `ctrl+r`, `ctrl+x ctrl+e`.
     pub fn parse(name: &str) -> Option<Self> {
+        // A space alone is a key.
+        let sequence = name.split_once(' ').filter(|_| name.len() > 1);
+        let (before, last) = sequence.unzip();
+        Some(Self {
+            after: match before {
+                Some(before) => Some(KeyStroke::parse(before)?),
+                None => None,
+            },
+            stroke: KeyStroke::parse(last.unwrap_or(name))?,
+        })
+    }
+
+    /// The key's name for help, such as `Ctrl+R`.
+    pub fn name(self) -> String {
+        self.spelled(KeyStroke::name)
+    }
+
+    /// `^R`, for the last line.
+    pub fn glyph(self) -> String {
+        self.spelled(KeyStroke::glyph)
+    }
+
+    fn spelled(self, spell: impl Fn(KeyStroke) -> String) -> String {
+        let before = self.after.map(|stroke| spell(stroke) + " ");
+        before.unwrap_or_default() + &spell(self.stroke)
+    }
+}
+
+impl KeyStroke {
+    fn parse(name: &str) -> Option<Self> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = name;
         while let Some((word, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty())
@@ -462,13 +533,11 @@ impl Key {
         Some(Self { code, modifiers })
     }
 
-    /// The key's name for help, such as `Ctrl+R`.
-    pub fn name(self) -> String {
+    fn name(self) -> String {
         self.spelled(["Ctrl+", "Alt+", "Shift+"], |(_, name, ..)| name)
     }
 
-    /// `^R`, for the last line.
-    pub fn glyph(self) -> String {
+    fn glyph(self) -> String {
         self.spelled(["^", "⌥", "⇧"], |(_, _, glyph, _)| glyph)
     }
 
@@ -532,7 +601,10 @@ impl From<KeyEvent> for Key {
         if matches!(code, KeyCode::Char(_)) {
             modifiers -= KeyModifiers::SHIFT;
         }
-        Self { code, modifiers }
+        Self {
+            after: None,
+            stroke: KeyStroke { code, modifiers },
+        }
     }
 }
 
@@ -673,5 +745,8 @@ mod keys_tests {
         assert_eq!(Key::parse("alt+enter").unwrap().glyph(), "⌥⏎");
         assert_eq!(Key::parse("ctrl+r").unwrap().name(), "Ctrl+R");
         assert_eq!(Key::parse("f1").unwrap().name(), "F1");
+        let sequence = Key::parse("ctrl+x ctrl+e").unwrap();
+        assert_eq!(sequence.name(), "Ctrl+X Ctrl+E");
+        assert!(Key::parse("ctrl+x ").is_none());
     }
 }

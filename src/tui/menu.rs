@@ -28,6 +28,8 @@ const MOST_ROWS: u16 = 12;
 
 /// What a path follows.
 const ADD: &str = "/add";
+/// What a document follows.
+const OPEN: &str = "/open";
 
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,8 @@ enum EntryKind {
     Name,
     /// What goes on what is typed, which can be run as it is.
     Path,
+    /// The document that is to be opened.
+    Document,
 }
 
 /// The rows for what is typed; none where there is nothing to choose, or the list was closed.
@@ -65,6 +69,13 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
         return names.map(|name| of_path(name, EntryKind::Name)).collect();
     };
     match line.split_once(char::is_whitespace) {
+        Some((OPEN, _)) => {
+            let names = model.menu.names.iter();
+            names
+                .filter(|name| !name.ends_with('/'))
+                .map(|name| of_path(name, EntryKind::Document))
+                .collect()
+        }
         Some((ADD, _)) => {
             let paths = model.menu.paths.iter();
             paths.map(|path| of_path(path, EntryKind::Path)).collect()
@@ -103,10 +114,10 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
 /// A document, a folder or another path.
 fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
     let is_name = kind == EntryKind::Name;
-    let prefix = if is_name {
-        String::new()
-    } else {
-        format!("{ADD} ")
+    let prefix = match kind {
+        EntryKind::Path => format!("{ADD} "),
+        EntryKind::Document => format!("{OPEN} "),
+        EntryKind::Name | EntryKind::Command => String::new(),
     };
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
@@ -124,6 +135,11 @@ pub fn listed(model: &mut Model, typed: &str, paths: Vec<String>) {
         model.menu.paths = paths;
         model.menu.paths.retain(|path| path != typed);
     }
+}
+
+fn document_typed(line: &str) -> Option<&str> {
+    let name = line.strip_prefix(OPEN)?.strip_prefix(char::is_whitespace)?;
+    Some(name.trim_start())
 }
 
 fn path_typed(line: &str) -> Option<&str> {
@@ -151,7 +167,7 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<MenuEntry> 
 /// Begins anew where the text is another; called after each message.
 pub fn follow_text(model: &mut Model) -> Option<Effect> {
     let name = match model.prompt.slash() {
-        Some(_) => None,
+        Some(line) => document_typed(line),
         None => model.prompt.mention(),
     };
     let typed = name.or(model.prompt.slash()).unwrap_or_default();
@@ -317,7 +333,8 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     clear(area, buffer);
     frame(model, area, buffer);
     let width = usize::from(area.width);
-    let are_names = entries.iter().any(|entry| entry.kind == EntryKind::Name);
+    let is_name = |entry: &MenuEntry| matches!(entry.kind, EntryKind::Name | EntryKind::Document);
+    let are_names = entries.iter().any(is_name);
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
         let last = (top + seen).min(entries.len());

@@ -26,7 +26,7 @@ use super::ink::Row;
 use super::keymap::Keymap;
 use super::pace::Pace;
 use super::pane_state::{ChatScroll, ClickUnit, List, Menu, Pane, Pointer, Split};
-use super::prompt::Prompt;
+use super::prompt::{Prompt, PromptKeys};
 use super::source_view::SourceView;
 use super::theme::ThemeName;
 use super::timeline::Playhead;
@@ -109,6 +109,8 @@ pub struct Model {
     pub menu: Menu,
     /// The search in the conversation.
     pub find: Option<Find>,
+    /// Whether the terminal has signs for keys; else their names stand.
+    pub has_glyphs: bool,
     /// Colours that were chosen and are not in use yet.
     pub theme: Option<String>,
     /// The themes that there are, the user's among them.
@@ -148,7 +150,10 @@ pub struct Model {
 impl Model {
     /// The state at the start.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
+        let mut prompt = Prompt::default();
+        prompt.use_keys(setup.prompt_keys);
         Ok(Self {
+            prompt,
             keymap: Keymap::load()?,
             mode: setup.mode,
             models: setup.models,
@@ -161,6 +166,7 @@ impl Model {
                 ..KnowledgeStatus::default()
             },
             side: Pane::Path,
+            has_glyphs: true,
             themes: ThemeName::all().map(|theme| theme.to_string()).collect(),
             mouse: setup.mouse,
             split: *setup.split.borrow(),
@@ -245,7 +251,8 @@ impl Model {
         };
         let (left, right) = compared(&self.overlay);
         let (left_beneath, right_beneath) = compared(&self.beneath);
-        let read = self.reading.as_ref().and_then(|view| place(&view.run));
+        let read = self.reading.as_ref().and_then(|view| view.found.as_ref());
+        let read = read.and_then(|(run, _)| place(run));
         let last = turns.len().checked_sub(1);
         let shown = self.shown_at();
         let needed = [last, shown, left, right, left_beneath, right_beneath, read];
@@ -348,6 +355,8 @@ pub enum Msg {
     EngineGone,
     /// The editor is closed, or could not be opened: one line says why.
     Edited(Result<(), String>),
+    /// The question as it was written in the editor, or why it stays as it was, in one line.
+    Written(Result<String, String>),
     /// There is no shell to go back to.
     NotSuspended,
 }
@@ -368,6 +377,8 @@ pub enum Effect {
         /// The line to open, counted from 1.
         line: usize,
     },
+    /// Have the person write the question, which is this so far, in their editor.
+    Write(String),
     /// Remember where the borders between panes stand.
     KeepSplit(Split),
     /// Have the terminal report the mouse, or not.
@@ -411,6 +422,8 @@ pub struct Setup {
     pub resumed: Option<RecordedSession>,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
+    /// Which keys edit the question.
+    pub prompt_keys: PromptKeys,
     /// Where the borders between panes stand, and are kept while the screen is open.
     pub split: watch::Sender<Split>,
     /// How runs are written as Markdown.
@@ -434,6 +447,7 @@ impl Default for Setup {
             is_opening: false,
             resumed: None,
             mouse: true,
+            prompt_keys: PromptKeys::default(),
             split: watch::Sender::default(),
             markdown: |_| String::new(),
             walk: Vec::new(),

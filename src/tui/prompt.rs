@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
-use tui_textarea::{CursorMove, TextArea, WrapMode};
+use tui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::begins_mention;
 use crate::text::sanitize;
+
+use super::vi::{Vi, ViStep, jump};
 
 /// The largest question that is sent, bytes.
 pub const MAX_QUESTION: usize = 16 * 1024;
@@ -24,6 +26,18 @@ pub struct Prompt {
     history: Vec<String>,
     /// Which question of the history is shown, and what was typed before it.
     recalled: Option<(usize, String)>,
+    /// What the keys of vi mean, where they are set.
+    vi: Option<Vi>,
+}
+
+/// Which keys edit the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptKeys {
+    /// Those of a shell.
+    #[default]
+    Shell,
+    /// Those of vi.
+    Vi,
 }
 
 impl Default for Prompt {
@@ -32,11 +46,44 @@ impl Default for Prompt {
             area: area_of(""),
             history: Vec::new(),
             recalled: None,
+            vi: None,
         }
     }
 }
 
 impl Prompt {
+    /// Edits with these keys from now on.
+    pub fn use_keys(&mut self, keys: PromptKeys) {
+        self.vi = (keys == PromptKeys::Vi).then(Vi::default);
+    }
+
+    /// Whether letters are commands of vi.
+    pub fn takes_commands(&self) -> bool {
+        self.vi.as_ref().is_some_and(|vi| !vi.is_inserting())
+    }
+
+    /// A key that means something to vi; `false` for all others.
+    pub fn vi_key(&mut self, key: KeyEvent) -> bool {
+        let Some(vi) = &mut self.vi else {
+            return false;
+        };
+        match key.code {
+            KeyCode::Esc if vi.is_inserting() => vi.leave_insert(&mut self.area),
+            KeyCode::Char(c)
+                if !vi.is_inserting() && (key.modifiers - KeyModifiers::SHIFT).is_empty() =>
+            {
+                let arrow = |code| KeyEvent::new(code, KeyModifiers::NONE);
+                match vi.command(&mut self.area, c) {
+                    ViStep::Previous => self.history_previous(arrow(KeyCode::Up)),
+                    ViStep::Next => self.history_next(arrow(KeyCode::Down)),
+                    ViStep::Done => self.recalled = None,
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// The text.
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
@@ -149,9 +196,7 @@ impl Prompt {
     fn jump(&mut self, by: isize) {
         let caret = self.area.cursor();
         let column = caret.1.saturating_add_signed(by);
-        if let (Ok(row), Ok(column)) = (caret.0.try_into(), column.try_into()) {
-            self.area.move_cursor(CursorMove::Jump(row, column));
-        }
+        jump(&mut self.area, DataCursor(caret.0, column));
     }
 
     /// Code points of the picture before the caret; 1 where there is none.
@@ -186,9 +231,10 @@ impl Prompt {
         self.area.insert_str(sanitize(text));
     }
 
-    /// Replaces the text.
+    /// Replaces the text, to which letters are added then.
     pub fn set(&mut self, text: &str) {
         self.area = area_of(text);
+        self.vi = self.vi.as_ref().map(|_| Vi::default());
         self.recalled = None;
     }
 
@@ -290,6 +336,39 @@ fn area_of(text: &str) -> TextArea<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_keys_of_vi_edit_the_question() {
+        for (text, keys, edited) in [
+            ("one two three", "bdw", "one two "),
+            ("one two three", "0dwx", "wo three"),
+            ("one two three", "0wcwfour\u{1b}", "one four three"),
+            ("one two", "0D", ""),
+            ("one two", "02xA!\u{1b}", "e two!"),
+            ("one", "ddu", "one"),
+            ("one", "yypp", "oneoneone"),
+            ("one", "Otwo\u{1b}ggIa \u{1b}", "a two\none"),
+            ("one", "0rc", "cne"),
+            ("one", "dq", "one"),
+        ] {
+            let mut prompt = Prompt::default();
+            prompt.use_keys(PromptKeys::Vi);
+            prompt.set(text);
+            for c in "\u{1b}".chars().chain(keys.chars()) {
+                let code = if c == '\u{1b}' {
+                    KeyCode::Esc
+                } else {
+                    KeyCode::Char(c)
+                };
+                let key = KeyEvent::new(code, KeyModifiers::NONE);
+                if !prompt.vi_key(key) {
+                    prompt.key(key);
+                }
+            }
+            assert_eq!(prompt.text(), edited, "{keys}");
+            assert!(prompt.takes_commands());
+        }
+    }
 
     #[test]
     fn a_picture_is_deleted_whole_and_marks_one_by_one() {

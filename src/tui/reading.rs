@@ -1,7 +1,7 @@
 //! What the keys do while a document is read, and how it gets there.
 
 use crate::protocol::{Command, DocumentText};
-use crate::text::one_line;
+use crate::text::{nearest, one_line};
 
 use super::copy;
 use super::focus::{quit, report};
@@ -9,6 +9,7 @@ use super::fold::EvidenceRow;
 use super::keymap::Action;
 use super::model::{Effect, Model, Overlay};
 use super::source_view::SourceView;
+use super::window::Window;
 
 /// Opens the document of the item that is selected in the evidence pane.
 pub fn open_selected(model: &mut Model) -> Option<Effect> {
@@ -34,6 +35,58 @@ pub fn open_citation(model: &mut Model) -> Option<Effect> {
     };
     let view = SourceView::new(run, item);
     Some(open(model, view))
+}
+
+/// Opens the list of documents.
+pub fn open_list(model: &mut Model) {
+    let names = document_names(model);
+    let mut window = Window::new(Overlay::Documents(names.clone()));
+    window.set_texts(names);
+    model.overlay = Some(window);
+}
+
+/// Opens the document of that name, or the only one with such a name.
+pub fn open_named(model: &mut Model, name: &str) -> Option<Effect> {
+    let name = name.trim_start_matches('@').trim_matches('"');
+    let names = document_names(model);
+    let is_end =
+        |known: &&String| known.ends_with(name) && known[..known.len() - name.len()].ends_with('/');
+    let found = match names.iter().find(|known| *known == name) {
+        Some(exact) => vec![exact],
+        None => names.iter().filter(is_end).collect(),
+    };
+    match found[..] {
+        [only] => Some(open_document(model, only.clone())),
+        [] => {
+            let near = nearest(name, names.iter().map(String::as_str))
+                .into_iter()
+                .next();
+            let near = near.map_or_else(String::new, |near| format!(" did you mean {near}?"));
+            let name = one_line(name, 80);
+            model.warn(&format!(
+                "There is no document {name};{near} /docs lists all."
+            ));
+            None
+        }
+        _ => {
+            let name = one_line(name, 80);
+            model.warn(&format!(
+                "{} documents are called {name}; say in which folder.",
+                found.len()
+            ));
+            None
+        }
+    }
+}
+
+/// Opens a document from its first line.
+pub fn open_document(model: &mut Model, name: String) -> Effect {
+    open(model, SourceView::of_document(name))
+}
+
+fn document_names(model: &Model) -> Vec<String> {
+    let names = model.contents.names.iter();
+    names.filter(|name| !name.ends_with('/')).cloned().collect()
 }
 
 fn open(model: &mut Model, view: SourceView) -> Effect {
@@ -116,19 +169,21 @@ pub fn edited(model: &mut Model, result: Result<(), String>) -> Option<Effect> {
 
 /// Shows the evidence that many rows further in its pane, and moves the pane's selection with it.
 fn next(model: &mut Model, by: isize) -> Option<Effect> {
-    let view = model.reading.as_ref()?;
-    let run = model.turns.opened(&view.run)?;
-    let run = &run.run;
+    let Some((found_by, item)) = model.reading.as_ref()?.found.as_ref() else {
+        model.inform("This document was opened by its name, and has no other evidence.");
+        return None;
+    };
+    let run = &model.turns.opened(found_by)?.run;
     let rows: Vec<&EvidenceRow> = run.evidence.rows().collect();
-    let here = rows.iter().position(|row| row.id == view.item).unwrap_or(0);
+    let here = rows.iter().position(|row| row.id == *item).unwrap_or(0);
     let there = here.checked_add_signed(by).filter(|at| *at < rows.len());
     let Some(there) = there else {
         let end = if by > 0 { "last" } else { "first" };
         model.inform(&format!("That was the {end} evidence."));
         return None;
     };
-    let view = SourceView::new(run, rows[there]);
-    if model.shown_run().is_some_and(|shown| shown.id == view.run) {
+    let (view, run_id) = (SourceView::new(run, rows[there]), run.id.clone());
+    if model.shown_run().is_some_and(|shown| shown.id == run_id) {
         model.evidence.list.selected = there;
     }
     Some(open(model, view))
@@ -136,9 +191,8 @@ fn next(model: &mut Model, by: isize) -> Option<Effect> {
 
 /// What the view's passage is called: file and place, clean.
 fn place(model: &Model) -> Option<String> {
-    let view = model.reading.as_ref()?;
-    let open = model.turns.opened(&view.run)?;
-    open.run.evidence.place(&view.item)
+    let (run, item) = model.reading.as_ref()?.found.as_ref()?;
+    model.turns.opened(run)?.run.evidence.place(item)
 }
 
 fn copy_passage(model: &mut Model) -> Option<Effect> {

@@ -18,10 +18,11 @@ use super::announce::TerminalStatus;
 use super::error::TuiError;
 use super::focus::focus;
 use super::layout::{Arrangement, LayoutWidth};
+use super::links::{Link, links};
 use super::model::{AskedBy, Effect, Model, Msg, Setup, TurnQuestion, WalkStep};
 use super::pane_state::{Pane, Split};
 use super::replay::{Replay, ReplayOutcome};
-use super::theme_choice::{TerminalLooks, ThemeChoice};
+use super::theme_choice::{Glyphs, TerminalLooks, ThemeChoice};
 use super::update::{is_typing, update};
 use super::view::view;
 use super::{ask, sessions, view};
@@ -37,6 +38,8 @@ pub struct Screen {
     replay: Option<Box<Replay>>,
     /// Asks by itself, and holds events back.
     walk: Option<Walk>,
+    /// Of the frame that was drawn last.
+    links: Vec<Link>,
 }
 
 impl Screen {
@@ -54,6 +57,7 @@ impl Screen {
         let walk = Walk::new(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
         model.themes = looks.names();
+        model.has_glyphs = terminal.glyphs != Glyphs::Ascii;
         if walk.is_some() {
             model.asked_by = AskedBy::Demo;
         }
@@ -74,6 +78,7 @@ impl Screen {
             model,
             replay: None,
             walk,
+            links: Vec::new(),
         })
     }
 
@@ -232,11 +237,17 @@ impl Screen {
             view::settle(&mut self.model);
             &self.model
         };
-        terminal.draw(|frame| {
+        let drawn = terminal.draw(|frame| {
             view(shown, self.looks.theme(), frame);
             self.looks.finish(frame.buffer_mut());
         })?;
+        self.links = links(shown, drawn.buffer);
         Ok(())
+    }
+
+    /// The links of the frame that was drawn last.
+    pub fn take_links(&mut self) -> Vec<Link> {
+        std::mem::take(&mut self.links)
     }
 
     /// Lays out what may be seen next. To be done between a frame and the next key.

@@ -10,6 +10,7 @@ use crate::protocol::{
 };
 use crate::text::{one_line, plural};
 
+use super::answers;
 use super::keymap::Action;
 use super::model::{Effect, Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
@@ -51,6 +52,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
             model.warn(&line);
         }
         (SessionUpdate::Questions(questions), _) => model.prompt.remember_earlier(&questions),
+        (SessionUpdate::Answers(answers), _) => answers::arrived(model, answers),
     }
 }
 

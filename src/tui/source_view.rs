@@ -20,13 +20,11 @@ use super::pane_state::List;
 /// Lines that are read for their colours before the first one seen.
 const LEAD: usize = 150;
 
-/// What is shown of one item of evidence.
+/// What is shown of one item of evidence, or of a document as a whole.
 #[derive(Debug, Clone)]
 pub struct SourceView {
-    /// The run that found it.
-    pub run: RunId,
-    /// The item.
-    pub item: EvidenceId,
+    /// The item and the run that found it; nothing where a document was opened by its name.
+    pub found: Option<(RunId, EvidenceId)>,
     /// Its file, as evidence names it.
     pub file: String,
     /// Why what is shown is not what was found.
@@ -91,8 +89,7 @@ impl SourceView {
     /// The view of an item that a run found; the document is still to be asked for.
     pub fn new(run: &RunView, item: &EvidenceRow) -> Self {
         Self {
-            run: run.id.clone(),
-            item: item.id.clone(),
+            found: Some((run.id.clone(), item.id.clone())),
             file: item.file.clone(),
             doubt: None,
             visible: Vec::new(),
@@ -104,6 +101,26 @@ impl SourceView {
             colours: CodeColours::default(),
             list: List::default(),
             goal: Goal::Passage,
+            rows: RowCounts::default(),
+        }
+    }
+
+    /// The view of a document from its first line; it is still to be asked for.
+    pub fn of_document(file: String) -> Self {
+        Self {
+            found: None,
+            file,
+            doubt: None,
+            visible: Vec::new(),
+            // No line is marked.
+            lines: LineRange { start: 1, end: 0 },
+            excerpt: String::new(),
+            asked_at: Timestamp(0),
+            awaited: Some(1),
+            content: None,
+            colours: CodeColours::default(),
+            list: List::default(),
+            goal: Goal::Stay,
             rows: RowCounts::default(),
         }
     }
@@ -120,12 +137,8 @@ impl SourceView {
         }
         match text.part {
             Ok(part) => {
-                let (doubt, moved) = compared(&part, self.lines, &self.excerpt, self.asked_at);
-                // Only where the passage should stand can it be missed.
-                let holds_it = part.line(self.lines.start).is_some() || part.first == 1;
-                if holds_it || moved.is_some() {
-                    self.doubt = doubt;
-                    self.lines = moved.unwrap_or(self.lines);
+                if self.found.is_some() {
+                    self.look_for_passage(&part);
                 }
                 self.awaited = None;
                 self.colours = CodeColours::new(&part);
@@ -133,6 +146,16 @@ impl SourceView {
                 self.content = Some(Ok(part));
             }
             Err(reason) => self.fail(&reason),
+        }
+    }
+
+    fn look_for_passage(&mut self, part: &DocumentPart) {
+        let (doubt, moved) = compared(part, self.lines, &self.excerpt, self.asked_at);
+        // Only where the passage should stand can it be missed.
+        let holds_it = part.line(self.lines.start).is_some() || part.first == 1;
+        if holds_it || moved.is_some() {
+            self.doubt = doubt;
+            self.lines = moved.unwrap_or(self.lines);
         }
     }
 

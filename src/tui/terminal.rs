@@ -45,6 +45,52 @@ pub struct Abilities {
     pub title: bool,
     /// A progress bar, by OSC 9;4.
     pub progress: bool,
+    /// Notices on the desktop.
+    pub notices: Notices,
+    /// Links to files of this machine, by OSC 8.
+    pub links: bool,
+}
+
+/// How a terminal is told to show a notice on the desktop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notices {
+    /// It shows none, or it is not known to.
+    #[default]
+    None,
+    /// By OSC 9, as iTerm2 and those that follow it.
+    Osc9,
+    /// By OSC 777, as urxvt and those that follow it.
+    Osc777,
+}
+
+impl Notices {
+    fn from_variables(term: &str, program: &str) -> Self {
+        let program = program.to_lowercase();
+        let is = |names: &str| {
+            let mut names = names.split(' ');
+            names.any(|name| term.contains(name) || program.contains(name))
+        };
+        if is("foot rxvt") {
+            Self::Osc777
+        } else if is("kitty ghostty wezterm iterm") {
+            Self::Osc9
+        } else {
+            Self::None
+        }
+    }
+
+    /// What has the terminal say that this question is answered, which is one clean line.
+    pub fn sequence(self, question: &str) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Osc9 => format!("\x1b]9;kb-agent answered: {question}\x1b\\"),
+            // A semicolon begins another field.
+            Self::Osc777 => {
+                let question = question.replace(';', ",");
+                format!("\x1b]777;notify;kb-agent;answered: {question}\x1b\\")
+            }
+        }
+    }
 }
 
 impl Abilities {
@@ -61,6 +107,9 @@ impl Abilities {
         Self {
             title,
             progress: title && !shows_messages,
+            notices: Notices::from_variables(&term, &variable("TERM_PROGRAM")),
+            // A terminal on another machine would look for the files there.
+            links: title && variable("SSH_CONNECTION").is_empty(),
         }
     }
 
@@ -584,6 +633,8 @@ mod tests {
         assert!(!of(&iterm).progress);
         let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
         assert!(of(&newer).progress);
+        let notices = [both, foot, of(&newer)].map(|one| one.notices);
+        assert_eq!(notices, [Notices::None, Notices::Osc777, Notices::Osc9]);
     }
 }
 

@@ -31,6 +31,10 @@ impl UnmarkedPaste {
                 Msg::Key(event) if typed_text(event).is_some() => keys.push(event),
                 other => {
                     self.flush(&mut keys, &mut joined, now);
+                    // A key of another kind is pressed by a person.
+                    if matches!(other, Msg::Key(_)) {
+                        self.until = None;
+                    }
                     joined.push(other);
                 }
             }

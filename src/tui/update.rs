@@ -66,6 +66,7 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
             model.notify_unless_warned(level, &message);
         }
         Msg::Edited(result) => return reading::edited(model, result),
+        Msg::Written(written) => ask::written(model, written),
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);
@@ -205,6 +206,17 @@ fn find_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
 fn key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     model.pointer.selection = None;
     model.clear_notice();
+    let places = model.places();
+    if model.keymap.begin_sequence(event, &places) {
+        return None;
+    }
+    let effect = key_alone(model, event);
+    model.keymap.end_sequence();
+    effect
+}
+
+/// A key that begins no sequence, alone or as the end of one.
+fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     // What has the keys does not matter: it is all still there afterwards.
     if model.keymap.action(event, &[KeyContext::Global]) == Some(Action::Suspend) {
         return Some(Effect::Suspend);
@@ -228,6 +240,13 @@ fn key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         return action.and_then(|action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
+        if is_typing(model)
+            && !menu::is_open(model)
+            && is_for_vi(model, event)
+            && model.prompt.vi_key(event)
+        {
+            return None;
+        }
         if model.prompt.is_empty() {
             // Once something was asked, a digit begins a question; /try brings the samples back.
             if let Some(at) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
@@ -265,6 +284,12 @@ fn key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         }
         None => None,
     }
+}
+
+/// Whether vi is asked about a key: on an empty prompt it only takes letters, so that Esc does what it does
+/// without it.
+fn is_for_vi(model: &Model, event: KeyEvent) -> bool {
+    !model.prompt.is_empty() || event.code != KeyCode::Esc
 }
 
 /// A character that begins a text. Spaces do not.

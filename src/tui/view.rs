@@ -182,7 +182,15 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     for hint in &hints {
         let word = opening.filter(|_| hint.action == Action::Open);
         let word = word.or(hint.hint.as_deref()).unwrap_or_default();
-        let key = hint.keys.first().map(|key| key.glyph()).unwrap_or_default();
+        let key = hint.keys.first();
+        let key = key.map(|key| {
+            if model.has_glyphs {
+                key.glyph()
+            } else {
+                key.name()
+            }
+        });
+        let key = key.unwrap_or_default();
         let hint = Row::new(Ink::Key, key).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
@@ -285,6 +293,9 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let mut sign = Row::new(ink, " > ");
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
+    }
+    if model.prompt.takes_commands() && is_typed {
+        sign.push(Ink::Focus, "normal ");
     }
     if let Some(find) = &model.find {
         let caret = Row::new(Ink::Focus, " find ").add(Ink::Text, find.typed.clone());

@@ -9,7 +9,8 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::RoutingLimits;
 use crate::protocol::{
-    JobModels, JobName, ModelListing, RunHistory, RunId, SessionSummary, Timestamp, joined,
+    JobModels, JobName, ModelListing, RecordedAnswer, RunHistory, RunId, SessionSummary, Timestamp,
+    joined,
 };
 use crate::text::one_line;
 
@@ -63,6 +64,10 @@ pub enum Overlay {
     Models(ModelList),
     /// Earlier questions, the newest first.
     Recall(Vec<String>),
+    /// The answers of all conversations, the newest first; nothing until they are here.
+    Answers(Option<Vec<RecordedAnswer>>),
+    /// Names of documents.
+    Documents(Vec<String>),
     /// A page of text.
     Page(Page),
     /// What all recorded runs came to; nothing while it is being read. Where it is not known, one
@@ -102,7 +107,12 @@ impl Overlay {
     pub fn is_typed(&self) -> bool {
         matches!(
             self,
-            Self::Palette(_) | Self::Sessions(_) | Self::Models(_) | Self::Recall(_)
+            Self::Palette(_)
+                | Self::Sessions(_)
+                | Self::Models(_)
+                | Self::Recall(_)
+                | Self::Answers(_)
+                | Self::Documents(_)
         )
     }
 
@@ -120,7 +130,7 @@ impl Overlay {
             Self::Sessions(_) => &[KeyContext::Sessions, KeyContext::Menu],
             Self::Models(_) => &[KeyContext::Models, KeyContext::Menu],
             Self::Recall(_) => &[KeyContext::Recall, KeyContext::Menu],
-            Self::Palette(_) => &[KeyContext::Menu],
+            Self::Palette(_) | Self::Answers(_) | Self::Documents(_) => &[KeyContext::Menu],
             _ => &[KeyContext::Overlay],
         }
     }
@@ -177,24 +187,27 @@ impl Window {
         }
     }
 
-    /// Leaves the items that match: earlier questions by each of the words, in their order; all else
-    /// by letters with others between them, the best match first.
+    /// Leaves the items that hold each of the words: earlier questions and answers in their order, all
+    /// else the best match first. Where nothing holds them, the letters may have others between them.
     fn narrow(&mut self) {
         let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
-        let are_words = matches!(self.shown, Overlay::Recall(_));
-        let pattern = if are_words {
-            Pattern::new(&self.typed, ignore, smart, AtomKind::Substring)
-        } else {
-            Pattern::parse(&self.typed, ignore, smart)
-        };
+        let are_words = matches!(self.shown, Overlay::Recall(_) | Overlay::Answers(_));
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut buffer = Vec::new();
-        let scored = self.texts.iter().enumerate().filter_map(|(place, text)| {
-            let score = pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?;
-            Some((score, place))
-        });
-        let mut scored: Vec<(u32, usize)> = scored.collect();
+        let mut matching = |pattern: &Pattern| -> Vec<(u32, usize)> {
+            let scored = self.texts.iter().enumerate().filter_map(|(place, text)| {
+                let score = pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher)?;
+                Some((score, place))
+            });
+            scored.collect()
+        };
+        let words = Pattern::new(&self.typed, ignore, smart, AtomKind::Substring);
+        let mut scored = matching(&words);
         if !are_words {
+            // Letters with others between them are in almost any sentence.
+            if scored.is_empty() {
+                scored = matching(&Pattern::parse(&self.typed, ignore, smart));
+            }
             scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         }
         self.matches = scored.into_iter().map(|(_, place)| place).collect();

@@ -14,7 +14,7 @@ use super::panes::detail;
 use super::slash::ROUTES;
 use super::window::{SessionTask, Window};
 use super::window_view::WindowView;
-use super::{act, ask, audit, copy, focus, models, sessions};
+use super::{act, answers, ask, audit, copy, focus, models, reading, sessions};
 
 /// How far a key moves a slider with Shift.
 const LEAP: i64 = 10;
@@ -67,6 +67,7 @@ fn act(model: &mut Model, action: Action) -> Option<Effect> {
         (Action::PreviousWarning, Overlay::Event { .. }) => audit::next_warning_event(model, false),
         (Action::Open, Overlay::Detail { .. }) => unfold(model),
         (Action::Open, _) => return choose(model),
+        (Action::SearchAnswers, _) => return Some(answers::open(model)),
         (Action::Rename | Action::Delete | Action::Export, Overlay::Sessions(_)) => {
             return sessions::act(model, action);
         }
@@ -116,6 +117,8 @@ fn choose(model: &mut Model) -> Option<Effect> {
             focus::unlink(model);
             None
         }
+        Overlay::Answers(Some(known)) => answers::show(model, &known[at]),
+        Overlay::Documents(mut names) => Some(reading::open_document(model, names.swap_remove(at))),
         _ => None,
     }
 }

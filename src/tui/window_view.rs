@@ -9,7 +9,8 @@ use crate::domain::Complexity;
 use crate::protocol::{Mode, NoticeLevel, joined};
 use crate::text::one_line;
 
-use super::ink::{Ink, Row, columns, grouped, grouped_plural, pad, wrap};
+use super::answers;
+use super::ink::{Ink, Row, columns, cut_path, grouped, grouped_plural, pad, wrap};
 use super::keymap::KeyContext;
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
@@ -197,6 +198,26 @@ fn about_list(window: &Window, width: usize) -> (&'static str, Row, Option<(Ink,
             ("Earlier questions", none, None)
         }
         Overlay::Recall(_) => ("Earlier questions", Row::default(), nothing),
+        Overlay::Answers(answers) => {
+            let note = match answers {
+                None => " reading the audit log …",
+                Some(known) if known.is_empty() => " Nothing was answered yet.",
+                Some(_) => "",
+            };
+            (
+                "All answers · local times",
+                Row::new(Ink::Dim, note),
+                nothing,
+            )
+        }
+        Overlay::Documents(names) => {
+            let note = if names.is_empty() {
+                " The knowledge base holds no documents."
+            } else {
+                ""
+            };
+            ("Documents", Row::new(Ink::Dim, note), nothing)
+        }
         _ => ("Palette", Row::default(), nothing),
     }
 }
@@ -214,6 +235,11 @@ fn listed(model: &Model, window: &Window, area: Rect) -> Vec<Row> {
             Row::new(Ink::Text, format!(" {}", one_line(&questions[place], 400)))
         }
         Overlay::Palette(rows) => rows[place].row(width),
+        Overlay::Documents(names) => Row::new(
+            Ink::Text,
+            format!(" {}", cut_path(&one_line(&names[place], 400), width - 1)),
+        ),
+        Overlay::Answers(Some(known)) => answers::row(&known[place], &window.typed, width),
         _ => Row::default(),
     };
     seen.map(|place| row(place).fit(width)).collect()
@@ -239,9 +265,12 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
             (detail::title(*item, mode), rows)
         }
         Overlay::WhatIf(sliders) => ("What if", what_if::rows(model, sliders, width)),
-        Overlay::Palette(_) | Overlay::Sessions(_) | Overlay::Models(_) | Overlay::Recall(_) => {
-            ("", Vec::new())
-        }
+        Overlay::Palette(_)
+        | Overlay::Sessions(_)
+        | Overlay::Models(_)
+        | Overlay::Recall(_)
+        | Overlay::Answers(_)
+        | Overlay::Documents(_) => ("", Vec::new()),
     }
 }
 

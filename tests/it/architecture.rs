@@ -65,7 +65,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     // Recorded runs as documents, for the command line and for the screen's engine.
     ("report", &["protocol", "domain", "text"]),
-    ("tui", &["protocol", "domain", "text", "themes"]),
+    (
+        "tui",
+        // The question, while the person's editor has it.
+        &["protocol", "domain", "files::Draft", "text", "themes"],
+    ),
     (
         "engine",
         &[

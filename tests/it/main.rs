@@ -27,6 +27,7 @@ mod eval;
 mod eval_docs;
 mod eval_grading;
 mod eval_routing;
+mod everyday;
 mod fault_server;
 mod formats;
 mod frozen_demo;

@@ -7,6 +7,7 @@ use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
+use crate::text::one_line;
 use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
 use crate::tui::model::Model;
@@ -337,12 +338,11 @@ pub fn source_head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
 }
 
 fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
-    let turn = model.turns.opened(&view.run);
-    let Some((run, item)) =
-        turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
-    else {
-        return Row::new(Ink::Focus, " Source");
-    };
+    let found = view.found.as_ref().and_then(|(run, item)| {
+        let turn = model.turns.opened(run)?;
+        Some((&turn.run, turn.run.evidence.get(item)?))
+    });
+    let source_head = Row::new(Ink::Focus, " ▸ Source ");
     let mut right = Row::default();
     match view.range() {
         Some((first, last, total)) if width >= ROOMY => {
@@ -351,11 +351,15 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
         Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
         None => {}
     }
+    let Some((run, item)) = found else {
+        let room = width.saturating_sub(right.width() + source_head.width() + 1);
+        let name = cut_path(&one_line(&view.file, 400), room);
+        return source_head.add(Ink::Text, name).and_right(right, width);
+    };
     if let Some(at) = run.evidence.rows().position(|row| row.id == item.id) {
         let count = run.evidence.len();
         right.push(Ink::Dim, format!("{} of {count} ", at + 1));
     }
-    let source_head = Row::new(Ink::Focus, " ▸ Source ");
     let room = width.saturating_sub(right.width() + source_head.width() + 1);
     let mut left = source_head.add(Ink::Text, cut_path(&item.place(), room));
     let number = run.evidence.number(item);

@@ -50,6 +50,7 @@ impl Tape {
     pub fn start(&mut self, query: &str) {
         self.add(EventBody::RunStarted {
             session: "s1".to_owned(),
+            single: false,
             retry_of: None,
             query: query.to_owned(),
             within: Vec::new(),

@@ -21,6 +21,7 @@ fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
         outcome: Some(Outcome::Answered),
         saved: Some(1),
         is_current: false,
+        is_single: false,
     }
 }
 

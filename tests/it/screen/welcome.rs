@@ -108,12 +108,16 @@ fn ui_windows_list_sources_and_what_was_left_out() {
         sources: vec![
             SourceContents {
                 path: "/srv/house".to_owned(),
+                location: "/srv/house".into(),
+                label: "house".to_owned(),
                 documents: 30,
                 chunks: 300,
                 is_added: false,
             },
             SourceContents {
                 path: "/srv/letter\u{1b}[2J.pdf".to_owned(),
+                location: "/srv/letter.pdf".into(),
+                label: "letter.pdf".to_owned(),
                 documents: 1,
                 chunks: 12,
                 is_added: true,

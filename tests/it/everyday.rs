@@ -1,0 +1,94 @@
+//! What daily users reach for: the question in an editor, documents by name, answers kept and found.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::terminal::Terminal;
+use crate::workplace::{Demo, Workplace, json_lines, text};
+
+fn editor(place: &Workplace, script: &str) -> String {
+    let path = place.file("edit.sh", format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+fn open(demo: &Demo, editor: &str) -> Terminal {
+    let mut command = demo.command(&[]);
+    command.env("EDITOR", editor);
+    let terminal = Terminal::start(&command, 120, 40);
+    terminal.wait_for_text("38 docs");
+    terminal
+}
+
+#[test]
+fn a_question_is_written_in_the_editor() {
+    let demo = Workplace::with_demo();
+    // As many editors save: another file takes the place of the first.
+    let script =
+        "cp \"$1\" \"$1.new\"; printf ' and\\nsecond line\\n' >> \"$1.new\"; mv \"$1.new\" \"$1\"";
+    let mut terminal = open(&demo, &editor(demo.place(), script));
+    terminal.press_until("first line", "> first line");
+    let screen = terminal.press_until("\u{7}", "second line");
+    assert!(screen.contains("> first line and"), "{screen}");
+    let screen = terminal.press_until("\u{18}\u{5}", "second line and");
+    assert!(screen.contains("> first line and"), "{screen}");
+    terminal.leave();
+}
+
+#[test]
+fn an_editor_that_fails_leaves_the_question_as_it_was() {
+    let demo = Workplace::with_demo();
+    let mut terminal = open(&demo, &editor(demo.place(), "echo lost > \"$1\"; exit 3"));
+    terminal.press_until("first line", "> first line");
+    let screen = terminal.press_until("\u{7}", "The editor ended with");
+    assert!(screen.contains("> first line"), "{screen}");
+    terminal.leave();
+}
+
+#[test]
+fn documents_are_listed_filtered_and_read() {
+    let demo = Workplace::with_demo();
+    let mut terminal = open(&demo, "true");
+    terminal.press_until("/docs\r", "Documents");
+    terminal.press_until("glossary", "1 of 38");
+    let screen = terminal.press_until("\r", "lines 1–");
+    assert!(screen.contains("Source glossary.md"), "{screen}");
+    terminal.press_until("\u{1b}", "> ask");
+    terminal.press_until("/open glos", "glossary.md");
+    terminal.press_until("\r", "Source glossary.md");
+    terminal.press_until("\u{1b}", "> ask");
+    let screen = terminal.press_until("/open glossarys.md\r", "There is no document");
+    assert!(screen.contains("did you mean glossary.md?"), "{screen}");
+    terminal.leave();
+}
+
+#[test]
+fn an_answer_is_kept_as_a_note_and_found_again() {
+    let demo = Workplace::with_demo();
+    let mut terminal = open(&demo, "true");
+    terminal.press_until("/save\r", "There is no answer to keep yet.");
+    terminal.keys("What is corrective grading?\r");
+    terminal.wait_for_text("saved 1");
+    terminal.press_until("/save kept\r", "Kept in kept.md");
+    let note = fs::read_to_string(demo.place().path().join("kept.md")).unwrap();
+    assert!(
+        note.starts_with("# What is corrective grading?\n"),
+        "{note}"
+    );
+    assert!(note.contains("\\[1\\]"), "{note}");
+    terminal.press_until("/save kept\r", "kept.md exists");
+    // Another conversation, from which the answer is found by a word of it.
+    terminal.press_until("/clear\r", "> ask");
+    terminal.press_until("\u{12}", "Earlier questions");
+    terminal.press_until("\u{12}", "All answers");
+    let screen = terminal.press_until("grading", " > grading");
+    assert!(screen.contains("What is corrective grading?"), "{screen}");
+    terminal.press_until("\r", "Resumed");
+    terminal.leave();
+    let found = demo.run_well(&["runs", "--grep", "GRADING corrective"]);
+    assert!(text(&found.stdout).contains("What is corrective grading?"));
+    let found = demo.run_well(&["runs", "--json", "--grep", "no such words"]);
+    assert!(json_lines(&found.stdout).is_empty());
+    assert!(Path::new(&demo.place().path().join("kept.md")).exists());
+}
