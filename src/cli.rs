@@ -1,14 +1,16 @@
-//! The command line: one subcommand a file, beside those that share what they print (`runs` holds `audit`).
+//! The command line: one subcommand a file.
 //!
 //! Standard output carries results only; everything else is one line on standard error. Exit
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
 mod ask;
+mod audit;
 mod catch_up;
 mod chat;
 mod diagnostics;
 mod doctor;
 mod eval;
+mod export;
 mod graph;
 mod help;
 mod index;
@@ -114,9 +116,9 @@ enum CliCommand {
     /// Sum up the recorded runs: short cuts, what they saved, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
-    Export(runs::Export),
+    Export(export::Export),
     /// Check that no line of the audit log was changed
-    Audit(runs::Audit),
+    Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
     /// Show every route on the demo knowledge base; any key ends it
@@ -264,8 +266,8 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
         Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
-        Some(CliCommand::Export(export)) => runs::run_export(&export, &settings),
-        Some(CliCommand::Audit(audit)) => runs::run_audit(&audit, &settings),
+        Some(CliCommand::Export(export)) => export::run(&export, &settings),
+        Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
         Some(
             CliCommand::Completions(_)
             | CliCommand::Doctor(_)

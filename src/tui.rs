@@ -16,6 +16,7 @@ mod answers;
 mod ask;
 mod audit;
 mod background;
+mod cast;
 mod copy;
 mod error;
 mod event_loop;
@@ -67,6 +68,7 @@ use event_loop::event_loop;
 use theme::Theme;
 
 pub use background::Background;
+pub use cast::{Output, record};
 pub use error::TuiError;
 pub use layout::LEAST;
 pub use markdown::printed_markdown;

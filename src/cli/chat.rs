@@ -307,12 +307,9 @@ fn prompt_keys(settings: &Settings) -> PromptKeys {
     }
 }
 
-fn show_run(
-    events: Vec<Event>,
-    run: &RunSummary,
-    settings: &Settings,
-) -> Result<(), CommandFailure> {
-    let setup = Setup {
+/// What a screen that shows one run is set up by.
+pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
+    Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
         mode: run.mode,
@@ -329,7 +326,15 @@ fn show_run(
         split: watch::Sender::new(read_split(settings)),
         markdown,
         walk: Vec::new(),
-    };
+    }
+}
+
+fn show_run(
+    events: Vec<Event>,
+    run: &RunSummary,
+    settings: &Settings,
+) -> Result<(), CommandFailure> {
+    let setup = setup_of_run(run, settings);
     interruptible_screen(async |cancel| {
         let ((commands, updates), ends) = channels();
         let reading = tokio::spawn(ends.read_documents(settings.clone()));

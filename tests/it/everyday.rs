@@ -92,3 +92,58 @@ fn an_answer_is_kept_as_a_note_and_found_again() {
     assert!(json_lines(&found.stdout).is_empty());
     assert!(Path::new(&demo.place().path().join("kept.md")).exists());
 }
+
+#[test]
+fn a_run_is_exported_as_a_recording_of_the_screen() {
+    let demo = Workplace::with_demo();
+    demo.run_well(&["ask", "What is corrective grading?"]);
+    let cast = demo.run_well(&["export", "last", "--format", "cast", "--size", "100x30"]);
+    let lines = json_lines(&cast.stdout);
+    let (head, outputs) = lines.split_first().unwrap();
+    assert_eq!((&head["version"], &head["width"]), (&2.into(), &100.into()));
+    assert_eq!(head["title"], "What is corrective grading?");
+    let seconds = |output: &serde_json::Value| output[0].as_f64().unwrap();
+    assert!(
+        outputs
+            .windows(2)
+            .all(|two| seconds(&two[0]) < seconds(&two[1]))
+    );
+    // What a player shows at the end is the answered question.
+    let mut player = vt100::Parser::new(30.try_into().unwrap(), 100.try_into().unwrap(), 0);
+    for output in outputs {
+        assert_eq!(output[1], "o");
+        player.process(output[2].as_str().unwrap().as_bytes());
+    }
+    let shown = player.screen().contents();
+    assert!(
+        shown.contains("Corrective grading means") && shown.contains("simple"),
+        "{shown}"
+    );
+    // A size that is none is bad usage, in one line.
+    let refused = demo.run(&["export", "last", "--format", "cast", "--size", "7"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn sources_are_links_to_their_files() {
+    let place = Workplace::holding([("kb/a gate.md", "# Gates\n\nThe gate threshold is seven.\n")]);
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 140, 40);
+    terminal.wait_for_text("1 doc");
+    terminal.keys("What is the gate threshold?\r");
+    terminal.wait_for_text("saved 1");
+    let path = place.path().canonicalize().unwrap().join("kb/a%20gate.md");
+    terminal.wait_for_written(&format!("\u{1b}]8;;file://{}\u{1b}\\", path.display()));
+    terminal.leave();
+}
+
+#[test]
+fn questions_of_ask_are_no_conversations() {
+    let demo = Workplace::with_demo();
+    demo.run_well(&["ask", "What is corrective grading?"]);
+    let mut terminal = open(&demo, "true");
+    terminal.press_until("\u{13}", "Nothing is recorded yet");
+    terminal.press_until("\u{1b}", "> ask");
+    terminal.leave();
+    let runs = json_lines(&demo.run_well(&["runs", "--json"]).stdout);
+    assert_eq!((runs.len(), &runs[0]["single"]), (1, &true.into()));
+}

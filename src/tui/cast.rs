@@ -1,0 +1,121 @@
+//! A recorded run as a recording of the terminal: what a person would see who replays it.
+
+use std::io::{self, Write};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+use crate::protocol::{Event, Timestamp};
+
+use super::error::TuiError;
+use super::model::{FRAME, Msg, Setup};
+use super::screen::Screen;
+
+/// What is written to the terminal, and when: seconds from the start.
+pub type Output = (f64, String);
+
+/// Longer recordings end here, frames.
+const MOST_FRAMES: usize = 20_000;
+
+/// Records the replay of these events on a terminal of this size; one that was too fast to be followed
+/// is slowed. `None` where the events begin no run.
+pub fn record(
+    setup: Setup,
+    events: Vec<Event>,
+    size: Size,
+) -> Result<Option<Vec<Output>>, TuiError> {
+    let mut screen = Screen::new(setup)?;
+    if !screen.replay_recorded(events) {
+        return Ok(None);
+    }
+    let backend = RecordedTerminal {
+        written: CrosstermBackend::new(Vec::new()),
+        size,
+    };
+    let viewport = Viewport::Fixed(Rect::from((Position::ORIGIN, size)));
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
+    terminal.clear()?;
+    screen.draw(&mut terminal)?;
+    let mut outputs = vec![(0.0, terminal.backend_mut().take())];
+    let play = KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE);
+    screen.handle(Msg::Key(play));
+    for frame in 1..=MOST_FRAMES {
+        let now = FRAME * frame as u32;
+        screen.handle(Msg::Tick(Timestamp(now.as_millis() as u64)));
+        screen.draw(&mut terminal)?;
+        let written = terminal.backend_mut().take();
+        if !written.is_empty() {
+            outputs.push((now.as_secs_f64(), written));
+        }
+        if !screen.is_animated() {
+            break;
+        }
+    }
+    Ok(Some(outputs))
+}
+
+/// A terminal that keeps what is written to it.
+struct RecordedTerminal {
+    written: CrosstermBackend<Vec<u8>>,
+    size: Size,
+}
+
+impl RecordedTerminal {
+    fn take(&mut self) -> String {
+        let written = std::mem::take(self.written.writer_mut());
+        String::from_utf8_lossy(&written).into_owned()
+    }
+}
+
+impl Backend for RecordedTerminal {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        self.written.draw(content)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.written.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.written.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        Ok(Position::ORIGIN)
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.written.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.written.clear()
+    }
+
+    fn clear_region(&mut self, part: ClearType) -> io::Result<()> {
+        self.written.clear_region(part)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        Ok(self.size)
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        Ok(WindowSize {
+            columns_rows: self.size,
+            pixels: Size::ZERO,
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut self.written)
+    }
+}
