@@ -15,6 +15,7 @@ mod announce;
 mod ask;
 mod audit;
 mod background;
+mod branching;
 mod copy;
 mod error;
 mod event_loop;

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Event, EventBody, Mode, RunEnd, RunId, Timestamp};
+use super::{Branches, Event, EventBody, Mode, QuestionPlace, RunEnd, RunId, Timestamp};
 use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 
 /// One line about a run: what its first and its last event say.
@@ -14,6 +14,10 @@ pub struct RunSummary {
     pub session: String,
     /// The run whose question it asked once more.
     pub retry_of: Option<RunId>,
+    /// The first run of the question that its own stands for, edited.
+    pub edit_of: Option<RunId>,
+    /// The first run of the question that its own follows, where that is not the one asked last.
+    pub after: Option<RunId>,
     /// When it began.
     pub time: Timestamp,
     /// The question as it was recorded.
@@ -54,7 +58,7 @@ impl RunSummary {
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
             session,
-            retry_of,
+            place,
             query,
             mode,
             model,
@@ -67,7 +71,9 @@ impl RunSummary {
         Some(Self {
             id: event.run.clone(),
             session: session.clone(),
-            retry_of: retry_of.clone(),
+            retry_of: place.retry_of.clone(),
+            edit_of: place.edit_of.clone(),
+            after: place.after.clone(),
             time: event.ts,
             question: query.clone(),
             mode: *mode,
@@ -81,6 +87,24 @@ impl RunSummary {
             ms: None,
             error: None,
         })
+    }
+
+    /// Where its question stands in the conversation.
+    pub fn place(&self) -> QuestionPlace {
+        QuestionPlace {
+            retry_of: self.retry_of.clone(),
+            edit_of: self.edit_of.clone(),
+            after: self.after.clone(),
+        }
+    }
+
+    /// The branches of the conversation of these runs, which are in the order in which they began.
+    pub fn branches<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Branches {
+        let mut branches = Branches::default();
+        for run in runs {
+            branches.add(&run.id, &run.place());
+        }
+        branches
     }
 
     /// Takes the next event of this run.
