@@ -7,6 +7,7 @@
 //! The serde form of [`Event`] *is* the file format: one JSON object a line, unknown fields
 //! ignored. A change of meaning raises [`SCHEMA`].
 
+mod branches;
 mod channels;
 mod document;
 mod end;
@@ -23,6 +24,7 @@ mod stamp;
 mod statistics;
 mod summary;
 
+pub use branches::{Branches, Fork, QuestionPlace};
 pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
@@ -101,9 +103,9 @@ pub enum EventBody {
         /// Whether it is asked by itself, as by 'kb-agent ask': no list of conversations shows it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         single: bool,
-        /// The run whose question is asked once more; of several retries each names the first run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        retry_of: Option<RunId>,
+        /// Where its question stands in the conversation.
+        #[serde(flatten)]
+        place: QuestionPlace,
         /// The question as asked.
         query: String,
         /// Folders and documents that it names to be kept within.

@@ -16,6 +16,7 @@ mod answers;
 mod ask;
 mod audit;
 mod background;
+mod branching;
 mod cast;
 mod copy;
 mod error;

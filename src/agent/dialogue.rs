@@ -1,24 +1,20 @@
 //! What was said in a conversation before the next question.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::Turn;
-use crate::protocol::RunId;
+use crate::protocol::{Branches, QuestionPlace, RunId};
 
 use super::citations::without_marks;
 
-/// A conversation: its id, and every question that was answered in it once, with its last answer.
+/// A conversation: its id, its questions, and of each that was answered the last answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dialogue {
     session: String,
-    turns: Vec<Utterance>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Utterance {
-    /// The first run of the question.
-    first: RunId,
-    turn: Turn,
+    branches: Branches,
+    /// By the first run of the question.
+    answered: HashMap<RunId, Turn>,
 }
 
 impl Dialogue {
@@ -26,7 +22,7 @@ impl Dialogue {
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
-            turns: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -35,52 +31,32 @@ impl Dialogue {
         &self.session
     }
 
-    /// What the next question knows, oldest first. One that is asked once more knows what it knew
-    /// before, so that two routes answer the same.
-    pub fn turns_before(&self, retry_of: Option<&RunId>) -> Vec<Turn> {
-        let end = retry_of.map_or(self.turns.len(), |first| self.place_of(first));
-        self.turns[..end]
-            .iter()
-            .map(|said| said.turn.clone())
+    /// What a question that stands there knows, oldest first: what was said before it in its branch. One
+    /// that is asked once more knows what it knew before, so that two routes answer the same.
+    pub fn turns_before(&self, place: &QuestionPlace) -> Vec<Turn> {
+        let before = self.branches.before(place).into_iter();
+        before
+            .filter_map(|first| self.answered.get(first).cloned())
             .collect()
     }
 
-    /// Remembers an answer, with its citation marks; that of a retry takes the place of the one
+    /// A run begins; its branch goes on.
+    pub fn begin(&mut self, run: &RunId, place: &QuestionPlace) {
+        self.branches.add(run, place);
+    }
+
+    /// Remembers an answer, without its citation marks; that of a retry takes the place of the one
     /// before.
-    pub fn remember(
-        &mut self,
-        run: RunId,
-        retry_of: Option<RunId>,
-        question: String,
-        answer: &str,
-    ) {
-        let place = match &retry_of {
-            Some(first) => self.place_of(first),
-            None => self.turns.len(),
-        };
-        let said = Utterance {
-            first: retry_of.unwrap_or(run),
-            turn: Turn {
-                question,
-                answer: without_marks(answer),
-            },
-        };
-        match self.turns.get_mut(place) {
-            Some(known) if known.first == said.first => *known = said,
-            _ => self.turns.insert(place, said),
-        }
+    pub fn remember(&mut self, run: RunId, place: QuestionPlace, question: String, answer: &str) {
+        let answer = without_marks(answer);
+        let first = place.retry_of.unwrap_or(run);
+        self.answered.insert(first, Turn { question, answer });
     }
 
     /// Forgets what was said.
     pub fn clear(&mut self) {
-        self.turns.clear();
-    }
-
-    /// Where the question of that run stands, or would where it was not answered: ids are in order.
-    fn place_of(&self, first: &RunId) -> usize {
-        let stands = self.turns.iter().position(|said| said.first == *first);
-        let would = || self.turns.iter().filter(|said| said.first < *first).count();
-        stands.unwrap_or_else(would)
+        self.branches = Branches::default();
+        self.answered.clear();
     }
 }
 
@@ -113,22 +89,53 @@ mod tests {
         turns.iter().map(as_text).collect()
     }
 
+    /// Answers a question that stands there.
+    fn answer(dialogue: &mut Dialogue, n: u32, place: &QuestionPlace, answer: &str) {
+        dialogue.begin(&run(n), place);
+        dialogue.remember(run(n), place.clone(), format!("{n}?"), answer);
+    }
+
     #[test]
     fn a_retry_knows_what_the_question_knew_and_its_answer_takes_the_place_of_the_first() {
         let mut dialogue = Dialogue::new("s");
-        dialogue.remember(run(1), None, "a?".to_owned(), "one [1].");
-        dialogue.remember(run(3), None, "c?".to_owned(), "three");
+        let (next, again) = (QuestionPlace::default(), QuestionPlace::retry_of);
+        answer(&mut dialogue, 1, &next, "one [1].");
+        // The second question failed.
+        dialogue.begin(&run(2), &next);
+        answer(&mut dialogue, 3, &next, "three");
         let known =
-            |dialogue: &Dialogue, first| questions(&dialogue.turns_before(Some(&run(first))));
+            |dialogue: &Dialogue, first| questions(&dialogue.turns_before(&again(run(first))));
         assert!(known(&dialogue, 1).is_empty());
-        // The second question failed, and stood between the two.
-        assert_eq!(known(&dialogue, 2), ["a? one."]);
-        dialogue.remember(run(4), Some(run(1)), "a?".to_owned(), "another");
-        dialogue.remember(run(5), Some(run(2)), "b?".to_owned(), "two");
+        assert_eq!(known(&dialogue, 2), ["1? one."]);
+        answer(&mut dialogue, 4, &again(run(1)), "another");
+        answer(&mut dialogue, 5, &again(run(2)), "two");
         assert_eq!(
-            questions(&dialogue.turns_before(None)),
-            ["a? another", "b? two", "c? three"]
+            questions(&dialogue.turns_before(&next)),
+            ["4? another", "5? two", "3? three"]
         );
-        assert_eq!(known(&dialogue, 3), ["a? another", "b? two"]);
+        assert_eq!(known(&dialogue, 3), ["4? another", "5? two"]);
+    }
+
+    #[test]
+    fn a_question_knows_its_own_branch_and_no_other() {
+        let mut dialogue = Dialogue::new("s");
+        let next = QuestionPlace::default();
+        answer(&mut dialogue, 1, &next, "one");
+        answer(&mut dialogue, 2, &next, "two");
+        let edit = QuestionPlace::edit_of(run(2));
+        assert_eq!(questions(&dialogue.turns_before(&edit)), ["1? one"]);
+        answer(&mut dialogue, 3, &edit, "three");
+        assert_eq!(
+            questions(&dialogue.turns_before(&next)),
+            ["1? one", "3? three"]
+        );
+        let other = QuestionPlace {
+            after: Some(run(2)),
+            ..QuestionPlace::default()
+        };
+        assert_eq!(
+            questions(&dialogue.turns_before(&other)),
+            ["1? one", "2? two"]
+        );
     }
 }

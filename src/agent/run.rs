@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{
     Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, edge,
 };
-use crate::protocol::{Event, EventBody, RunId};
+use crate::protocol::{Event, EventBody, QuestionPlace, RunId};
 
 use super::context::{Run, RunWaits, Stop, guard, milliseconds};
 use super::events::EventWriter;
@@ -38,8 +38,8 @@ pub struct RunRequest {
     pub route: Option<Complexity>,
     /// Whether it is asked by itself, outside any conversation.
     pub single: bool,
-    /// The run whose question this is once more.
-    pub retry_of: Option<RunId>,
+    /// Where it stands in the conversation.
+    pub place: QuestionPlace,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
     /// Where it is reported what is waited for before the run begins.
@@ -71,7 +71,7 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Option<Answer> {
         let started = Instant::now();
-        let retry_of = request.retry_of;
+        let place = request.place;
         let narrowed = match request.narrowed {
             Some(narrowed) => Ok(Some(narrowed)),
             None => self.narrow_tools(&request.query, &cancel).await,
@@ -117,7 +117,7 @@ impl Agent {
             .emit(EventBody::RunStarted {
                 session: self.session.clone(),
                 single: request.single,
-                retry_of,
+                place,
                 query: run.state.asked.clone(),
                 within,
                 mode: identity.mode,

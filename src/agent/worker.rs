@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Complexity, without_mentions};
-use crate::protocol::{Command, Event, RunId};
+use crate::protocol::{Command, Event, QuestionPlace, RunId};
 
 use super::current_reasoner::CurrentReasoner;
 use super::dialogue::{CurrentDialogue, Dialogue};
@@ -80,20 +80,16 @@ impl Worker {
                 Command::Ask {
                     query,
                     route,
-                    retry_of,
+                    place,
                 } => {
-                    let run = self.prepare(query, narrowed, route, retry_of);
+                    let run = self.prepare(query, narrowed, route, place);
                     self.answer(vec![run]).await;
                 }
-                Command::Race { query } => {
-                    let short = self.prepare(
-                        query.clone(),
-                        narrowed.clone(),
-                        Some(Complexity::Simple),
-                        None,
-                    );
-                    let first = Some(short.id.clone());
-                    let whole = self.prepare(query, narrowed, Some(Complexity::Complex), first);
+                Command::Race { query, place } => {
+                    let route = Some(Complexity::Simple);
+                    let short = self.prepare(query.clone(), narrowed.clone(), route, place);
+                    let again = QuestionPlace::retry_of(short.id.clone());
+                    let whole = self.prepare(query, narrowed, Some(Complexity::Complex), again);
                     self.answer(vec![short, whole]).await;
                 }
                 Command::Forget => self.dialogue.lock().clear(),
@@ -116,16 +112,19 @@ impl Worker {
         query: String,
         narrowed: Option<NarrowedTools>,
         route: Option<Complexity>,
-        retry_of: Option<RunId>,
+        place: QuestionPlace,
     ) -> PreparedRun {
-        let history = self.dialogue.lock().turns_before(retry_of.as_ref());
+        let id = RunId::generate();
+        let mut dialogue = self.dialogue.lock();
+        let history = dialogue.turns_before(&place);
+        dialogue.begin(&id, &place);
         PreparedRun {
-            id: RunId::generate(),
+            id,
             request: RunRequest {
                 query,
                 route,
                 single: false,
-                retry_of,
+                place,
                 history,
                 waits: Some(self.waits.clone()),
                 narrowed,
@@ -143,11 +142,11 @@ impl Worker {
         self.agent.ports.reasoner = self.reasoner.get();
         let runs = prepared.into_iter().map(|PreparedRun { id, request }| {
             let asked = without_mentions(&request.query);
-            let retry_of = request.retry_of.clone();
+            let place = request.place.clone();
             let run =
                 self.agent
                     .answer_as(id.clone(), request, self.events.clone(), cancel.clone());
-            async { (id, retry_of, asked, run.await) }
+            async { (id, place, asked, run.await) }
         });
         let runs = join_all(runs);
         tokio::pin!(runs);
@@ -181,9 +180,9 @@ impl Worker {
         let mut dialogue = self.dialogue.lock();
         // Another conversation may go on by now.
         if dialogue.session() == self.agent.session {
-            for (id, retry_of, asked, answer) in answers {
+            for (id, place, asked, answer) in answers {
                 if let Some(answer) = answer {
-                    dialogue.remember(id, retry_of, asked, &answer.text);
+                    dialogue.remember(id, place, asked, &answer.text);
                 }
             }
             if forget {

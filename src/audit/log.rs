@@ -22,7 +22,9 @@ use super::recover::{InterruptedRun, interrupted_runs};
 use super::session::Session;
 
 /// Fields that this program made up itself: a random id can look like a card number.
-const OUR_OWN: [&str; 5] = ["run", "ts", "event", "session", "retry_of"];
+const OUR_OWN: [&str; 7] = [
+    "run", "ts", "event", "session", "retry_of", "edit_of", "after",
+];
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.

@@ -23,7 +23,7 @@ use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use crate::config::Settings;
 use crate::domain::LineRange;
 use crate::engine::{Conversation, Engine, Resume};
-use crate::protocol::{Event, KnowledgeStatus, Mode, RunRecord};
+use crate::protocol::{Event, KnowledgeStatus, Mode, RunRecord, RunSummary};
 use crate::text::{one_line, plural};
 use crate::tui::WalkStep;
 
@@ -106,6 +106,7 @@ async fn converse(
     let about = engine_in_words(&engine);
     let (models, is_demo) = (engine.models(), engine.profile().is_demo);
     let (conversation, commands, updates) = Conversation::begin(engine)?;
+    let runs = resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events));
     let mut plain = Plain {
         commands,
         updates,
@@ -116,7 +117,8 @@ async fn converse(
         detail,
         walk: walk.into(),
         route: None,
-        runs: resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events)),
+        branches: RunSummary::branches(runs.iter().map(|run| &run.summary)),
+        runs,
         passage: LineRange { start: 1, end: 1 },
         engine: about,
         models,

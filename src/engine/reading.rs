@@ -328,7 +328,7 @@ pub(super) struct ScopeLookup {
 impl ScopeLookup {
     /// Begins to look; whatever names nothing is given back.
     pub(super) fn begin(command: Command, tools: &Arc<dyn Toolbox>) -> Result<Self, Command> {
-        let (Command::Ask { query, .. } | Command::Race { query }) = &command else {
+        let (Command::Ask { query, .. } | Command::Race { query, .. }) = &command else {
             return Err(command);
         };
         if !query.contains('@') {
@@ -359,7 +359,7 @@ pub(super) async fn next_command(
     };
     match (found, command) {
         (Ok(narrowed), command) => Ok(ScopedCommand { command, narrowed }),
-        (Err(error), Command::Ask { query, .. } | Command::Race { query }) => {
+        (Err(error), Command::Ask { query, .. } | Command::Race { query, .. }) => {
             let reason = one_line(&error.to_string(), 400);
             Err(Update::NotAsked { query, reason })
         }
@@ -525,7 +525,7 @@ mod naming_tests {
     use crate::engine::reading::StatisticsReader;
     use crate::engine::reading::{Receivers, dispatch};
     use crate::kb::KnowledgeBase;
-    use crate::protocol::EventBody;
+    use crate::protocol::{EventBody, QuestionPlace};
     use crate::reasoner::offline::OfflineReasoner;
 
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -627,7 +627,10 @@ mod naming_tests {
         };
         let (events, mut received_events) = mpsc::channel(64);
         tokio::spawn(Worker::new(agent, between.agent, events, WaitSink::new().0).run());
-        let race = Command::Race { query: query() };
+        let race = Command::Race {
+            query: query(),
+            place: QuestionPlace::default(),
+        };
         between.commands.send(race).await.unwrap();
         let (mut begun, mut ended) = (0, 0);
         while ended < 2 {
@@ -650,7 +653,7 @@ mod naming_tests {
         let ask = Command::Ask {
             query: query(),
             route: None,
-            retry_of: None,
+            place: QuestionPlace::default(),
         };
         for command in [ask.clone(), Command::Cancel] {
             between.commands.send(command).await.unwrap();

@@ -18,8 +18,8 @@ use crate::domain::{Outcome, without_mentions};
 use crate::files::{create_private_dir, private, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
-    Event, EventBody, NoticeLevel, RecordedAnswer, RecordedSession, RunId, RunSummary,
-    SessionCommand, SessionSummary, SessionUpdate, Update,
+    Event, EventBody, NoticeLevel, QuestionPlace, RecordedAnswer, RecordedSession, RunId,
+    RunSummary, SessionCommand, SessionSummary, SessionUpdate, Update,
 };
 use crate::report;
 use crate::text::one_line;
@@ -184,20 +184,19 @@ fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String
 /// What was said in runs that went their whole way.
 fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
     let mut dialogue = Dialogue::new(session);
-    let mut asked: Option<(RunId, Option<RunId>, String)> = None;
+    let mut asked: Option<(RunId, QuestionPlace, String)> = None;
     let mut answer = None;
     for event in events {
         match &event.body {
-            EventBody::RunStarted {
-                query, retry_of, ..
-            } => {
-                asked = Some((event.run.clone(), retry_of.clone(), query.clone()));
+            EventBody::RunStarted { query, place, .. } => {
+                dialogue.begin(&event.run, place);
+                asked = Some((event.run.clone(), place.clone(), query.clone()));
                 answer = None;
             }
             EventBody::AnswerFinished { text, .. } => answer = Some(text),
             EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
-                if let (Some((run, retry_of, query)), Some(text)) = (asked.take(), answer) {
-                    dialogue.remember(run, retry_of, without_mentions(&query), text);
+                if let (Some((run, place, query)), Some(text)) = (asked.take(), answer) {
+                    dialogue.remember(run, place, without_mentions(&query), text);
                 }
             }
             _ => {}

@@ -1,5 +1,5 @@
 use super::{
-    DocumentText, Event, KnowledgeContents, ModelCommand, ModelUpdate, RunHistory, RunId,
+    DocumentText, Event, KnowledgeContents, ModelCommand, ModelUpdate, QuestionPlace, RunHistory,
     SessionCommand, SessionUpdate, Timestamp,
 };
 use crate::domain::{Complexity, Languages, Wait};
@@ -13,14 +13,16 @@ pub enum Command {
         query: String,
         /// The route the user chose, if any.
         route: Option<Complexity>,
-        /// The run whose question this is once more, the first of them.
-        retry_of: Option<RunId>,
+        /// Where it stands in the conversation.
+        place: QuestionPlace,
     },
     /// Answer this by the short way and by the full pipeline at the same time. Ignored while a run
     /// is going on.
     Race {
         /// The question.
         query: String,
+        /// Where it stands in the conversation.
+        place: QuestionPlace,
     },
     /// Stop what is going on, if anything.
     Cancel,

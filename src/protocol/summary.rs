@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Event, EventBody, Mode, RunEnd, RunId, Timestamp};
+use super::{Branches, Event, EventBody, Mode, QuestionPlace, RunEnd, RunId, Timestamp};
 use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 
 /// One line about a run: what its first and its last event say.
@@ -17,6 +17,10 @@ pub struct RunSummary {
     pub single: bool,
     /// The run whose question it asked once more.
     pub retry_of: Option<RunId>,
+    /// The first run of the question that its own stands for, edited.
+    pub edit_of: Option<RunId>,
+    /// The first run of the question that its own follows, where that is not the one asked last.
+    pub after: Option<RunId>,
     /// When it began.
     pub time: Timestamp,
     /// The question as it was recorded.
@@ -58,7 +62,7 @@ impl RunSummary {
         let EventBody::RunStarted {
             session,
             single,
-            retry_of,
+            place,
             query,
             mode,
             model,
@@ -72,7 +76,9 @@ impl RunSummary {
             id: event.run.clone(),
             session: session.clone(),
             single: *single,
-            retry_of: retry_of.clone(),
+            retry_of: place.retry_of.clone(),
+            edit_of: place.edit_of.clone(),
+            after: place.after.clone(),
             time: event.ts,
             question: query.clone(),
             mode: *mode,
@@ -86,6 +92,24 @@ impl RunSummary {
             ms: None,
             error: None,
         })
+    }
+
+    /// Where its question stands in the conversation.
+    pub fn place(&self) -> QuestionPlace {
+        QuestionPlace {
+            retry_of: self.retry_of.clone(),
+            edit_of: self.edit_of.clone(),
+            after: self.after.clone(),
+        }
+    }
+
+    /// The branches of the conversation of these runs, which are in the order in which they began.
+    pub fn branches<'a>(runs: impl IntoIterator<Item = &'a Self>) -> Branches {
+        let mut branches = Branches::default();
+        for run in runs {
+            branches.add(&run.id, &run.place());
+        }
+        branches
     }
 
     /// Takes the next event of this run.

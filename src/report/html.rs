@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use quick_xml::escape::escape;
 
 use super::wording;
-use crate::protocol::RunRecord;
+use crate::protocol::{Branches, RunRecord, RunSummary};
 use crate::text::{markup, sanitize};
 
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -28,7 +28,9 @@ li { overflow-wrap: anywhere; }\n\
 pub(super) fn document(runs: &[RunRecord]) -> String {
     let title = runs.first().map(|run| wording::question(&run.summary));
     let title = escape(title.unwrap_or_default());
-    let sections: String = runs.iter().map(section).collect();
+    let branches = RunSummary::branches(runs.iter().map(|run| &run.summary));
+    let sections = runs.iter().map(|run| section(run, &branches));
+    let sections: String = sections.collect();
     format!("{HEAD}<title>{title}</title>\n{STYLE}</head>\n<body>\n{sections}</body>\n</html>\n")
 }
 
@@ -47,13 +49,13 @@ fn rendered(answer: &str) -> String {
     text
 }
 
-fn section(run: &RunRecord) -> String {
+fn section(run: &RunRecord, branches: &Branches) -> String {
     let summary = &run.summary;
     let mut text = format!(
         "<article>\n<h1>{}</h1>\n",
         escape(wording::question(summary))
     );
-    for line in [wording::course(summary), wording::names(summary)] {
+    for line in [wording::course(summary), wording::names(summary, branches)] {
         text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&line)));
     }
     text.push_str("<h2>Answer</h2>\n");

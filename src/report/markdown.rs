@@ -6,12 +6,14 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::wording;
-use crate::protocol::RunRecord;
+use crate::protocol::{Branches, RunRecord, RunSummary};
 use crate::text::{code_ranges, markup, sanitize};
 
 /// The runs, one after the other.
 pub(super) fn document(runs: &[RunRecord]) -> String {
-    let sections: Vec<String> = runs.iter().map(section).collect();
+    let branches = RunSummary::branches(runs.iter().map(|run| &run.summary));
+    let sections = runs.iter().map(|run| section(run, &branches));
+    let sections: Vec<String> = sections.collect();
     sections.join("\n---\n\n")
 }
 
@@ -27,10 +29,10 @@ pub(super) fn note(run: &RunRecord) -> String {
     text
 }
 
-fn section(run: &RunRecord) -> String {
+fn section(run: &RunRecord, branches: &Branches) -> String {
     let summary = &run.summary;
     let mut text = format!("# {}\n\n", escaped(&wording::question(summary)));
-    for line in [wording::course(summary), wording::names(summary)] {
+    for line in [wording::course(summary), wording::names(summary, branches)] {
         text.push_str(&format!("{}\n\n", escaped(&line)));
     }
     let answer = run

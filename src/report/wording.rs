@@ -1,7 +1,9 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
 use crate::domain::{Citation, Complexity, Cue, Outcome};
-use crate::protocol::{EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step};
+use crate::protocol::{
+    Branches, EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step,
+};
 use crate::text::{one_line, plural};
 
 /// What a figure that nothing was recorded for is written as.
@@ -40,13 +42,24 @@ pub(super) fn course(run: &RunSummary) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// Its names, and that of the run whose question it asks once more.
-pub(super) fn names(run: &RunSummary) -> String {
-    let names = format!("run {} · session {}", line(&run.id.0), line(&run.session));
-    match &run.retry_of {
-        Some(first) => format!("{names} · again, after run {}", line(&first.0)),
-        None => names,
+/// Its names, that of the run whose question it asks once more, edited or after which it goes on, and its
+/// branch where the conversation has several.
+pub(super) fn names(run: &RunSummary, branches: &Branches) -> String {
+    let mut names = format!("run {} · session {}", line(&run.id.0), line(&run.session));
+    for (words, other) in [
+        ("again, after run", &run.retry_of),
+        ("edited, in the place of run", &run.edit_of),
+        ("after run", &run.after),
+    ] {
+        if let Some(other) = other {
+            names.push_str(&format!(" · {words} {}", line(&other.0)));
+        }
     }
+    let fork = branches.fork_at(&run.id);
+    names
+        + &fork.map_or(String::new(), |fork| {
+            format!(" · branch {} of {}", fork.at, fork.of)
+        })
 }
 
 /// The node, its cost, where the run went next, and why.

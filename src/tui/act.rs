@@ -14,7 +14,7 @@ use super::pane_state::{AnswerFocus, List, Pane};
 use super::panes::path;
 use super::slash::{COMMANDS, SlashCommand};
 use super::window::{Page, PaletteItem, PaletteRow, Sliders, Window};
-use super::{answers, ask, audit, copy, focus, menu, models, reading, sessions, slash};
+use super::{answers, ask, audit, branching, copy, focus, menu, models, reading, sessions, slash};
 
 /// An action while nothing lies above the panes.
 pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Effect> {
@@ -61,6 +61,9 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::PreviousRun => show_run(model, -1),
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
+        Action::EditQuestion => branching::edit(model, None),
+        Action::PreviousBranch => branching::step_branch(model, -1),
+        Action::NextBranch => branching::step_branch(model, 1),
         Action::Sessions => return Some(sessions::open(model)),
         Action::Recall => ask::open_recall(model),
         Action::SearchAnswers => return Some(answers::open(model)),
@@ -196,6 +199,10 @@ fn show_run(model: &mut Model, by: isize) {
 }
 
 fn cancel(model: &mut Model) -> Option<Effect> {
+    if model.focus == Pane::Chat && model.editing.is_some() {
+        branching::leave_edit(model);
+        return None;
+    }
     let is_busy = model.is_busy();
     if (is_busy || model.choosing.is_some()) && ask::take_back(model) {
         focus(model, Pane::Chat);
@@ -268,6 +275,10 @@ fn run_command(model: &mut Model, command: &SlashCommand, argument: &str) -> Opt
         (Action::Add, path) => return add_source(model, path),
         (Action::OpenDocument, name) => return reading::open_named(model, name),
         (Action::Save, path) => return save(model, path),
+        (Action::EditQuestion, number) if !number.is_empty() => match number.parse() {
+            Ok(number) => branching::edit(model, Some(number)),
+            Err(_) => model.warn("/edit takes nothing, or the number of a question."),
+        },
         (Action::ChooseModel, wish) => return models::typed(model, wish),
         (Action::ShowIndex, "stop") => return Some(steer_index(model, IndexCommand::Stop)),
         (Action::ShowIndex, "go") => return Some(steer_index(model, IndexCommand::Resume)),

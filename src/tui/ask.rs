@@ -1,9 +1,12 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::{Complexity, Wait};
-use crate::protocol::{Command, KnowledgeContents, RunId, SampleQuestion, Timestamp};
+use crate::protocol::{
+    Command, KnowledgeContents, QuestionPlace, RunId, SampleQuestion, Timestamp,
+};
 use crate::text::sanitize;
 
+use super::branching::leave_edit;
 use super::fold::{Exchange, PendingCall, RunResult};
 use super::model::{Effect, Model, Overlay, Sample, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
@@ -21,10 +24,14 @@ pub fn send(model: &mut Model) -> Option<Effect> {
     if text.is_empty() {
         return None;
     }
-    let question = TurnQuestion::new(text, model.route);
+    let mut question = TurnQuestion::new(text, model.route);
+    if let Some(edit) = &model.editing {
+        question.place = QuestionPlace::edit_of(edit.first.clone());
+    }
     let (taken, effects) = ask(model, question);
     if taken {
         model.prompt.set("");
+        leave_edit(model);
     }
     effects
 }
@@ -72,10 +79,14 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Effect {
     if model.chat.is_following() {
         model.chat.follow();
     }
+    let place = match &question.place {
+        place if *place == QuestionPlace::default() => model.turns.next_place(),
+        place => place.clone(),
+    };
     let command = Command::Ask {
         query: question.text.clone(),
         route: question.route,
-        retry_of: question.retry_of.clone(),
+        place,
     };
     model.pending = Some(question);
     Effect::Send(command)
@@ -150,9 +161,8 @@ pub fn abandon_queue(model: &mut Model) {
 /// Sends the question that is shown once more.
 pub fn ask_again(model: &mut Model, route: Option<Complexity>) -> Option<Effect> {
     let run = model.shown_run()?;
-    let first = run.retry_of.as_ref().unwrap_or(&run.id);
     let mut question = TurnQuestion::new(run.query.clone(), route);
-    question.retry_of = Some(first.clone());
+    question.place = QuestionPlace::retry_of(run.first_run().clone());
     ask(model, question).1
 }
 
@@ -240,6 +250,7 @@ pub fn forget(model: &mut Model) -> Option<Effect> {
     model.shown = None;
     model.chat = ChatScroll::default();
     model.begin_find_again();
+    leave_edit(model);
     Some(Effect::Send(Command::Forget))
 }
 
@@ -273,10 +284,7 @@ fn partner(model: &Model, at: usize) -> Option<usize> {
 }
 
 fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
-    fn first(exchange: &Exchange) -> &RunId {
-        exchange.retry_of.as_ref().unwrap_or(&exchange.id)
-    }
-    first(a) == first(b) || a.query.trim() == b.query.trim()
+    a.first_run() == b.first_run() || a.query.trim() == b.query.trim()
 }
 
 /// Puts another run on the right.
@@ -330,7 +338,8 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Option<Effect> {
     model.chat.follow();
     model.racing = Some(Vec::new());
     model.pending = Some(TurnQuestion::new(query.clone(), None));
-    Some(Effect::Send(Command::Race { query }))
+    let place = model.turns.next_place();
+    Some(Effect::Send(Command::Race { query, place }))
 }
 
 /// A run has begun: once both of a race have, they are shown beside each other.

@@ -52,8 +52,11 @@ pub fn quit(model: &mut Model) -> Option<Effect> {
     if model.prompt.is_empty() {
         model.inform(&format!("{key} again leaves."));
     } else {
-        let typed = model.prompt.text();
-        model.prompt.remember(&typed);
+        let edited = model.editing.take().map(|edit| edit.typed);
+        let typed = edited.into_iter().chain([model.prompt.text()]);
+        typed
+            .filter(|text| !text.is_empty())
+            .for_each(|text| model.prompt.remember(&text));
         model.prompt.set("");
         model.inform(&format!(
             "Question cleared; ↑ brings it back. {key} again leaves."

@@ -261,6 +261,12 @@ pub enum Action {
     NextRun,
     /// Choose a route and ask again.
     Retry,
+    /// Take the question into the prompt, to ask it in other words.
+    EditQuestion,
+    /// Shows the branch of the conversation before.
+    PreviousBranch,
+    /// Shows the branch of the conversation after.
+    NextBranch,
     /// Lists recorded conversations.
     Sessions,
     /// Lists earlier questions.

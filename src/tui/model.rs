@@ -30,7 +30,7 @@ use super::prompt::{Prompt, PromptKeys};
 use super::source_view::SourceView;
 use super::theme::ThemeName;
 use super::timeline::Playhead;
-use super::turns::Turns;
+use super::turns::{QuestionEdit, Turns};
 use super::window::Window;
 
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
@@ -105,6 +105,8 @@ pub struct Model {
     pub notice: Option<Notice>,
     /// What is being typed.
     pub prompt: Prompt,
+    /// The earlier question that it takes the place of; `None` while a new one is typed.
+    pub editing: Option<QuestionEdit>,
     /// The list above the prompt.
     pub menu: Menu,
     /// The search in the conversation.

@@ -103,6 +103,7 @@ impl Replay {
         if is_recorded {
             first.record();
         }
+        first.fork = screen.turns.get(turn).and_then(|turn| turn.fork);
         let mut turns = screen.turns[..turn].to_vec();
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
@@ -123,6 +124,7 @@ impl Replay {
             reading: None,
             notice: None,
             prompt: Prompt::default(),
+            editing: None,
             leaving: false,
             chat: ChatScroll::default(),
             path: PathState {
@@ -309,6 +311,7 @@ impl Replay {
             if turn.exchange().is_recorded {
                 earlier.record();
             }
+            (earlier.retry, earlier.fork) = (turn.retry, turn.fork);
             *turn = earlier;
         }
         self.at = at;

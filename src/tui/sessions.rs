@@ -170,11 +170,13 @@ fn send(command: SessionCommand) -> Effect {
 /// masked) is not made up.
 pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.turns = turns(std::mem::take(&mut recorded.events)).into();
+    let shown = recorded.shown.as_ref();
+    let shown = shown.and_then(|run| model.turns.show_run(run));
     let last = model.turns.len().saturating_sub(1);
-    let of_run = |turn: &TurnView| Some(&turn.exchange().id) == recorded.shown.as_ref();
-    model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
+    model.shown = shown.filter(|at| *at != last);
     model.pending = None;
     model.current = None;
+    model.editing = None;
     model.chat = ChatScroll::default();
     model.begin_find_again();
     model.reset_panes();
@@ -218,7 +220,6 @@ pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
         let event = Arc::new(event);
         if let Some(mut turn) = TurnView::begin(&event) {
             turn.record();
-            turn.place_after(&turns);
             if let Some(last) = turns.last_mut() {
                 last.close(&mut packer);
             }

@@ -1,12 +1,14 @@
 //! The turns of a conversation, of which few are open at a time.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::domain::Complexity;
 use crate::protocol::{
-    Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
+    Branches, Event, EventBody, EventPacker, Fork, PackedEvents, QuestionPlace, RecordedGradings,
+    RunId, Timestamp,
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
@@ -20,25 +22,109 @@ const MOST_PROMPTS: usize = 4 << 20;
 /// Columns before the text of a turn.
 pub const GUTTER: usize = 7;
 
-/// All turns, in the order in which they were asked.
+/// All turns of the branch that is shown, in the order in which they were asked.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    all: Vec<TurnView>,
+    shown: Vec<TurnView>,
+    /// Those of other branches, in the same order.
+    hidden: Vec<TurnView>,
+    branches: Branches,
     packer: EventPacker,
     /// How many runs were packed so far.
     packed: usize,
 }
 
 impl Turns {
-    /// Appends a turn.
-    pub fn push(&mut self, turn: TurnView) {
-        self.all.push(turn);
+    /// Takes the turn that was asked last; its branch is shown from now on.
+    pub fn push(&mut self, mut turn: TurnView) {
+        let exchange = turn.exchange();
+        self.branches.add(&exchange.id, &exchange.place);
+        turn.number = self.shown.len() + self.hidden.len();
+        turn.place_after(&self.shown);
+        self.shown.push(turn);
+        if self.branches.is_forked() {
+            self.show_branch();
+        }
     }
 
-    /// Tokens both ways so far.
+    /// Tokens both ways so far, over all branches.
     pub fn tokens(&self) -> u64 {
-        let tokens = self.all.iter().map(TurnView::tokens);
+        let tokens = self.shown.iter().chain(&self.hidden).map(TurnView::tokens);
         tokens.fold(0, u64::saturating_add)
+    }
+
+    /// Where the next question stands if it follows what is shown.
+    pub fn next_place(&self) -> QuestionPlace {
+        self.branches.next_place()
+    }
+
+    /// Which question of its branch the turn at this index asks, from 1.
+    pub fn number_of_question(&self, at: usize) -> Option<usize> {
+        let first = self.shown.get(at)?.exchange().first_run();
+        let questions = self.branches.shown().into_iter();
+        let before = questions.take_while(|question| *question != first);
+        Some(before.count() + 1)
+    }
+
+    /// Where the question of this number, from 1, is asked first in the branch that is shown.
+    pub fn place_of_question(&self, number: usize) -> Option<usize> {
+        let first = self
+            .branches
+            .shown()
+            .into_iter()
+            .nth(number.checked_sub(1)?)?;
+        let is_it = |turn: &TurnView| turn.exchange().first_run() == first;
+        self.shown.iter().position(is_it)
+    }
+
+    /// Shows the branch so many after the one that parts nearest at or above this turn. Returns where
+    /// it parts; `None` where there is one branch.
+    pub fn step_branch(&mut self, at: usize, by: isize) -> Option<usize> {
+        let upwards = self.shown.get(..=at)?.iter().rev();
+        let first = upwards
+            .map(|turn| turn.exchange().first_run())
+            .find(|first| self.branches.fork_at(first).is_some())?;
+        let beside = self.branches.beside(first, by)?.clone();
+        self.show_question(&beside)
+    }
+
+    /// Shows the branch of this run, if it is not shown. Returns its place.
+    pub fn show_run(&mut self, run: &RunId) -> Option<usize> {
+        let is_it = |turn: &TurnView| turn.exchange().id == *run;
+        if let Some(turn) = self.hidden.iter().find(|turn| is_it(turn)) {
+            let first = turn.exchange().first_run().clone();
+            self.show_question(&first);
+        }
+        self.shown.iter().position(is_it)
+    }
+
+    fn show_question(&mut self, first: &RunId) -> Option<usize> {
+        self.branches.show(first);
+        self.show_branch();
+        let is_it = |turn: &TurnView| turn.exchange().first_run() == first;
+        self.shown.iter().position(is_it)
+    }
+
+    /// Parts the turns of the branch that is shown from the others, and tells each where branches part.
+    fn show_branch(&mut self) {
+        let questions: HashSet<RunId> = self.branches.shown().into_iter().cloned().collect();
+        let mut all = std::mem::take(&mut self.shown);
+        all.append(&mut self.hidden);
+        all.sort_by_key(|turn| turn.number);
+        for mut turn in all {
+            let first = turn.exchange().first_run();
+            if questions.contains(first) {
+                let fork = self.branches.fork_at(first);
+                let fork = fork.filter(|_| turn.exchange().place.retry_of.is_none());
+                turn.place_after(&self.shown);
+                turn.set_fork(fork);
+                self.shown.push(turn);
+            } else {
+                turn.close(&mut self.packer);
+                turn.cache = TurnCache::default();
+                self.hidden.push(turn);
+            }
+        }
     }
 
     /// Removes all turns.
@@ -48,7 +134,7 @@ impl Turns {
 
     /// Opens the turn at this index.
     pub fn open(&mut self, at: usize) {
-        if let Some(turn) = self.all.get_mut(at) {
+        if let Some(turn) = self.shown.get_mut(at) {
             turn.open(&mut self.packer);
         }
     }
@@ -59,7 +145,7 @@ impl Turns {
             self.open(*at);
         }
         let before = self.packed;
-        for (at, turn) in self.all.iter_mut().enumerate() {
+        for (at, turn) in self.shown.iter_mut().enumerate() {
             if turn.opened().is_some() && !needed.contains(&Some(at)) {
                 turn.close(&mut self.packer);
                 if turn.opened().is_none() {
@@ -75,11 +161,13 @@ impl Turns {
 
     /// Forgets prompts and replies of the runs that were looked at least recently.
     fn bound_prompts(&mut self) {
-        let mut kept: usize = self.all.iter().map(TurnView::prompts_len).sum();
+        let all = || self.shown.iter().chain(&self.hidden);
+        let mut kept: usize = all().map(TurnView::prompts_len).sum();
         if kept <= MOST_PROMPTS {
             return;
         }
-        let mut turns: Vec<&mut TurnView> = self.all.iter_mut().collect();
+        let all = self.shown.iter_mut().chain(&mut self.hidden);
+        let mut turns: Vec<&mut TurnView> = all.collect();
         turns.sort_by_key(|turn| turn.packed_as);
         for turn in turns {
             if kept > MOST_PROMPTS {
@@ -90,28 +178,28 @@ impl Turns {
 
     /// The last run that has not ended and goes on.
     pub fn going_on(&self) -> Option<&Exchange> {
-        let mut exchanges = self.all.iter().rev().map(TurnView::exchange);
+        let mut exchanges = self.shown.iter().rev().map(TurnView::exchange);
         exchanges.find(|one| one.finish.is_none() && !one.is_recorded)
     }
 
     /// Where that run stands, if it is open.
     pub fn place_of_open(&self, run: &RunId) -> Option<usize> {
         let is_it = |turn: &TurnView| turn.opened().is_some_and(|open| open.run.id == *run);
-        self.all.iter().position(is_it)
+        self.shown.iter().position(is_it)
     }
 
     /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
-        self.all[self.place_of_open(run)?].opened()
+        self.shown[self.place_of_open(run)?].opened()
     }
 }
 
 impl From<Vec<TurnView>> for Turns {
     fn from(all: Vec<TurnView>) -> Self {
-        let mut turns = Self {
-            all,
-            ..Self::default()
-        };
+        let mut turns = Self::default();
+        for turn in all {
+            turns.push(turn);
+        }
         turns.bound_prompts();
         turns
     }
@@ -121,13 +209,13 @@ impl Deref for Turns {
     type Target = [TurnView];
 
     fn deref(&self) -> &[TurnView] {
-        &self.all
+        &self.shown
     }
 }
 
 impl DerefMut for Turns {
     fn deref_mut(&mut self) -> &mut [TurnView] {
-        &mut self.all
+        &mut self.shown
     }
 }
 
@@ -143,6 +231,10 @@ pub struct TurnView {
     kept: CachedRows,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
+    /// Which of several branches it begins.
+    pub fork: Option<Fork>,
+    /// Its place among all turns in the order in which they were asked.
+    number: usize,
     /// Its wrapped rows.
     pub cache: TurnCache,
     /// The number under which it was packed last.
@@ -187,6 +279,8 @@ impl TurnView {
         Self {
             kept: CachedRows::Open(Box::new(open)),
             retry: None,
+            fork: None,
+            number: 0,
             cache: TurnCache::default(),
             packed_as: 0,
         }
@@ -271,9 +365,18 @@ impl TurnView {
     }
 
     /// Finds out where it stands after these.
-    pub fn place_after(&mut self, earlier: &[Self]) {
-        let first = self.exchange().retry_of.as_ref();
-        self.retry = first.map(|first| Retry::placement(earlier, first));
+    fn place_after(&mut self, earlier: &[Self]) {
+        let first = self.exchange().place.retry_of.as_ref();
+        let retry = first.map(|first| Retry::placement(earlier, first));
+        if std::mem::replace(&mut self.retry, retry) != retry {
+            self.cache = TurnCache::default();
+        }
+    }
+
+    fn set_fork(&mut self, fork: Option<Fork>) {
+        if std::mem::replace(&mut self.fork, fork) != fork {
+            self.cache = TurnCache::default();
+        }
     }
 
     /// The turn as it was after these events.
@@ -369,20 +472,31 @@ pub struct TurnQuestion {
     pub text: String,
     /// The route, if chosen.
     pub route: Option<Complexity>,
-    /// The run whose question this is once more, the first of them.
-    pub retry_of: Option<RunId>,
+    /// Where it stands in the conversation; one of which nothing is said follows what is shown when it
+    /// is sent.
+    pub place: QuestionPlace,
 }
 
 impl TurnQuestion {
     /// A question that is asked for the first time.
     pub fn new(text: impl Into<String>, route: Option<Complexity>) -> Self {
-        let (text, retry_of) = (text.into(), None);
         Self {
-            text,
+            text: text.into(),
             route,
-            retry_of,
+            place: QuestionPlace::default(),
         }
     }
+}
+
+/// An earlier question that is being edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionEdit {
+    /// The first run of the question.
+    pub first: RunId,
+    /// Its number in the branch that is shown, from 1.
+    pub number: usize,
+    /// What was typed before.
+    pub typed: String,
 }
 
 /// Where a retry stands.
@@ -398,7 +512,7 @@ impl Retry {
     /// Tells how a retry is placed: directly below the run it repeats, or apart from it.
     pub fn placement(turns: &[TurnView], first: &RunId) -> Self {
         let at = turns.iter().position(|turn| turn.exchange().id == *first);
-        let is_retry = |turn: &TurnView| turn.exchange().retry_of.as_ref() == Some(first);
+        let is_retry = |turn: &TurnView| turn.exchange().place.retry_of.as_ref() == Some(first);
         match at {
             Some(at) if turns[at + 1..].iter().all(is_retry) => Self::Below,
             _ => Self::Apart,
@@ -607,6 +721,8 @@ mod turn_tests {
             let Self {
                 kept,
                 retry: _,
+                fork: _,
+                number: _,
                 cache: _,
                 packed_as: _,
             } = self;
@@ -642,7 +758,7 @@ mod turn_tests {
     fn exchange_bytes(exchange: &Exchange) -> usize {
         let Exchange {
             id,
-            retry_of,
+            place,
             query,
             within,
             mode: _,
@@ -658,7 +774,13 @@ mod turn_tests {
             finish,
             revision: _,
         } = exchange;
-        let retry_of = retry_of.as_ref().map_or(0, |run| run.0.len());
+        let QuestionPlace {
+            retry_of,
+            edit_of,
+            after,
+        } = place;
+        let named = [retry_of, edit_of, after].into_iter().flatten();
+        let named: usize = named.map(|run| run.0.len()).sum();
         let within = within.iter().map(String::capacity).sum::<usize>();
         let texts = citations.iter().map(|citation| {
             let quoted = citation.quoted.capacity() * size_of::<crate::domain::LineRange>();
@@ -666,7 +788,7 @@ mod turn_tests {
         });
         let error = finish.as_ref().and_then(|finish| finish.error.as_ref());
         id.0.len()
-            + retry_of
+            + named
             + query.capacity()
             + within
             + answer.capacity()

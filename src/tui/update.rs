@@ -95,7 +95,7 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
 
 fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
     model.now = model.now.max(event.ts);
-    if let Some(mut turn) = TurnView::begin(event) {
+    if let Some(turn) = TurnView::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
             // Its name may be known only now.
             model.models.set_main(asked);
@@ -105,8 +105,12 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
         model.shown = None;
         model.chat.chosen = AnswerFocus::No;
         model.reset_panes();
-        turn.place_after(&model.turns);
+        let branch = model.turns.len();
         model.turns.push(turn);
+        if model.turns.len() <= branch {
+            // Another branch is shown, and what was searched is another text.
+            model.begin_find_again();
+        }
         ask::note_run_start(model, &event.run);
         return None;
     }
@@ -128,7 +132,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
 fn refused(model: &mut Model, command: Command) -> Option<Effect> {
     match command {
         Command::Model(_) => return models::refused(model, "The engine is busy; try again."),
-        Command::Ask { query, .. } | Command::Race { query } => {
+        Command::Ask { query, .. } | Command::Race { query, .. } => {
             model.racing = None;
             ask::refused(model, &query);
         }

@@ -291,6 +291,9 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let is_typed = model.focus == Pane::Chat && !model.is_acting();
     let ink = if is_typed { Ink::Focus } else { Ink::Dim };
     let mut sign = Row::new(ink, " > ");
+    if let Some(edit) = &model.editing {
+        sign = Row::new(Ink::Warning, format!(" edit {} > ", edit.number));
+    }
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
     }
@@ -340,6 +343,13 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         let width = (place.width() as u16).min(text.width);
         let border = Rect::new(text.right() - width, text.y - 1, width, 1);
         draw_row(buffer, theme, border, &place);
+    }
+    if let Some(edit) = model.editing.as_ref().filter(|_| model.notice.is_none()) {
+        let words = format!(" editing question {} · Esc leaves ", edit.number);
+        let words = Row::new(Ink::Warning, words);
+        let width = (words.width() as u16).min(text.width);
+        let border = Rect::new(text.x, text.y - 1, width, 1);
+        draw_row(buffer, theme, border, &words);
     }
     let caret = area.screen_cursor();
     let (top, left) = area.scroll_offset();

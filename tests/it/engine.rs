@@ -3,7 +3,7 @@
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Outcome;
 use kb_agent::engine::{Conversation, Engine, EngineError, Opening, channels};
-use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::protocol::{Command, EventBody, QuestionPlace, Update};
 use std::sync::atomic::AtomicBool;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ async fn what_is_asked_before_the_index_is_open_is_answered_after() {
     let ask = Command::Ask {
         query: "When does the gate open?".to_owned(),
         route: None,
-        retry_of: None,
+        place: QuestionPlace::default(),
     };
     commands.send(ask).await.unwrap();
     let engine = opening.finish().await.unwrap();

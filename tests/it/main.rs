@@ -11,6 +11,7 @@ mod audit_chain;
 mod audit_masking;
 mod audit_trust;
 mod bounded_replies;
+mod branches;
 mod catch_up;
 mod cli;
 mod conformance;

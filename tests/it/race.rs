@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kb_agent::domain::{Complexity, NodeName};
 use kb_agent::engine::Conversation;
-use kb_agent::protocol::{Command, Event, EventBody, RunId, Update};
+use kb_agent::protocol::{Command, Event, EventBody, QuestionPlace, RunId, Update};
 
 use crate::engine::engine;
 use crate::workplace::Workplace;
@@ -46,7 +46,13 @@ async fn a_race_answers_by_the_short_way_and_by_the_full_pipeline() {
     let engine = engine(&place, "").await.unwrap();
     let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
     let query = QUESTION.to_owned();
-    commands.send(Command::Race { query }).await.unwrap();
+    commands
+        .send(Command::Race {
+            query,
+            place: QuestionPlace::default(),
+        })
+        .await
+        .unwrap();
     // While both are at work no other question is taken.
     let runs = runs(&mut updates, 2).await;
     let [(first, short), (_, whole)] = &runs.iter().collect::<Vec<_>>()[..] else {
@@ -58,14 +64,17 @@ async fn a_race_answers_by_the_short_way_and_by_the_full_pipeline() {
     ] {
         let EventBody::RunStarted {
             forced_route,
-            retry_of,
+            place,
             query,
             ..
         } = &events[0].body
         else {
             panic!("no start");
         };
-        assert_eq!((*forced_route, retry_of.as_ref()), (Some(route), repeats));
+        assert_eq!(
+            (*forced_route, place.retry_of.as_ref()),
+            (Some(route), repeats)
+        );
         assert_eq!(query, QUESTION);
         // Numbered without gaps, each for itself.
         let seq = events.iter().map(|event| event.seq);

@@ -11,7 +11,7 @@ use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::engine::Conversation;
 use kb_agent::kb::KnowledgeBase;
-use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::protocol::{Command, EventBody, QuestionPlace, Update};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
 use tokio::sync::mpsc;
@@ -216,6 +216,7 @@ async fn ui_a_scope_follows_races_and_retries() {
     let query = "What is the rent? @garden/".to_owned();
     let race = Command::Race {
         query: query.clone(),
+        place: QuestionPlace::default(),
     };
     commands.send(race).await.unwrap();
     let (mut first, mut ended, mut begun) = (None, 0, 0);
@@ -243,7 +244,10 @@ async fn ui_a_scope_follows_races_and_retries() {
                         let again = Command::Ask {
                             query: query.clone(),
                             route: None,
-                            retry_of: first.clone(),
+                            place: QuestionPlace {
+                                retry_of: first.clone(),
+                                ..QuestionPlace::default()
+                            },
                         };
                         commands.send(again).await.unwrap();
                     }
@@ -257,7 +261,7 @@ async fn ui_a_scope_follows_races_and_retries() {
     let lost = Command::Ask {
         query: "What is the rent? @hose/".to_owned(),
         route: None,
-        retry_of: None,
+        place: QuestionPlace::default(),
     };
     commands.send(lost).await.unwrap();
     let refused = async {

@@ -32,8 +32,8 @@ use crate::support::Said;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
 use kb_agent::protocol::{
-    Command, Event, EventBody, JobModels, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord,
-    Timestamp, Update,
+    Command, Event, EventBody, JobModels, KnowledgeStatus, Mode, NoticeLevel, QuestionPlace, RunId,
+    RunRecord, Timestamp, Update,
 };
 use kb_agent::tui::{Effect, Msg, Sample, Screen, Setup, ThemeName};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -191,7 +191,7 @@ fn ask(query: &str, route: Option<Complexity>) -> Vec<Effect> {
     vec![Effect::Send(Command::Ask {
         query: query.to_owned(),
         route,
-        retry_of: None,
+        place: QuestionPlace::default(),
     })]
 }
 
@@ -429,7 +429,7 @@ fn retry_by_another_route() {
         [Effect::Send(Command::Ask {
             query: "What is the default chunk size?".to_owned(),
             route: Some(Complexity::Complex),
-            retry_of: Some(first.clone()),
+            place: QuestionPlace::retry_of(first.clone()),
         })]
     );
     let mut other = played(runs::simple());
@@ -442,17 +442,16 @@ fn retry_by_another_route() {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f9");
     tape.start("What is the default chunk size?");
     tape.end(Outcome::Answered, 0, 0, None);
-    let EventBody::RunStarted { retry_of, .. } = &mut tape.events[0].body else {
+    let EventBody::RunStarted { place, .. } = &mut tape.events[0].body else {
         panic!("no start");
     };
-    *retry_of = Some(first.clone());
+    place.retry_of = Some(first.clone());
     play(&mut screen, tape.events);
     strike(&mut screen, "/retry<Enter>");
-    let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
-    else {
+    let [Effect::Send(Command::Ask { place, .. })] = &tap(&mut screen, KeyCode::Enter)[..] else {
         panic!("no question");
     };
-    assert_eq!(retry_of.as_ref(), Some(&first));
+    assert_eq!(place.retry_of.as_ref(), Some(&first));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::NodeName;
 use kb_agent::engine::{Conversation, Engine};
-use kb_agent::protocol::{Command, SessionCommand, SessionUpdate, Update};
+use kb_agent::protocol::{Command, QuestionPlace, SessionCommand, SessionUpdate, Update};
 use serde_json::Value;
 
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
@@ -329,7 +329,7 @@ async fn trust_a_conversation_taken_up_meanwhile_is_not_sent_where_a_folder_says
         let ask = Command::Ask {
             query: "And when does it wake?".to_owned(),
             route: None,
-            retry_of: None,
+            place: QuestionPlace::default(),
         };
         let before = endpoint.requests().await.len();
         commands.send(ask).await.unwrap();

@@ -11,9 +11,9 @@ use super::listing;
 use crate::domain::{Complexity, LineRange, Wait, WarningKind};
 use crate::engine::SAMPLES;
 use crate::protocol::{
-    Command, EventBody, IndexCommand, JobModels, KnowledgeContents, KnowledgeStatus, ModelCommand,
-    ModelRequest, ModelUpdate, NoticeLevel, RunId, RunRecord, SessionCommand, SessionUpdate,
-    Update,
+    Branches, Command, EventBody, IndexCommand, JobModels, KnowledgeContents, KnowledgeStatus,
+    ModelCommand, ModelRequest, ModelUpdate, NoticeLevel, QuestionPlace, RunRecord, SessionCommand,
+    SessionUpdate, Update,
 };
 use crate::text::one_line;
 use crate::tui::WalkStep;
@@ -38,6 +38,8 @@ pub(super) struct Plain {
     /// The route of the questions to come; `None`: the agent decides.
     pub(super) route: Option<Complexity>,
     pub(super) runs: Vec<RunRecord>,
+    /// The branches of the conversation, that in which it goes on among them.
+    pub(super) branches: Branches,
     /// The lines of the document that was asked for last.
     pub(super) passage: LineRange,
     /// What is said of the engine beside its models.
@@ -51,7 +53,7 @@ pub(super) struct Plain {
 
 /// What comes next.
 enum Incoming {
-    Update(Update),
+    Update(Box<Update>),
     Line(InputLine),
     /// Ctrl+C, the first.
     Interrupt,
@@ -73,14 +75,15 @@ impl Plain {
     async fn answer_line(&mut self) -> Result<(), CommandFailure> {
         if let Some(step) = self.walk.pop_front() {
             print_text(format!("\n{}\n", step.about))?;
-            return self.ask(&step.question, None, None, true).await;
+            let place = QuestionPlace::default();
+            return self.ask(&step.question, None, place, true).await;
         }
         if self.is_typed {
             print_text(PROMPT)?;
         }
         loop {
             match self.next(true).await? {
-                Incoming::Update(update) => drop(self.take(update)?),
+                Incoming::Update(update) => drop(self.take(*update)?),
                 Incoming::Interrupt => return Ok(()),
                 Incoming::Line(InputLine::Line(text)) => return self.obey(text.trim()).await,
                 Incoming::Line(InputLine::TooLong) => {
@@ -113,7 +116,9 @@ impl Plain {
             }
             update = self.updates.recv() => {
                 let stopped = || CommandFailure::failed("the engine stopped");
-                update.map(Incoming::Update).ok_or_else(stopped)
+                update
+                    .map(|update| Incoming::Update(Box::new(update)))
+                    .ok_or_else(stopped)
             }
             line = self.input.next(), if takes_a_line => {
                 self.is_interrupted = false;
@@ -182,7 +187,7 @@ impl Plain {
             let Incoming::Update(update) = self.next(false).await? else {
                 return self.send(Command::LeaveStatistics);
             };
-            if self.take(update)? {
+            if self.take(*update)? {
                 return Ok(());
             }
         }
@@ -193,7 +198,7 @@ impl Plain {
         if !line.starts_with('/') {
             return match line {
                 "" => Ok(()),
-                question => self.ask(question, self.route, None, false).await,
+                question => self.ask_next(question).await,
             };
         }
         let (name, argument) = parse(line).map_err(CommandFailure::usage)?;
@@ -204,6 +209,8 @@ impl Plain {
             "/sources" => return self.passage(argument).await,
             "/try" => return self.try_one(argument).await,
             "/retry" => return self.retry(argument).await,
+            "/edit" => return self.edit(argument).await,
+            "/branch" => self.step_branch()?,
             "/kb" => return self.describe().await,
             "/add" if argument.is_empty() => {
                 return Err(CommandFailure::usage("/add needs a folder or a file"));
@@ -240,6 +247,7 @@ impl Plain {
             }
             "/clear" => {
                 self.runs.clear();
+                self.branches = Branches::default();
                 self.send(Command::Forget)?;
                 "Another conversation begins.\n".to_owned()
             }
@@ -257,7 +265,7 @@ impl Plain {
         &mut self,
         question: &str,
         route: Option<Complexity>,
-        retry_of: Option<RunId>,
+        place: QuestionPlace,
         mut is_walk: bool,
     ) -> Result<(), CommandFailure> {
         let is_repeated = !self.is_typed || is_walk;
@@ -268,14 +276,14 @@ impl Plain {
         self.send(Command::Ask {
             query,
             route,
-            retry_of,
+            place,
         })?;
         let mut narrator: Option<Narrator> = None;
         loop {
             // A line ends a walk.
             let ends_walk = self.is_typed && is_walk;
             let update = match self.next(ends_walk).await? {
-                Incoming::Update(update) => update,
+                Incoming::Update(update) => *update,
                 Incoming::Line(_) | Incoming::Interrupt => {
                     if ends_walk {
                         print_text("The walk ends here.\n")?;
@@ -292,6 +300,9 @@ impl Plain {
                     print_text(format!("  Waiting: {}.\n", wait.line_of(None, 0.0)))?;
                 }
                 Update::Event(event) => {
+                    if let EventBody::RunStarted { place, .. } = &event.body {
+                        self.branches.add(&event.run, place);
+                    }
                     narrator = narrator.or_else(|| Narrator::begin(&event, self.detail));
                     let Some(narrator) = &mut narrator else {
                         continue;
@@ -324,7 +335,57 @@ impl Plain {
         let route = route_called(route).and_then(|(_, route)| route);
         let first = last.retry_of.unwrap_or(last.id);
         let route = route.or(self.route);
-        self.ask(&last.question, route, Some(first), false).await
+        let place = QuestionPlace::retry_of(first);
+        self.ask(&last.question, route, place, false).await
+    }
+
+    /// Asks what follows the last question of the branch in which the conversation goes on.
+    async fn ask_next(&mut self, question: &str) -> Result<(), CommandFailure> {
+        let place = self.branches.next_place();
+        self.ask(question, self.route, place, false).await
+    }
+
+    /// Asks a question in other words, as if what came after it had not been said; without one lists
+    /// those of the branch with their numbers.
+    async fn edit(&mut self, argument: &str) -> Result<(), CommandFailure> {
+        let asked = self.branches.shown();
+        if argument.is_empty() {
+            return Ok(print_text(listing::questions(&asked, &self.runs))?);
+        }
+        let (number, question) = argument.split_once(' ').unwrap_or((argument, ""));
+        let at = number.parse().ok().and_then(|n: usize| n.checked_sub(1));
+        let Some(first) = at.and_then(|at| asked.get(at).copied().cloned()) else {
+            let number = one_line(number, 20);
+            return Err(CommandFailure::usage(format!(
+                "there is no question {number}; /edit lists what can be edited"
+            )));
+        };
+        if question.trim().is_empty() {
+            return Err(CommandFailure::usage(
+                "/edit needs the question in its new words",
+            ));
+        }
+        let place = QuestionPlace::edit_of(first);
+        self.ask(question.trim(), self.route, place, false).await
+    }
+
+    /// Goes on in the next of the branches that part last.
+    fn step_branch(&mut self) -> Result<String, CommandFailure> {
+        let asked = self.branches.shown().into_iter().rev();
+        let mut forks = asked.filter(|first| self.branches.fork_at(first).is_some());
+        let beside = forks
+            .next()
+            .and_then(|first| self.branches.beside(first, 1));
+        let Some(first) = beside.cloned() else {
+            let why = "this conversation has one branch; /edit begins another";
+            return Err(CommandFailure::usage(why));
+        };
+        self.branches.show(&first);
+        let fork = self.branches.fork_at(&first);
+        let fork = fork.map_or_else(String::new, |fork| {
+            format!("Branch {} of {}:\n", fork.at, fork.of)
+        });
+        Ok(fork + &listing::questions(&self.branches.shown(), &self.runs))
     }
 
     fn runs_in_table(&self) -> String {
@@ -364,7 +425,7 @@ impl Plain {
                 return Ok(false);
             }
             match self.next(false).await? {
-                Incoming::Update(update) => drop(self.take(update)?),
+                Incoming::Update(update) => drop(self.take(*update)?),
                 _ => return Ok(false),
             }
         }
@@ -394,7 +455,7 @@ impl Plain {
                 "there is no question {number} to try"
             )));
         };
-        self.ask(&question, self.route, None, false).await
+        self.ask_next(&question).await
     }
 
     /// Says what the knowledge base holds, once that is known.
@@ -422,15 +483,17 @@ impl Plain {
         let export = SessionCommand::Export(last.summary.session.clone());
         self.send(Command::Session(export))?;
         loop {
-            match self.next(false).await? {
-                Incoming::Update(Update::Notice { level, message }) => {
+            let Incoming::Update(update) = self.next(false).await? else {
+                return Ok(());
+            };
+            match *update {
+                Update::Notice { level, message } => {
                     return match level {
                         NoticeLevel::Info => Ok(print_text(one_line(&message, 300) + ".\n")?),
                         NoticeLevel::Warning => Err(CommandFailure::usage(message)),
                     };
                 }
-                Incoming::Update(update) => drop(self.take(update)?),
-                _ => return Ok(()),
+                update => drop(self.take(update)?),
             }
         }
     }
@@ -472,6 +535,7 @@ mod tests {
             walk: VecDeque::new(),
             route: None,
             runs: Vec::new(),
+            branches: Branches::default(),
             passage: LineRange { start: 1, end: 1 },
             engine: String::new(),
             models: JobModels::default(),

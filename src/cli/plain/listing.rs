@@ -2,8 +2,8 @@
 
 use crate::domain::LineRange;
 use crate::protocol::{
-    DocumentText, EvidenceRecord, KnowledgeContents, KnowledgeStatus, ModelListing, RunRecord,
-    SessionSummary,
+    DocumentText, EvidenceRecord, KnowledgeContents, KnowledgeStatus, ModelListing, RunId,
+    RunRecord, SessionSummary,
 };
 use crate::report::wording;
 use crate::text::{one_line, plural};
@@ -17,8 +17,13 @@ const MOST_SESSIONS: usize = 20;
 const LONGEST: usize = 400;
 
 /// Name, argument and purpose of the commands that the screen lacks or has otherwise.
-pub(super) const OWN_COMMANDS: [(&str, &str, &str); 4] = [
+pub(super) const OWN_COMMANDS: [(&str, &str, &str); 5] = [
     ("/help", "", "list these commands"),
+    (
+        "/edit",
+        "[NUMBER QUESTION]",
+        "ask an earlier question in other words and go on from there; alone: list them",
+    ),
     (
         "/sources",
         "[NUMBER]",
@@ -46,6 +51,22 @@ pub(super) fn help() -> String {
         format!("{}: {purpose}.\n", usage.trim_end())
     });
     lines.collect::<String>() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
+}
+
+/// The questions of a branch, each by its first run, with their numbers.
+pub(super) fn questions(asked: &[&RunId], runs: &[RunRecord]) -> String {
+    if asked.is_empty() {
+        return "Nothing was asked yet.\n".to_owned();
+    }
+    let question = |first: &RunId| {
+        let is_it = |run: &&RunRecord| run.summary.retry_of.as_ref() == Some(first);
+        let by_id = |run: &&RunRecord| run.summary.id == *first;
+        let found = runs.iter().find(by_id).or(runs.iter().find(is_it));
+        found.map_or_else(String::new, |run| one_line(&run.summary.question, LONGEST))
+    };
+    let lines = asked.iter().zip(1..);
+    let lines = lines.map(|(first, number)| format!("{number}: {}", question(first)));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// Questions to try, with their numbers and routes.

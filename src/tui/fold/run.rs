@@ -6,7 +6,9 @@ use crate::domain::{
     AutoApproveRule, Citation, Complexity, Confidence, Cue, GradedBy, GraderAction, KEEP_FROM,
     NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, ToolCall, Wait, Warnings, edge,
 };
-use crate::protocol::{CostDetails, Event, EventBody, ItemScore, Mode, RunEnd, RunId, Timestamp};
+use crate::protocol::{
+    CostDetails, Event, EventBody, ItemScore, Mode, QuestionPlace, RunEnd, RunId, Timestamp,
+};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 use crate::tui::ink::{measure, measure_beside};
 
@@ -49,7 +51,7 @@ impl RunView {
         let EventBody::RunStarted {
             session,
             settings,
-            retry_of,
+            place,
             query,
             within,
             mode,
@@ -61,7 +63,7 @@ impl RunView {
         };
         let exchange = Exchange {
             id: event.run.clone(),
-            retry_of: retry_of.clone(),
+            place: place.clone(),
             query: sanitize(query).into_owned(),
             within: within.iter().map(|name| one_line(name, 200)).collect(),
             mode: *mode,
@@ -361,8 +363,8 @@ impl Deref for RunView {
 pub struct Exchange {
     /// Id of the run.
     pub id: RunId,
-    /// The run whose question it asks once more.
-    pub retry_of: Option<RunId>,
+    /// Where its question stands in the conversation.
+    pub place: QuestionPlace,
     /// The question, clean.
     pub query: String,
     /// What it was kept within, clean.
@@ -397,6 +399,11 @@ impl Exchange {
     /// The way it goes, once that is known.
     pub fn complexity(&self) -> Option<Complexity> {
         self.forced.or(self.planned)
+    }
+
+    /// The first run of its question.
+    pub fn first_run(&self) -> &RunId {
+        self.place.retry_of.as_ref().unwrap_or(&self.id)
     }
 
     /// Room for text that will not come any more.

@@ -147,10 +147,14 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         EventBody::RunStarted {
             query,
             forced_route,
-            retry_of,
+            place,
             ..
         } => {
-            let again = retry_of.as_ref().map_or("", |_| "again: ");
+            let again = match place {
+                place if place.retry_of.is_some() => "again: ",
+                place if place.edit_of.is_some() => "edited: ",
+                _ => "",
+            };
             match forced_route {
                 Some(route) => format!("{again}{query} (route: {})", route.as_str()),
                 None => format!("{again}{query}"),

@@ -1,7 +1,7 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
 use crate::domain::{Complexity, NodeName, Outcome, dollars};
-use crate::protocol::Mode;
+use crate::protocol::{Fork, Mode};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
@@ -16,7 +16,7 @@ use super::wording::{certainty, route_ink, spinner};
 pub fn text_of(turn: &TurnView, width: usize) -> String {
     let known = turn.cache.rows(turn.exchange(), width).map(<[Row]>::to_vec);
     let mut code = CodeCache::default();
-    let anew = || lay_out(turn.exchange(), turn.retry, width, &mut code);
+    let anew = || lay_out(turn, width, &mut code);
     let rows = known.unwrap_or_else(anew);
     let lines = rows.iter().map(Row::text);
     lines
@@ -28,8 +28,8 @@ pub fn text_of(turn: &TurnView, width: usize) -> String {
 pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut code = std::mem::take(&mut turn.cache.code);
+        let rows = lay_out(turn, width, &mut code);
         let exchange = turn.exchange();
-        let rows = lay_out(exchange, turn.retry, width, &mut code);
         if exchange.finish.is_some() {
             code = CodeCache::default();
         }
@@ -44,8 +44,12 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
 }
 
 /// Lays a turn out; `code` holds what was read of the answer's code before.
-fn lay_out(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut rows = question_rows(&run.query, &run.within, run.forced, retry, width);
+fn lay_out(turn: &TurnView, width: usize, code: &mut CodeCache) -> Vec<Row> {
+    let run = turn.exchange();
+    let mut rows = question_rows(&run.query, &run.within, run.forced, turn.retry, width);
+    if let Some(fork) = turn.fork {
+        rows.insert(rows.len() - 1, fork_row(fork, width));
+    }
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render_growing(&run.answer, body, code);
     if let Some(finish) = &run.finish {
@@ -113,6 +117,14 @@ pub fn question_rows(
     }
     rows.push(Row::default());
     rows
+}
+
+/// Which of the branches that part at a question is shown.
+fn fork_row(fork: Fork, width: usize) -> Row {
+    Row::new(Ink::Text, " ".repeat(GUTTER))
+        .add(Ink::Focus, format!("branch {} of {}", fork.at, fork.of))
+        .add(Ink::Dim, " · Alt+← Alt+→ show another")
+        .fit(width)
 }
 
 fn question(query: &str, width: usize) -> Vec<Row> {
@@ -250,7 +262,7 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     let failed = last_turn.filter(|last| last.finish.as_ref().is_some_and(has_failed));
     if let Some(question) = &model.pending {
         let text = crate::text::sanitize(&question.text);
-        let first = question.retry_of.as_ref();
+        let first = question.place.retry_of.as_ref();
         let retry = first.map(|first| Retry::placement(&model.turns, first));
         rows.extend(question_rows(&text, &[], question.route, retry, width));
         let waited = model.starting.map(|waited| waited.line(model.now));

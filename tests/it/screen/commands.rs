@@ -151,12 +151,12 @@ fn a_retry_stands_below_its_question() {
     let mut events = runs::simple();
     if let EventBody::RunStarted {
         forced_route,
-        retry_of,
+        place,
         ..
     } = &mut events[0].body
     {
         *forced_route = Some(Complexity::Simple);
-        *retry_of = Some(runs::complex()[0].run.clone());
+        place.retry_of = Some(runs::complex()[0].run.clone());
     }
     play(&mut screen, events);
     pictures("retried", &mut screen);

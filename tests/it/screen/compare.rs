@@ -1,7 +1,7 @@
 //! Two runs side by side, and a race of two routes.
 
 use kb_agent::domain::{Complexity, NodeName, Outcome};
-use kb_agent::protocol::{Command, Event, EventBody};
+use kb_agent::protocol::{Command, Event, EventBody, QuestionPlace};
 use kb_agent::tui::{Effect, Screen};
 
 use super::runs::{self, Tape};
@@ -17,13 +17,13 @@ pub fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>
     if let EventBody::RunStarted {
         query,
         forced_route,
-        retry_of,
+        place,
         ..
     } = &mut events[0].body
     {
         QUESTION.clone_into(query);
         *forced_route = Some(route);
-        *retry_of = repeats.map(|event| event.run.clone());
+        place.retry_of = repeats.map(|event| event.run.clone());
     }
     events
 }
@@ -144,7 +144,13 @@ fn a_race_shows_both_runs_as_they_go_on() {
     write(&mut screen, &format!("/race {QUESTION}"));
     let effects = tap(&mut screen, KeyCode::Enter);
     let query = QUESTION.to_owned();
-    assert_eq!(effects, [Effect::Send(Command::Race { query })]);
+    assert_eq!(
+        effects,
+        [Effect::Send(Command::Race {
+            query,
+            place: QuestionPlace::default(),
+        })]
+    );
 
     let short = chosen(runs::simple(), Complexity::Simple, None);
     let whole = chosen(runs::complex(), Complexity::Complex, short.first());

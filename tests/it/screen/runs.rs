@@ -6,8 +6,8 @@ use kb_agent::domain::{
     ToolCall, ToolName,
 };
 use kb_agent::protocol::{
-    CostDetails, Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, RunId, SCHEMA,
-    Timestamp,
+    CostDetails, Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, QuestionPlace,
+    RunId, SCHEMA, Timestamp,
 };
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
@@ -51,7 +51,7 @@ impl Tape {
         self.add(EventBody::RunStarted {
             session: "s1".to_owned(),
             single: false,
-            retry_of: None,
+            place: QuestionPlace::default(),
             query: query.to_owned(),
             within: Vec::new(),
             mode: Mode::Offline,
