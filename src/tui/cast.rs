@@ -1,6 +1,8 @@
 //! A recorded run as a recording of the terminal: what a person would see who replays it.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -31,24 +33,25 @@ pub fn record(
     if !screen.replay_recorded(events) {
         return Ok(None);
     }
+    let written = WrittenBytes::default();
     let backend = RecordedTerminal {
-        written: CrosstermBackend::new(Vec::new()),
+        drawn: CrosstermBackend::new(written.clone()),
         size,
     };
     let viewport = Viewport::Fixed(Rect::from((Position::ORIGIN, size)));
     let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     terminal.clear()?;
     screen.draw(&mut terminal)?;
-    let mut outputs = vec![(0.0, terminal.backend_mut().take())];
+    let mut outputs = vec![(0.0, written.take())];
     let play = KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE);
     screen.handle(Msg::Key(play));
     for frame in 1..=MOST_FRAMES {
         let now = FRAME * frame as u32;
         screen.handle(Msg::Tick(Timestamp(now.as_millis() as u64)));
         screen.draw(&mut terminal)?;
-        let written = terminal.backend_mut().take();
-        if !written.is_empty() {
-            outputs.push((now.as_secs_f64(), written));
+        let text = written.take();
+        if !text.is_empty() {
+            outputs.push((now.as_secs_f64(), text));
         }
         if !screen.is_animated() {
             break;
@@ -57,17 +60,30 @@ pub fn record(
     Ok(Some(outputs))
 }
 
-/// A terminal that keeps what is written to it.
-struct RecordedTerminal {
-    written: CrosstermBackend<Vec<u8>>,
-    size: Size,
+/// What a terminal is sent, kept.
+#[derive(Clone, Default)]
+struct WrittenBytes(Rc<RefCell<Vec<u8>>>);
+
+impl WrittenBytes {
+    fn take(&self) -> String {
+        String::from_utf8_lossy(&self.0.take()).into_owned()
+    }
 }
 
-impl RecordedTerminal {
-    fn take(&mut self) -> String {
-        let written = std::mem::take(self.written.writer_mut());
-        String::from_utf8_lossy(&written).into_owned()
+impl Write for WrittenBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
     }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A terminal of a size that nobody sees.
+struct RecordedTerminal {
+    drawn: CrosstermBackend<WrittenBytes>,
+    size: Size,
 }
 
 impl Backend for RecordedTerminal {
@@ -77,15 +93,15 @@ impl Backend for RecordedTerminal {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
-        self.written.draw(content)
+        self.drawn.draw(content)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        self.written.hide_cursor()
+        self.drawn.hide_cursor()
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        self.written.show_cursor()
+        self.drawn.show_cursor()
     }
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
@@ -93,15 +109,15 @@ impl Backend for RecordedTerminal {
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        self.written.set_cursor_position(position)
+        self.drawn.set_cursor_position(position)
     }
 
     fn clear(&mut self) -> io::Result<()> {
-        self.written.clear()
+        self.drawn.clear()
     }
 
     fn clear_region(&mut self, part: ClearType) -> io::Result<()> {
-        self.written.clear_region(part)
+        self.drawn.clear_region(part)
     }
 
     fn size(&self) -> io::Result<Size> {
@@ -116,6 +132,6 @@ impl Backend for RecordedTerminal {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Write::flush(&mut self.written)
+        Write::flush(&mut self.drawn)
     }
 }
