@@ -15,6 +15,7 @@ mod graph;
 mod help;
 mod index;
 mod interruption;
+mod mcp;
 mod narrator;
 mod output;
 mod plain;
@@ -105,6 +106,8 @@ enum CliCommand {
     Read(search::Read),
     /// Search without answering
     Search(search::Search),
+    /// Serve the knowledge base to other programs by the Model Context Protocol
+    Mcp(mcp::Mcp),
     /// Measure retrieval, routing and grading on judged data
     Eval(eval::Eval),
     /// Show the graph, or the path of one run
@@ -260,6 +263,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Index(index)) => index::run(&index, &settings),
         Some(CliCommand::Read(read)) => search::run_read(&read, &settings),
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
+        Some(CliCommand::Mcp(mcp)) => mcp::run(&mcp, &settings),
         Some(CliCommand::Store(store)) => store::run(&store, &settings),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),

@@ -35,6 +35,8 @@ use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
 
 pub use crate::agent::RunRequest;
+pub use crate::agent::ports::blocking;
+pub use crate::reasoner::llm::PromptFence;
 pub use conversation::{Conversation, EngineChannels, channels};
 pub use error::EngineError;
 pub use knowledge::{

@@ -1,6 +1,8 @@
 use std::io::{IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
@@ -13,7 +15,7 @@ use crate::engine::{Engine, RunRequest};
 use crate::protocol::EventBody;
 
 /// A question longer than this is a document.
-const LONGEST_QUESTION: usize = 64 << 10;
+pub(super) const LONGEST_QUESTION: usize = 64 << 10;
 
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
@@ -29,8 +31,12 @@ pub(super) struct Ask {
     question: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum RouteOption {
+/// The way that a question is to go.
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars", inline)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RouteOption {
+    #[default]
     Auto,
     Chitchat,
     Simple,
@@ -38,7 +44,8 @@ enum RouteOption {
 }
 
 impl RouteOption {
-    fn forced(self) -> Option<Complexity> {
+    /// The route that it forces; `None` leaves it to the analysis.
+    pub(super) fn forced(self) -> Option<Complexity> {
         match self {
             Self::Auto => None,
             Self::Chitchat => Some(Complexity::Chitchat),

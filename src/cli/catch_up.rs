@@ -164,7 +164,7 @@ impl RemainingEmbedding {
 }
 
 /// Says in one line that the base is not all that the folders hold.
-fn warn_of_gaps(skipped: &[Skipped]) {
+pub(super) fn warn_of_gaps(skipped: &[Skipped]) {
     if let Some(first) = skipped.first() {
         print_notice(&format!(
             "{} {} left out, the first: {}: {}; 'kb-agent index' lists them all",

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use std::{panic, thread};
 
 use tracing_appender::non_blocking::WorkerGuard;
+use tracing_subscriber::EnvFilter;
 
 use crate::config::Settings;
 use crate::engine::prepare_data_folder;
@@ -30,9 +31,12 @@ pub(super) fn start(settings: &Settings) -> Option<WorkerGuard> {
     if !Timestamp::is_in_calendar(SystemTime::now()) {
         return None;
     }
+    // It would write whole messages, questions and answers in them, unmasked.
+    let quiet = "rmcp=error".parse().ok()?;
+    let filter = EnvFilter::new(&settings.log_filter).add_directive(quiet);
     let (writer, guard) = tracing_appender::non_blocking(Daily::open(folder).ok()?);
     tracing_subscriber::fmt()
-        .with_env_filter(&settings.log_filter)
+        .with_env_filter(filter)
         .with_ansi(false)
         .with_writer(writer)
         .try_init()

@@ -28,11 +28,12 @@ macro_rules! page {
 }
 
 /// Every page, guides first.
-const PAGES: [Page; 12] = [
+const PAGES: [Page; 13] = [
     page!("own-files"),
     page!("models"),
     page!("screen"),
     page!("debugging"),
+    page!("mcp"),
     page!("shared-store"),
     page!("security"),
     page!("evaluating"),

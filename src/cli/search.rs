@@ -2,6 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
@@ -31,12 +33,26 @@ pub(super) struct Search {
     query: Vec<String>,
 }
 
-/// A way of searching, as the command line names it.
-#[derive(Debug, Clone, Copy, ValueEnum)]
+/// A way of searching, as the command line and other programs name it.
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars", inline)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Tool {
     Vector,
     Grep,
+    #[default]
     Hybrid,
+}
+
+impl Tool {
+    /// How the base searches then.
+    pub(super) fn mode(self) -> SearchMode {
+        match self {
+            Self::Vector => SearchMode::Vector,
+            Self::Grep => SearchMode::Grep,
+            Self::Hybrid => SearchMode::Hybrid,
+        }
+    }
 }
 
 /// Searches and prints the hits, best first.
@@ -52,11 +68,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         .iter()
         .for_each(|line| print_notice(line));
     let knowledge = Arc::new(open_knowledge(settings)?);
-    let mode = match search.tool {
-        Tool::Vector => SearchMode::Vector,
-        Tool::Grep => SearchMode::Grep,
-        Tool::Hybrid => SearchMode::Hybrid,
-    };
+    let mode = search.tool.mode();
     let k = search.k as usize;
     let found = interruptible(async |cancel| {
         let needs = match mode {
@@ -78,19 +90,10 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         }
         Ok(found)
     })?;
-    let SearchOutput {
-        mode,
-        read_as,
-        hits,
-    } = found;
-    if let Some(note) = read_as.and_then(|read_as| unexpected(read_as, &query)) {
+    if let Some(note) = found.surprise(&query) {
         print_notice(&note);
     }
-    let tool = match mode {
-        SearchMode::Vector => ToolName::VectorSearch,
-        SearchMode::Grep => ToolName::GrepSearch,
-        SearchMode::Hybrid | SearchMode::Lexical => ToolName::HybridSearch,
-    };
+    let (tool, hits) = (found.tool(), found.hits);
     for hit in &hits {
         if search.json {
             print_json(&as_json(hit, tool))?;
@@ -105,15 +108,32 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
 }
 
 /// The hits and how they were found.
-struct SearchOutput {
+pub(super) struct SearchOutput {
     mode: SearchMode,
     /// What the query was taken for, where that is in question.
     read_as: Option<ReadAs>,
-    hits: Vec<Hit>,
+    /// The hits, best first.
+    pub(super) hits: Vec<Hit>,
+}
+
+impl SearchOutput {
+    /// The tool that finds so.
+    pub(super) fn tool(&self) -> ToolName {
+        match self.mode {
+            SearchMode::Vector => ToolName::VectorSearch,
+            SearchMode::Grep => ToolName::GrepSearch,
+            SearchMode::Hybrid | SearchMode::Lexical => ToolName::HybridSearch,
+        }
+    }
+
+    /// What to say where the query was not searched as who knows other greps would expect.
+    pub(super) fn surprise(&self, query: &str) -> Option<String> {
+        unexpected(self.read_as?, query)
+    }
 }
 
 /// Where meaning cannot be asked for, words are.
-fn with_lexical_fallback(
+pub(super) fn with_lexical_fallback(
     base: &KnowledgeBase,
     mode: SearchMode,
     query: &str,
@@ -140,7 +160,6 @@ fn with_lexical_fallback(
     }
 }
 
-/// What to say where the query was not searched as who knows other greps would expect.
 fn unexpected(read_as: ReadAs, query: &str) -> Option<String> {
     let query = one_line(query.trim(), 80);
     match read_as {

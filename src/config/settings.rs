@@ -12,8 +12,8 @@ use super::error::SettingError;
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
     EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, KEYS,
-    LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MOUSE, OCR, OF_EMBEDDING, PLAIN_HTTP_HOSTS,
-    SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING,
+    PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
 use crate::domain::{Languages, RoutingLimits};
 use crate::files::read_certificates;
@@ -43,6 +43,8 @@ pub struct Settings {
     pub include: Inclusion,
     /// The store that is shared with others; `None` is the index in the data folder.
     pub store: Option<StoreSettings>,
+    /// What clients of `mcp --http` prove themselves by; `None` makes one at each start.
+    pub mcp_token: Option<SecretString>,
     /// Index, audit log, diagnostics.
     pub data_dir: PathBuf,
     /// The user's own prompts, prices and servers, where there are any.
@@ -202,6 +204,7 @@ impl Settings {
             sources,
             include: include(environment)?,
             store: store(environment)?,
+            mcp_token: secret(environment, MCP_TOKEN)?,
             config_dir,
             data_dir,
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::settings::Overrides;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LOG, SOURCE,
-    STORE_PASSWORD, STORE_URL,
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LOG, MCP_TOKEN,
+    SOURCE, STORE_PASSWORD, STORE_URL,
 };
 use crate::text::one_line;
 
@@ -23,7 +23,7 @@ pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
     (name == DATA_DIR && overrides.data_dir.is_some()).then_some("--data-dir")
 }
 
-pub(super) const KEYS: [&str; 3] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD];
+pub(super) const KEYS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];
 pub(super) const ADDRESSES: [&str; 3] = [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
 
 /// What a variable is set to, on one line and without what is secret.

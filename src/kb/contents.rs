@@ -50,6 +50,29 @@ impl KnowledgeBase {
         for_each_document(self.reader().as_ref(), stop, each)
     }
 
+    /// At most `count` documents whose names begin with `prefix`, behind that of `after`, in the order
+    /// of their names. Blocks, and ends soon after `stop` is raised.
+    pub fn documents_beginning(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        count: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Arc<Document>>, KbError> {
+        let behind = after.filter(|after| *after >= prefix);
+        // The document of just that name is behind none that begins so.
+        let mut found: Vec<Arc<Document>> = match behind {
+            None => self.document(prefix)?.into_iter().collect(),
+            Some(_) => Vec::new(),
+        };
+        let left = count.saturating_sub(found.len());
+        let behind = behind.or((!prefix.is_empty()).then_some(prefix));
+        let page = self.reader().page(behind, left, Limits::of_a_call(stop))?;
+        let fitting = page.into_iter();
+        found.extend(fitting.take_while(|document| document.source.starts_with(prefix)));
+        Ok(found)
+    }
+
     /// The documents of these names, as far as they are indexed.
     pub(crate) fn documents_of(&self, sources: &[&str]) -> Result<Vec<Arc<Document>>, KbError> {
         let found = self.reader().look_up(sources, call())?;

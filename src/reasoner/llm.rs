@@ -50,7 +50,7 @@ use crate::reasoner::offline::{self, OfflineReasoner};
 use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
 use failure::NAME_MODEL;
-use fence::PromptFence;
+pub use fence::PromptFence;
 use prompt::{Message, Prompts};
 use reply_schema::ReplySchema;
 use request::ReplyRequest;

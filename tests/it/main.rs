@@ -53,6 +53,7 @@ mod llm_server;
 mod llm_servers;
 mod llm_settings;
 mod llm_wire;
+mod mcp;
 mod model_calls;
 mod models;
 mod multilingual;

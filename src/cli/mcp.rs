@@ -1,0 +1,102 @@
+//! The knowledge base for other programs, by the Model Context Protocol.
+//!
+//! `server` is what a client sees: tools and resources, whose results are the types of `replies`. All
+//! clients share one engine and one index, which `base` opens and keeps up to date beside them, so
+//! that `initialize` waits for neither. `documents` lists and reads; `progress` tells a client what
+//! is being done; `http` listens, where it is not standard input that is served.
+
+mod base;
+mod documents;
+mod http;
+mod progress;
+mod replies;
+mod server;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use clap::Args;
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use tokio_util::sync::CancellationToken;
+
+use super::interruption::interruptible;
+use super::output::{CommandFailure, print_notice};
+use crate::config::Settings;
+use base::SharedBase;
+use http::HttpSettings;
+use server::Server;
+
+/// How long runs that the end of the program cancels have to write their own end.
+const LAST_EVENTS: Duration = Duration::from_millis(1500);
+
+/// Arguments of `mcp`.
+#[derive(Debug, Args)]
+pub(super) struct Mcp {
+    /// Serve HTTP on this port, or HOST:PORT, instead of standard input and output. Clients send
+    /// the token that is printed, or KB_AGENT_MCP_TOKEN
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// A name by which clients reach this machine; needed where ADDR is open to other machines
+    #[arg(long = "host", value_name = "NAME", requires = "http")]
+    hosts: Vec<String>,
+}
+
+/// Serves until the client, or the user, ends it.
+pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> {
+    let http = mcp.http.as_deref();
+    let http = http.map(|address| HttpSettings::new(address, &mcp.hosts, settings));
+    let http = http.transpose()?;
+    let lines = settings.without_effect.iter();
+    lines.for_each(|line| print_notice(line));
+    interruptible(async |cancel| {
+        let (base, keeper) = SharedBase::new();
+        let server = Server::new(base);
+        let serving = async {
+            match http {
+                Some(http) => http::serve(&server, http, &cancel).await,
+                None => serve_standard_input(&server, &cancel).await,
+            }
+        };
+        let served = tokio::select! {
+            served = serving => served,
+            failed = keeper.keep(settings) => failed,
+        };
+        server.end_runs(LAST_EVENTS).await;
+        if cancel.is_cancelled() {
+            return Err(CommandFailure::interrupted());
+        }
+        served
+    })
+}
+
+async fn serve_standard_input(
+    server: &Server,
+    cancel: &CancellationToken,
+) -> Result<(), CommandFailure> {
+    if std::io::stdin().is_terminal() {
+        print_notice(
+            "this speaks the Model Context Protocol on standard input; an MCP client starts it: \
+             'kb-agent help mcp'",
+        );
+    }
+    let transport = rmcp::transport::stdio();
+    let begun = server
+        .clone()
+        .serve_with_ct(transport, cancel.child_token());
+    match begun.await {
+        Ok(session) => {
+            let ended = session.waiting().await;
+            ended.map_err(CommandFailure::failed)?;
+            Ok(())
+        }
+        // A client that goes before it has said anything asked for nothing.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            Ok(())
+        }
+        Err(_) => Err(CommandFailure::failed(
+            "standard input does not begin as the Model Context Protocol does: an MCP client \
+             starts this command, see 'kb-agent help mcp'",
+        )),
+    }
+}
