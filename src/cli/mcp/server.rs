@@ -208,6 +208,7 @@ impl Server {
         let request = RunRequest {
             query,
             route,
+            single: true,
             ..RunRequest::default()
         };
         self.runs.track_future(answer(request, &call)).await
