@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
+use unicode_width::UnicodeWidthStr;
 
 use crate::domain::Complexity;
 use crate::protocol::{Mode, NoticeLevel, joined};
@@ -279,8 +280,15 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     let section = |place: &KeyContext| {
         let mut rows = vec![Row::new(Ink::Heading, model.keymap.title(*place))];
         rows.extend(model.keymap.bindings_of(*place).map(|binding| {
-            let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
-            let row = Row::new(Ink::Key, pad(&keys.join(", "), KEYS));
+            let names: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
+            let both = names.join(", ");
+            // The second one gives way.
+            let keys = if both.width() < KEYS {
+                &both
+            } else {
+                &names[0]
+            };
+            let row = Row::new(Ink::Key, pad(keys, KEYS));
             row.add(Ink::Text, format!(" {}", binding.help()))
         }));
         rows.push(Row::default());

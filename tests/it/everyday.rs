@@ -58,8 +58,7 @@ fn documents_are_listed_filtered_and_read() {
     terminal.press_until("/open glos", "glossary.md");
     terminal.press_until("\r", "Source glossary.md");
     terminal.press_until("\u{1b}", "> ask");
-    let screen = terminal.press_until("/open glossarys.md\r", "There is no document");
-    assert!(screen.contains("did you mean glossary.md?"), "{screen}");
+    terminal.press_until("/open glossarys.md\r", "did you mean");
     terminal.leave();
 }
 
@@ -142,7 +141,10 @@ fn questions_of_ask_are_no_conversations() {
     demo.run_well(&["ask", "What is corrective grading?"]);
     let mut terminal = open(&demo, "true");
     terminal.press_until("\u{13}", "Nothing is recorded yet");
-    terminal.press_until("\u{1b}", "> ask");
+    terminal.keys("\u{1b}");
+    terminal.wait_for("no window", |screen| {
+        !screen.contents().contains("Nothing is recorded yet")
+    });
     terminal.leave();
     let runs = json_lines(&demo.run_well(&["runs", "--json"]).stdout);
     assert_eq!((runs.len(), &runs[0]["single"]), (1, &true.into()));

@@ -1,7 +1,6 @@
 //! Plain mode: the real binary in a pipe, and in a terminal.
 
-use std::io::Write;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use kb_agent::domain::NodeName;
@@ -13,20 +12,6 @@ use crate::workplace::{Demo, Workplace, events, text};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
-
-fn piped(demo: &Demo, args: &[&str], lines: &str) -> Output {
-    let mut child = demo
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
-    drop(input);
-    child.wait_with_output().unwrap()
-}
 
 fn assert_plain(said: &str) {
     for c in said.chars() {
@@ -40,7 +25,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
     let demo = Workplace::with_demo();
     let lines = "hello\n\nWhat is the difference between REFINE and RE_RETRIEVE?\n/sources\n/sources 1\n/runs\n";
     for args in [&["--plain"][..], &[]] {
-        let output = piped(&demo, args, lines);
+        let output = demo.piped(args, lines);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert_eq!(text(&output.stderr), "");
         let said = text(&output.stdout);
@@ -95,7 +80,7 @@ fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
     let demo = Workplace::with_demo();
     let lines =
         "/stats\n/export\n/sessions\n/kb\nhello\n/stats\n/model\n/sessions\n/export\n/help\n";
-    let output = piped(&demo, &["--plain"], lines);
+    let output = demo.piped(&["--plain"], lines);
     assert_eq!(output.status.code(), Some(0));
     let complaints = text(&output.stderr);
     assert_eq!(
@@ -147,7 +132,7 @@ fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
 fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
     let demo = Workplace::with_demo();
     let question = "How do I bake bread, and how long does it rise?\n";
-    let said = text(&piped(&demo, &["--plain"], question).stdout);
+    let said = text(&demo.piped(&["--plain"], question).stdout);
     let graded = said.matches("Node grade_evidence").count();
     assert!(graded > 1, "{said}");
     said.must_hold(&format!("Node grade_evidence, round {graded}.\n"));
@@ -177,7 +162,7 @@ fn what_cannot_be_done_is_one_line_and_the_next_question_is_answered() {
     let long = "x".repeat(70_000);
     let lines =
         format!("/ruote simple\n/sources 3\n/retry\n{long}\n/route simple\nWhat is REFINE?\n");
-    let output = piped(&demo, &["--plain"], &lines);
+    let output = demo.piped(&["--plain"], &lines);
     assert_eq!(output.status.code(), Some(0));
     let complaints = text(&output.stderr);
     let complaints: Vec<&str> = complaints.lines().collect();

@@ -222,8 +222,9 @@ fn closed(terminal: &Terminal) {
 #[test]
 fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     let demo = Workplace::with_demo();
-    demo.ask(&["What are the four rules?"]);
-    demo.ask(&["hello"]);
+    for question in ["What are the four rules?\n", "hello\n"] {
+        assert!(demo.piped(&["--plain"], question).status.success());
+    }
     let mut terminal = open(&demo, &[]);
     terminal.press_until("What is corrective grading?\r", "saved 1");
     let list = listed(&mut terminal);

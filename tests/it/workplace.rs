@@ -1,6 +1,7 @@
 //! A place for the real binary to work in: a data folder of its own, no setting from outside.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -138,6 +139,17 @@ pub struct Demo {
 }
 
 impl Demo {
+    /// Runs it with these lines as its standard input.
+    pub fn piped(&self, args: &[&str], lines: &str) -> Output {
+        let mut command = self.command(args);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = pipes.stderr(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(lines.as_bytes()).unwrap();
+        drop(input);
+        child.wait_with_output().unwrap()
+    }
+
     pub fn place(&self) -> &Workplace {
         &self.own
     }
