@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::adding::CurrentBase;
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
-use crate::domain::without_mentions;
+use crate::domain::without_limits;
 use crate::files::{create_private_dir, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
@@ -157,7 +157,7 @@ fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
             EventBody::AnswerFinished { text, .. } => answer = Some(text),
             EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
                 if let (Some((run, retry_of, query)), Some(text)) = (asked.take(), answer) {
-                    dialogue.remember(run, retry_of, without_mentions(&query), text);
+                    dialogue.remember(run, retry_of, without_limits(&query), text);
                 }
             }
             _ => {}

@@ -21,6 +21,9 @@ fn section(run: &RunRecord) -> String {
     for line in [wording::course(summary), wording::names(summary)] {
         text.push_str(&format!("{}\n\n", escaped(&line)));
     }
+    if let Some(limits) = wording::limits(run) {
+        text.push_str(&format!("{}\n\n", escaped(&limits)));
+    }
     let answer = run
         .answer
         .as_deref()

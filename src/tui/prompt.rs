@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::begins_mention;
+use crate::domain::{FilterName, begins_mention, open_filter};
 use crate::text::sanitize;
 
 /// The largest question that is sent, bytes.
@@ -55,12 +55,17 @@ impl Prompt {
         }
     }
 
-    /// What stands before the caret from an `@` on that begins a name, the mark included.
-    pub fn mention(&self) -> Option<&str> {
+    /// The line of the caret up to it.
+    fn before_caret(&self) -> Option<&str> {
         let caret = self.area.cursor();
         let line = self.area.lines().get(caret.0)?;
         let end = line.char_indices().nth(caret.1).map_or(line.len(), |c| c.0);
-        let before = &line[..end];
+        Some(&line[..end])
+    }
+
+    /// What stands before the caret from an `@` on that begins a name, the mark included.
+    pub fn mention(&self) -> Option<&str> {
+        let before = self.before_caret()?;
         let begins = |at: &usize| begins_mention(&before[..*at]);
         let at = before.match_indices('@').map(|(at, _)| at).rfind(begins)?;
         let name = &before[at + 1..];
@@ -71,9 +76,15 @@ impl Prompt {
         is_open.then_some(&before[at..])
     }
 
-    /// Writes this in the place of what [`Prompt::mention`] says.
-    pub fn complete_mention(&mut self, text: &str) {
-        let Some(typed) = self.mention().map(|typed| typed.chars().count()) else {
+    /// What stands before the caret from the name of a filter on, and which filter that is.
+    pub fn filter(&self) -> Option<(&str, &'static FilterName)> {
+        open_filter(self.before_caret()?)
+    }
+
+    /// Writes this in the place of what [`Prompt::mention`] says, or [`Prompt::filter`].
+    pub fn complete(&mut self, text: &str) {
+        let typed = self.mention().or_else(|| Some(self.filter()?.0));
+        let Some(typed) = typed.map(|typed| typed.chars().count()) else {
             return;
         };
         self.recalled = None;

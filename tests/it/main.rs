@@ -28,6 +28,7 @@ mod eval_docs;
 mod eval_grading;
 mod eval_routing;
 mod fault_server;
+mod filters;
 mod formats;
 mod frozen_demo;
 mod golden;

@@ -52,6 +52,7 @@ impl RunView {
             retry_of,
             query,
             within,
+            filters,
             mode,
             forced_route,
             ..
@@ -63,7 +64,11 @@ impl RunView {
             id: event.run.clone(),
             retry_of: retry_of.clone(),
             query: sanitize(query).into_owned(),
-            within: within.iter().map(|name| one_line(name, 200)).collect(),
+            within: within
+                .iter()
+                .chain(filters)
+                .map(|name| one_line(name, 200))
+                .collect(),
             mode: *mode,
             forced: *forced_route,
             started: event.ts,
@@ -365,7 +370,7 @@ pub struct Exchange {
     pub retry_of: Option<RunId>,
     /// The question, clean.
     pub query: String,
-    /// What it was kept within, clean.
+    /// What it was kept within, clean: names, then filters.
     pub within: Vec<String>,
     /// Which engine thought.
     pub mode: Mode,

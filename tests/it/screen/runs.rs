@@ -53,6 +53,7 @@ impl Tape {
             retry_of: None,
             query: query.to_owned(),
             within: Vec::new(),
+            filters: Vec::new(),
             mode: Mode::Offline,
             model: "extractive".to_owned(),
             forced_route: None,
