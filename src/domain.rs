@@ -7,8 +7,10 @@
 mod answer;
 mod approval_rules;
 mod confidence;
+mod day;
 mod evidence;
 mod file_format;
+mod filter;
 mod grade;
 mod graded_by;
 mod mention;
@@ -27,8 +29,13 @@ mod what_if;
 pub use answer::{Answer, Citation, Outcome, Quotation, Turn};
 pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};
+pub use day::Day;
 pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
+pub use filter::{
+    Condition, FILTERS, Filter, FilterName, Filters, Offers, filter_of, filters, may_be_limited,
+    open_filter, tag_key, without_filters, without_limits,
+};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
 pub use mention::{

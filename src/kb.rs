@@ -11,6 +11,7 @@
 //! | `index` | the verbs that everything else updates and searches by, and the engine in the data folder |
 //! | `grep` | what the files say now, by words and patterns |
 //! | `search` | the two ways of searching the index as one, and what a name means |
+//! | `scope` | the documents and passages that a question is kept within |
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
@@ -32,11 +33,13 @@ mod fields;
 mod grep;
 mod index;
 mod inspect;
+mod labels;
 mod languages;
 mod left_out;
 mod links;
 mod opened;
 mod opening;
+mod scope;
 mod search;
 mod source;
 mod update;
@@ -56,13 +59,15 @@ pub use extract::{
 };
 pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
-pub(crate) use index::Within;
-pub use index::{Document, Lease, Passage, SpaceState, StoreAccess, StoreState};
+pub use index::{
+    Document, DocumentLabels, Lease, Passage, SpaceState, StoreAccess, StoreState, Within,
+};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub use languages::LanguageChoice;
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
 pub use opening::{StoreAdministration, store_setup_script};
+pub use scope::{Scope, ScopedQuestion};
 pub use search::{Hit, SearchMode};
 pub use source::{Skipped, Sources};
 pub use update::{Changes, MissingText, Phase, Progress, Unembedded, UpdateReport};

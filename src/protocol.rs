@@ -33,7 +33,9 @@ pub use end::RunEnd;
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{DayStatistics, RunHistory};
-pub use knowledge_contents::{KnowledgeContents, LeftOut, SampleQuestion, SourceContents};
+pub use knowledge_contents::{
+    FilterValues, KnowledgeContents, LeftOut, SampleQuestion, SourceContents,
+};
 pub use models::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,
@@ -111,6 +113,9 @@ pub enum EventBody {
         /// Folders and documents that it names to be kept within.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         within: Vec<String>,
+        /// Its filters, as they are written in it: `type:pdf`, `-draft`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        filters: Vec<String>,
         /// Whether a model or the offline engine thinks.
         mode: Mode,
         /// Its model, or the offline engine's name.

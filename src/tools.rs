@@ -4,6 +4,7 @@
 //! here, a line in `run_tool`, and its call and description in `domain::tool`, which plans, prompts, schemas and the
 //! screen read. Evidence is always exactly the lines it names.
 
+mod emptying;
 mod graph_related;
 mod grep_search;
 mod grow;
@@ -11,18 +12,28 @@ mod hits;
 mod hybrid_search;
 mod local_file_qa;
 mod read_file;
-mod scope;
 mod toolbox;
 mod vector_search;
 
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolCall};
-use crate::kb::KnowledgeBase;
-use scope::Scope;
+use crate::kb::{KnowledgeBase, Scope};
 pub use toolbox::KbToolbox;
 
-/// Runs the tool that is called, on the thread of the caller.
+/// Runs the tool that is called, on the thread of the caller. Of what it finds the passages are left that
+/// the question is about.
 fn run_tool(
+    base: &KnowledgeBase,
+    call: &ToolCall,
+    scope: &Scope,
+    caller: Caller<'_>,
+) -> Result<Vec<Evidence>, ToolError> {
+    let mut found = call_tool(base, call, scope, caller)?;
+    found.retain(|item| scope.lets_through(&item.text));
+    Ok(found)
+}
+
+fn call_tool(
     base: &KnowledgeBase,
     call: &ToolCall,
     scope: &Scope,

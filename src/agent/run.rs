@@ -1,6 +1,7 @@
 //! One run from question to `run_finished`.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
@@ -80,17 +81,14 @@ impl Agent {
             Ok(narrowed) => (narrowed, None),
             Err(stop) => (None, Some(stop)),
         };
-        let (ports, within, query) = match narrowed {
-            Some(narrowed) => (
-                Ports {
-                    tools: narrowed.tools,
-                    ..self.ports.clone()
-                },
-                narrowed.within,
-                narrowed.query,
-            ),
-            None => (self.ports.clone(), Vec::new(), request.query.clone()),
+        let limited = narrowed.unwrap_or_else(|| {
+            NarrowedTools::unlimited(Arc::clone(&self.ports.tools), request.query.clone())
+        });
+        let ports = Ports {
+            tools: limited.tools,
+            ..self.ports.clone()
         };
+        let query = limited.query;
         let read = ports.reasoner.read(&query, &request.history);
         let mut run = Run {
             ports: &ports,
@@ -119,13 +117,17 @@ impl Agent {
                 single: request.single,
                 place,
                 query: run.state.asked.clone(),
-                within,
+                within: limited.within,
+                filters: limited.filters,
                 mode: identity.mode,
                 model: identity.model,
                 forced_route: run.state.forced,
                 settings: self.limits,
             })
             .await;
+        for remark in limited.remarks {
+            run.events.warn("filter_without_effect", remark).await;
+        }
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match naming_error.map_or(ready, Err) {
             Ok(()) => run.walk_apart().await.err(),

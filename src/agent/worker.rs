@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Complexity, without_mentions};
+use crate::domain::{Complexity, without_limits};
 use crate::protocol::{Command, Event, QuestionPlace, RunId};
 
 use super::current_reasoner::CurrentReasoner;
@@ -141,7 +141,7 @@ impl Worker {
             .clone_into(&mut self.agent.session);
         self.agent.ports.reasoner = self.reasoner.get();
         let runs = prepared.into_iter().map(|PreparedRun { id, request }| {
-            let asked = without_mentions(&request.query);
+            let asked = without_limits(&request.query);
             let place = request.place.clone();
             let run =
                 self.agent

@@ -80,7 +80,10 @@ impl Narrator {
             (EventBody::RunFinished { .. }, Detail::Nodes) => self.end(&event.body),
             (EventBody::NodeEntered { .. }, Detail::Nodes) => {
                 let node = self.record.path.last().map(wording::node);
-                format!("{before}Node {}.\n", node.unwrap_or_default())
+                let is_first = self.record.path.len() == 1;
+                let limits = wording::limits(&self.record).filter(|_| is_first);
+                let limits = limits.map_or(String::new(), |limits| format!("{limits}.\n"));
+                format!("{limits}{before}Node {}.\n", node.unwrap_or_default())
             }
             (EventBody::Waiting { node, wait }, Detail::Nodes) => match wait {
                 Wait::Retry { .. } => format!("  Waiting: {}.\n", wait.line_of(Some(*node), 0.0)),

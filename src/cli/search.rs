@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use rmcp::schemars::JsonSchema;
@@ -12,7 +13,9 @@ use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, FILE_FORMATS, ToolName, location};
 use crate::engine::{open_knowledge, recognition};
-use crate::kb::{Extraction, FileText, Hit, KbError, KnowledgeBase, ReadAs, SearchMode};
+use crate::kb::{
+    Extraction, FileText, Hit, KbError, KnowledgeBase, ReadAs, Scope, SearchMode, Within,
+};
 use crate::protocol::EvidenceItem;
 use crate::text::{one_line, sanitize};
 
@@ -80,9 +83,11 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         embedding.end().await;
         let (base, asked) = (knowledge.clone(), query.clone());
         let searching =
-            tokio::task::spawn_blocking(move || with_lexical_fallback(&base, mode, &asked, k));
+            tokio::task::spawn_blocking(move || within_its_scope(&base, mode, &asked, k));
         let found = tokio::select! {
-            found = searching => found.map_err(CommandFailure::failed)?.map_err(CommandFailure::failed)?,
+            found = searching => {
+                found.map_err(CommandFailure::failed)?.map_err(CommandFailure::failed)?
+            }
             () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
         };
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
@@ -90,6 +95,9 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         }
         Ok(found)
     })?;
+    for line in &found.remarks {
+        print_notice(&sanitize(line));
+    }
     if let Some(note) = found.surprise(&query) {
         print_notice(&note);
     }
@@ -109,6 +117,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
 
 /// The hits and how they were found.
 pub(super) struct SearchOutput {
+    /// Filters without effect, and those that left nothing.
+    pub(super) remarks: Vec<String>,
     mode: SearchMode,
     /// What the query was taken for, where that is in question.
     read_as: Option<ReadAs>,
@@ -132,29 +142,59 @@ impl SearchOutput {
     }
 }
 
-/// Where meaning cannot be asked for, words are.
-pub(super) fn with_lexical_fallback(
+/// Searches within what the query names after an `@`, and within its filters.
+///
+/// An error is one line.
+pub(super) fn within_its_scope(
     base: &KnowledgeBase,
     mode: SearchMode,
     query: &str,
     k: usize,
+) -> Result<SearchOutput, String> {
+    let stop = AtomicBool::new(false);
+    let scoped = Scope::from_question(base, query, &stop).map_err(|error| error.to_string())?;
+    let Some(scoped) = scoped else {
+        return with_lexical_fallback(base, mode, query, k, Within::all(&stop))
+            .map_err(|error| error.to_string());
+    };
+    let within = scoped.scope.limits((&stop).into());
+    let found = with_lexical_fallback(base, mode, &scoped.query, k, within);
+    let mut found = found.map_err(|error| error.to_string())?;
+    found.remarks = scoped.remarks;
+    if found.hits.is_empty() {
+        let why = scoped.scope.why_empty(base, &stop);
+        found
+            .remarks
+            .extend(why.map_err(|error| error.to_string())?);
+    }
+    Ok(found)
+}
+
+/// Where meaning cannot be asked for, words are.
+fn with_lexical_fallback(
+    base: &KnowledgeBase,
+    mode: SearchMode,
+    query: &str,
+    k: usize,
+    within: Within<'_>,
 ) -> Result<SearchOutput, KbError> {
     let found = |mode, hits| SearchOutput {
+        remarks: Vec::new(),
         mode,
         read_as: None,
         hits,
     };
     if mode == SearchMode::Grep {
-        let (hits, read_as) = base.search_files(query, k)?;
+        let (hits, read_as) = base.search_files(query, k, within)?;
         return Ok(SearchOutput {
             read_as: Some(read_as),
             ..found(mode, hits)
         });
     }
-    match base.search(mode, query, k) {
+    match base.search_within(mode, query, k, within) {
         Err(KbError::Embed(_)) => {
             let mode = SearchMode::Hybrid;
-            Ok(found(mode, base.search(mode, query, k)?))
+            Ok(found(mode, base.search_within(mode, query, k, within)?))
         }
         hits => Ok(found(mode, hits?)),
     }

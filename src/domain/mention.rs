@@ -94,6 +94,24 @@ fn is_of_cjk_text(c: char) -> bool {
         )
 }
 
+/// Marks of scripts without spaces.
+pub(super) fn is_mark_of_cjk_text(c: char) -> bool {
+    is_of_cjk_text(c) && !is_cjk(c)
+}
+
+/// Whether a value that is being typed goes on: until its quote is closed, or a space comes.
+pub(super) fn ends_open(value: &str) -> bool {
+    match value.strip_prefix('"') {
+        Some(quoted) => !quoted.contains('"'),
+        None => !value.contains(char::is_whitespace),
+    }
+}
+
+/// Whether a word needs what comes after it.
+pub(super) fn is_linking(word: &str) -> bool {
+    LINKING.contains(&word.to_lowercase().as_str()) || word.ends_with(LINKING_ZH)
+}
+
 /// The name that follows an `@`, and how long it is as it stands there.
 fn name_of(rest: &str) -> Option<(&str, usize)> {
     if let Some(quoted) = rest.strip_prefix('"') {
@@ -249,8 +267,8 @@ fn stands_alone(text: &str) -> bool {
         return text.chars().count() > ENOUGH_WORDS && !text.ends_with(LINKING_ZH);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
-    let last = words.last().map(|word| word.to_lowercase());
-    words.len() >= ENOUGH_WORDS && last.is_some_and(|last| !LINKING.contains(&last.as_str()))
+    let last = words.last();
+    words.len() >= ENOUGH_WORDS && last.is_some_and(|last| !is_linking(last))
 }
 
 #[cfg(test)]

@@ -56,10 +56,8 @@ impl Toolbox for CurrentTools {
     async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
         let tools = KbToolbox::new(self.0.get());
         let narrowed = tools.narrow(question).await?;
-        Ok(Some(narrowed.unwrap_or_else(|| NarrowedTools {
-            tools: Arc::new(tools),
-            within: Vec::new(),
-            query: question.to_owned(),
+        Ok(Some(narrowed.unwrap_or_else(|| {
+            NarrowedTools::unlimited(Arc::new(tools), question.to_owned())
         })))
     }
 

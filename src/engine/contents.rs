@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Span;
+use jiff::civil::Date;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +17,9 @@ use super::samples::{Basis, MakeSamples, kind};
 use crate::agent::ports::blocking;
 use crate::domain::mention_of;
 use crate::kb::{Document, KbError, KnowledgeBase, Skipped, SourceStatus};
-use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp, Update};
+use crate::protocol::{
+    FilterValues, KnowledgeContents, LeftOut, SourceContents, Timestamp, Update,
+};
 use crate::text::{one_line, sanitize};
 
 /// So many files that were left out are named.
@@ -261,6 +265,8 @@ fn sources(
 
 /// So many documents and folders can be completed; others can be typed.
 const MOST_NAMES: usize = 5_000;
+/// So many tags can be completed.
+const MOST_TAGS: usize = 1_000;
 /// So many of the newest files are named.
 const NEWEST: usize = 3;
 /// A file's name up to this length, in characters.
@@ -272,6 +278,7 @@ pub(super) struct Overview {
     documents: usize,
     bytes: u64,
     kinds: HashMap<String, usize>,
+    tags: HashMap<String, usize>,
     /// Names in the order of their depth, folders before documents.
     names: BTreeSet<(usize, bool, String)>,
     newest: Vec<Arc<Document>>,
@@ -283,6 +290,11 @@ impl Overview {
         self.documents += 1;
         self.bytes += document.bytes;
         *self.kinds.entry(kind(&document.source)).or_default() += 1;
+        for tag in &document.labels.tags {
+            if sanitize(tag) == *tag {
+                *self.tags.entry(tag.clone()).or_default() += 1;
+            }
+        }
         self.add_names(&document.source);
         let moment = document.modified();
         let place = self
@@ -324,20 +336,47 @@ impl Overview {
 
     /// Converts the overview into what the screen shows.
     pub(super) fn contents(self) -> KnowledgeContents {
-        let mut kinds: Vec<(String, usize)> = self.kinds.into_iter().collect();
-        kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut tags = most_first(self.tags);
+        tags.truncate(MOST_TAGS);
         let newest = self.newest.iter().map(|document| {
             let name = one_line(&document.source, LONGEST_NAME);
             (name, Timestamp::from_system_time(document.modified()))
         });
         KnowledgeContents {
-            kinds,
+            kinds: most_first(self.kinds),
+            filter_values: Arc::new(FilterValues {
+                tags,
+                days: recent_days(jiff::Zoned::now().date()),
+            }),
             newest: newest.collect(),
             names: self.names.into_iter().map(|(_, _, name)| name).collect(),
             bytes: self.bytes,
             ..KnowledgeContents::default()
         }
     }
+}
+
+fn most_first(counts: HashMap<String, usize>) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counts
+}
+
+/// Days that a question may be about, as seen from `today`.
+fn recent_days(today: Date) -> Vec<(String, &'static str)> {
+    let back = |span: Span| today.checked_sub(span).unwrap_or(today);
+    let month = |date: Date| format!("{:04}-{:02}", date.year(), date.month());
+    vec![
+        (today.to_string(), "today"),
+        (back(Span::new().days(7)).to_string(), "a week ago"),
+        (month(today), "this month"),
+        (month(back(Span::new().months(1))), "last month"),
+        (format!("{:04}", today.year()), "this year"),
+        (
+            format!("{:04}", today.year().saturating_sub(1)),
+            "last year",
+        ),
+    ]
 }
 
 #[cfg(test)]

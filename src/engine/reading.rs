@@ -24,7 +24,7 @@ use crate::agent::ScopedCommand;
 use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::audit::history;
 use crate::config::Settings;
-use crate::domain::{LineRange, PlaceUnit};
+use crate::domain::{LineRange, PlaceUnit, may_be_limited};
 use crate::kb::{DocumentReader, Extraction, KnowledgeBase, WholeDocument};
 use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
@@ -331,7 +331,7 @@ impl ScopeLookup {
         let (Command::Ask { query, .. } | Command::Race { query, .. }) = &command else {
             return Err(command);
         };
-        if !query.contains('@') {
+        if !may_be_limited(query) {
             return Err(command);
         }
         let (tools, query) = (Arc::clone(tools), query.clone());
@@ -551,13 +551,13 @@ mod naming_tests {
             if self.hangs {
                 pending::<()>().await;
             }
+            let tools = Self {
+                asked: AtomicUsize::new(0),
+                hangs: false,
+            };
             Ok(Some(NarrowedTools {
-                tools: Arc::new(Self {
-                    asked: AtomicUsize::new(0),
-                    hangs: false,
-                }),
                 within: vec!["house/".to_owned()],
-                query: question.replace("@house/ ", ""),
+                ..NarrowedTools::unlimited(Arc::new(tools), question.replace("@house/ ", ""))
             }))
         }
     }

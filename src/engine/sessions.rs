@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::adding::{CurrentBase, expanded};
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
-use crate::domain::{Outcome, without_mentions};
+use crate::domain::{Outcome, without_limits};
 use crate::files::{create_private_dir, private, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
@@ -196,7 +196,7 @@ fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
             EventBody::AnswerFinished { text, .. } => answer = Some(text),
             EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
                 if let (Some((run, place, query)), Some(text)) = (asked.take(), answer) {
-                    dialogue.remember(run, place, without_mentions(&query), text);
+                    dialogue.remember(run, place, without_limits(&query), text);
                 }
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! The knowledge base: its files, its index, its embedding, and the verbs over them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -395,20 +396,46 @@ impl KnowledgeBase {
 
     /// Passages for a query, best first. Blocks.
     pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
-        let all = Within::all(&NEVER);
+        self.search_within(mode, query, k, Within::all(&NEVER))
+    }
+
+    /// Passages within these limits for a query, best first. Blocks.
+    pub fn search_within(
+        &self,
+        mode: SearchMode,
+        query: &str,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Hit>, KbError> {
         match mode {
-            SearchMode::Vector => self.vector(query, k, all),
-            SearchMode::Lexical => search::lexical(self.reader().as_ref(), query, k, all),
-            SearchMode::Hybrid => self.hybrid(query, &[], k, all),
-            SearchMode::Grep => Ok(self.search_files(query, k)?.0),
+            SearchMode::Vector => self.vector(query, k, within),
+            SearchMode::Lexical => {
+                let reader = self.reader();
+                let chunks = search::chunk_filter(reader.as_ref(), within)?;
+                let within = within.with_chunks(chunks.as_ref());
+                search::lexical(reader.as_ref(), query, k, within)
+            }
+            SearchMode::Hybrid => self.hybrid(query, &[], k, within),
+            SearchMode::Grep => Ok(self.search_files(query, k, within)?.0),
         }
     }
 
     /// The hits of [`SearchMode::Grep`], and how the query was read. Blocks.
-    pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
-        let (passages, read_as) =
-            grep::grep(&self.roots, &self.texts, query, k, Within::all(&NEVER))?;
+    pub fn search_files(
+        &self,
+        query: &str,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<(Vec<Hit>, ReadAs), KbError> {
+        let (passages, read_as) = grep::grep(&self.roots, &self.texts, query, k, within)?;
         Ok((search::grep_hits(passages), read_as))
+    }
+
+    /// How many passages say what they must within these limits; `None` where they must say nothing. Blocks.
+    pub(super) fn passages_saying(&self, within: Within<'_>) -> Result<Option<usize>, KbError> {
+        let filter = search::chunk_filter(self.reader().as_ref(), within)?;
+        let only = filter.as_ref().and_then(|filter| filter.only.as_ref());
+        Ok(only.map(HashSet::len))
     }
 
     /// Whether a word occurs in no passage within, not even under another spelling. Blocks.
@@ -427,8 +454,10 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        let embedder = self.embedder.as_ref();
-        let found = search::vector(self.reader().as_ref(), embedder, query, k, within);
+        let (reader, embedder) = (self.reader(), self.embedder.as_ref());
+        let chunks = search::chunk_filter(reader.as_ref(), within)?;
+        let within = within.with_chunks(chunks.as_ref());
+        let found = search::vector(reader.as_ref(), embedder, query, k, within);
         self.note_embedding(found.as_ref().err());
         found
     }
@@ -441,13 +470,15 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
+        let reader = self.reader();
+        let chunks = search::chunk_filter(reader.as_ref(), within)?;
         let asked = search::HybridQuery {
             query,
             keywords,
             k,
-            within,
+            within: within.with_chunks(chunks.as_ref()),
         };
-        let found = search::hybrid(self.reader().as_ref(), self.embedder.as_ref(), &asked);
+        let found = search::hybrid(reader.as_ref(), self.embedder.as_ref(), &asked);
         self.note_embedding(match &found {
             Ok((_, failure)) => failure.as_ref(),
             Err(error) => Some(error),

@@ -15,16 +15,19 @@ mod tests {
     use super::super::extract::Extraction;
     use super::super::index::tests::{FakeStore, Server};
     use super::super::index::tokens;
+    use super::super::index::wording::Wording;
     use super::super::index::{
-        ChunkId, ChunkKey, Counts, Damage, EmbeddedStore, FetchOptions, Limits, LocalStamp,
-        NameQuery, NewDocument, Reader, Store, Within,
+        ChunkId, ChunkKey, Counts, Damage, DocumentFacts, EmbeddedStore, FetchOptions, Limits,
+        LocalStamp, Match, NameQuery, NewDocument, Reader, Store, Within,
     };
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
+    use super::super::labels::document_labels;
     use super::super::links::{LinkTargets, links};
-    use super::super::search::{HybridQuery, hybrid};
+    use super::super::search::{HybridQuery, chunk_filter, hybrid};
     use super::super::source::{Roots, TextCache};
     use super::super::update::{Changes, Job, SkippedFiles, UpdateReport};
     use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
+    use crate::domain::{Condition, Day};
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -285,6 +288,7 @@ mod tests {
             title,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             stamp: LocalStamp::default(),
+            labels: document_labels(&document),
             links: links(source, text, &NEVER).unwrap(),
             chunks: chunks
                 .map(|chunk| (ChunkKey::from_text(&chunk.heading, &chunk.text), chunk))
@@ -408,6 +412,93 @@ mod tests {
             let openings = reader.openings(&["notes/plan.md", "gone", "a.md"], 1, limits());
             let openings = openings.unwrap().into_iter().map(|one| one.source);
             assert_eq!(openings.collect::<Vec<_>>(), ["notes/plan.md", "a.md"]);
+        }
+    }
+
+    #[test]
+    fn a_search_is_limited_where_it_is_made() {
+        let notes = [
+            (
+                "a.md",
+                "---\ndate: 2026-01-12\ntags: [pots, Clay/red]\n---\n# Alpha\n\nThe blue glaze of a pot.\n",
+            ),
+            ("b.md", "# B\n\nA glaze, blue, and a draft of it. #pots\n"),
+            ("c.md", "# C\n\nThe glaze of a kiln.\n"),
+        ];
+        for engine in engines() {
+            let name = engine.name;
+            let store = engine.one.as_ref();
+            put(store, &notes);
+            embed(store);
+            let reader = store.reader();
+            let that = |is_wanted: &dyn Fn(&DocumentFacts<'_>) -> bool| {
+                let mut is_wanted = |facts: &DocumentFacts<'_>| is_wanted(facts);
+                reader.documents_that(&mut is_wanted, limits()).unwrap()
+            };
+            let day = Day::first_of("2026-01-12").unwrap();
+            assert_eq!(that(&|facts| facts.day == day), ["a.md"], "{name}");
+            let has = |tag: &'static str| {
+                move |facts: &DocumentFacts<'_>| facts.tags.iter().any(|t| t == tag)
+            };
+            assert_eq!(that(&has("pots")), ["a.md", "b.md"], "{name}");
+            assert_eq!(that(&has("clay/red")), ["a.md"], "{name}");
+
+            let only_b = HashSet::from(["b.md".to_owned(), "c.md".to_owned()]);
+            let holding = |terms: &[&str], within| {
+                let mut found = reader.chunks_with(terms, within).unwrap();
+                found.sort_unstable();
+                found
+            };
+            let all = Within::all(&NEVER);
+            let blue = holding(&["blue", "glaze"], all);
+            assert_eq!(blue.len(), 2, "{name}");
+            assert_eq!(
+                holding(&["blue"], Within::these(&only_b, &NEVER)),
+                blue[1..]
+            );
+            assert!(holding(&["blue", "kiln"], all).is_empty());
+
+            let wording = |conditions: &[Condition]| Wording::new(conditions.iter());
+            for (asked, sources) in [
+                (
+                    wording(&[Condition::Phrase("Blue  glaze".to_owned())]),
+                    &["a.md"][..],
+                ),
+                (
+                    wording(&[Condition::Without("drafts".to_owned())]),
+                    &["a.md", "c.md"],
+                ),
+                (
+                    wording(&[
+                        Condition::Phrase("glaze".to_owned()),
+                        Condition::Without("of a pot".to_owned()),
+                    ]),
+                    &["b.md", "c.md"],
+                ),
+                (wording(&[Condition::Phrase("glaze kiln".to_owned())]), &[]),
+            ] {
+                let filter = chunk_filter(reader.as_ref(), all.saying(&asked)).unwrap();
+                let within = all.with_chunks(filter.as_ref());
+                let sorted = |found: Vec<Match>| {
+                    let mut found: Vec<String> = found.into_iter().map(|one| one.source).collect();
+                    found.sort();
+                    found
+                };
+                let found = reader.lexical("glaze", Some("alpha"), 10, within).unwrap();
+                assert_eq!(sorted(found.matches), sources, "{name}: {asked:?}");
+                assert_eq!(!found.named.is_empty(), sources.contains(&"a.md"));
+                let vector = Letters.embed(&["glaze"]).unwrap().remove(0);
+                let found = reader.semantic(&vector, 10, within).unwrap();
+                assert_eq!(sorted(found), sources, "{name}: {asked:?}");
+                let within = Within::these(&only_b, &NEVER).with_chunks(filter.as_ref());
+                let left: Vec<&str> = sources
+                    .iter()
+                    .copied()
+                    .filter(|one| *one != "a.md")
+                    .collect();
+                let found = reader.semantic(&vector, 10, within).unwrap();
+                assert_eq!(sorted(found), left, "{name}: {asked:?}");
+            }
         }
     }
 
@@ -678,7 +769,7 @@ mod tests {
                 (Limits::until(&NEVER, late), true),
             ] {
                 let (store, reader) = (engine.one.as_ref(), engine.one.reader());
-                let calls: [(&str, Result<(), KbError>); 16] = [
+                let calls: [(&str, Result<(), KbError>); 17] = [
                     ("refresh", store.refresh("letters", limits)),
                     ("begin", store.begin(false, limits).map(drop)),
                     ("begin_vectors", store.begin_vectors(limits).map(drop)),
@@ -694,6 +785,10 @@ mod tests {
                     ("links_to", {
                         reader.links_to(&LinkTargets::default(), limits).map(drop)
                     }),
+                    (
+                        "documents_that",
+                        reader.documents_that(&mut |_| true, limits).map(drop),
+                    ),
                     ("openings", reader.openings(&["a.md"], 1, limits).map(drop)),
                     ("vectors", reader.vectors(&[], limits).map(drop)),
                     ("pending", reader.pending(None, 1, limits).map(drop)),

@@ -103,14 +103,26 @@ impl KnowledgeBase {
         Ok(found.sources.into_iter().collect())
     }
 
-    /// The first passage of each of these documents that has one, in this order.
+    /// The first passage of each of these documents that has one, in this order; where passages must say
+    /// something, the first of them that do.
     pub(crate) fn openings(
         &self,
         sources: &[&str],
-        stop: &AtomicBool,
+        within: Within<'_>,
     ) -> Result<Vec<Passage>, KbError> {
-        let limits = Limits::of_a_call(stop);
-        self.reader().openings(sources, 1, limits)
+        /// So many passages of a document are looked at for what they must say.
+        const LOOKED_AT: usize = 200;
+        let reader = self.reader();
+        let Some(wording) = within.wording else {
+            return reader.openings(sources, 1, within.limits());
+        };
+        let mut found: Vec<Passage> = Vec::new();
+        for source in sources {
+            let passages = reader.openings(&[*source], LOOKED_AT, within.limits())?;
+            let mut passages = passages.into_iter();
+            found.extend(passages.find(|passage| wording.lets_through(&passage.text)));
+        }
+        Ok(found)
     }
 
     /// The headings above the first `passages` passages of a document, each once and in order, as

@@ -10,19 +10,20 @@ mod search_terms;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod tokens;
+pub(crate) mod wording;
 
 #[cfg(test)]
 pub(crate) use embedded::try_lock;
 pub(crate) use embedded::{EmbeddedStore, Right, is_held};
 pub(crate) use names::{DocumentName, matches as matching_names};
 pub(crate) use port::{
-    Batch, ChunkId, ChunkKey, FetchOptions, FetchedChunk, KeyHash, LexicalMatches, Limits,
-    LocalStamp, Match, NameMatches, NameQuery, NewDocument, Reader, Store, VectorBatch,
-    for_each_document,
+    Batch, ChunkFilter, ChunkId, ChunkKey, DocumentFacts, FetchOptions, FetchedChunk, KeyHash,
+    LexicalMatches, Limits, LocalStamp, Match, NameMatches, NameQuery, NewDocument, Reader, Store,
+    VectorBatch, for_each_document,
 };
 #[cfg(test)]
 pub(crate) use port::{Counts, Damage};
-pub use port::{Document, Lease, Passage, Within};
+pub use port::{Document, DocumentLabels, Lease, Passage, Within};
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};

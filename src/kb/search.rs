@@ -1,6 +1,7 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
 mod calibration;
+mod passing;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc;
@@ -15,6 +16,7 @@ use super::index::{
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 use calibration::{Cosines, RankBasis, Sides, share};
+pub(super) use passing::chunk_filter;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;

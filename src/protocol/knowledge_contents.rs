@@ -16,6 +16,8 @@ pub struct KnowledgeContents {
     /// Documents, and folders with a `/` at their end, that a question can name after an `@`; those
     /// that lie highest first.
     pub names: Arc<[String]>,
+    /// What filters of a question are completed with.
+    pub filter_values: Arc<FilterValues>,
     /// The folders and files that it is made of.
     pub sources: Vec<SourceContents>,
     /// The setting with which the next start has the same sources, where it would not have them
@@ -30,6 +32,15 @@ pub struct KnowledgeContents {
     pub samples: Option<Vec<SampleQuestion>>,
     /// Whether questions to try are still looked for.
     pub samples_are_sought: bool,
+}
+
+/// What may stand after the colon of a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FilterValues {
+    /// Tags with how many documents have each, the most first.
+    pub tags: Vec<(String, usize)>,
+    /// Some days of late, and what each is.
+    pub days: Vec<(String, &'static str)>,
 }
 
 /// What a folder or file of the knowledge base holds.

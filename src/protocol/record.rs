@@ -18,6 +18,12 @@ pub struct RunRecord {
     pub settings: Option<RoutingLimits>,
     /// Every visit of a node, in order.
     pub path: Vec<Step>,
+    /// Folders and documents that the question names to be kept within.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<String>,
+    /// The filters of the question, as they are written in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
     /// Every item that was found, in the order in which it was found.
     pub evidence: Vec<EvidenceRecord>,
     /// The answer, where there is one.
@@ -159,14 +165,21 @@ impl RunRecord {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let summary = RunSummary::begin(event)?;
-        let settings = match &event.body {
-            EventBody::RunStarted { settings, .. } => Some(*settings),
-            _ => None,
+        let EventBody::RunStarted {
+            settings,
+            within,
+            filters,
+            ..
+        } = &event.body
+        else {
+            return None;
         };
         Some(Self {
             summary,
-            settings,
+            settings: Some(*settings),
             path: Vec::new(),
+            within: within.clone(),
+            filters: filters.clone(),
             evidence: Vec::new(),
             answer: None,
             confidence: None,

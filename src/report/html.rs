@@ -58,6 +58,9 @@ fn section(run: &RunRecord, branches: &Branches) -> String {
     for line in [wording::course(summary), wording::names(summary, branches)] {
         text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&line)));
     }
+    if let Some(limits) = wording::limits(run) {
+        text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&limits)));
+    }
     text.push_str("<h2>Answer</h2>\n");
     text.push_str(&match &run.answer {
         Some(answer) => format!("<div class=\"answer\">{}</div>\n", rendered(answer)),

@@ -35,6 +35,9 @@ fn section(run: &RunRecord, branches: &Branches) -> String {
     for line in [wording::course(summary), wording::names(summary, branches)] {
         text.push_str(&format!("{}\n\n", escaped(&line)));
     }
+    if let Some(limits) = wording::limits(run) {
+        text.push_str(&format!("{}\n\n", escaped(&limits)));
+    }
     let answer = run
         .answer
         .as_deref()

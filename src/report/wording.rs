@@ -62,6 +62,17 @@ pub(super) fn names(run: &RunSummary, branches: &Branches) -> String {
         })
 }
 
+/// What it was kept within, by names and by filters; `None` where it was not.
+pub fn limits(run: &RunRecord) -> Option<String> {
+    let limits: Vec<String> = run
+        .within
+        .iter()
+        .chain(&run.filters)
+        .map(|one| line(one))
+        .collect();
+    (!limits.is_empty()).then(|| format!("Kept within {}", limits.join(", ")))
+}
+
 /// The node, its cost, where the run went next, and why.
 pub(super) fn step(step: &Step, mode: Mode) -> String {
     format!("{} · {}", node(step), cost(step, mode))

@@ -10,10 +10,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use super::grow::with_topics;
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic};
-use crate::kb::{Extraction, KnowledgeBase, LinkKind, LinkTargets, holds_ticket};
+use crate::kb::{Extraction, KnowledgeBase, LinkKind, LinkTargets, Scope, holds_ticket};
 use crate::text::{spaced, stem};
 
 const MAX_PASSAGES: usize = 20;

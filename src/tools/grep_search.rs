@@ -2,10 +2,9 @@
 //! holds, rare words counting more.
 
 use super::grow::{FoundPassage, grown};
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, Measured, ToolName, Topic};
-use crate::kb::{GrepPassage, KnowledgeBase};
+use crate::kb::{GrepPassage, KnowledgeBase, Scope};
 
 const MAX_PASSAGES: usize = 10;
 
@@ -17,13 +16,13 @@ pub(super) fn run(
 ) -> Result<Vec<Evidence>, ToolError> {
     let stop = caller.stop;
     let found = base
-        .grep(query, MAX_PASSAGES, scope.search_limits(caller))?
+        .grep(query, MAX_PASSAGES, scope.limits(caller))?
         .into_iter()
         .map(|found| FoundPassage {
             core: found.matching,
             item: evidence(found),
         });
-    Ok(grown(base, found.collect(), stop))
+    Ok(grown(base, found.collect(), scope, stop))
 }
 
 fn evidence(found: GrepPassage) -> Evidence {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::domain::{Evidence, LineRange, Topic, is_same_passage};
-use crate::kb::{Extraction, KnowledgeBase, Outline};
+use crate::kb::{Extraction, KnowledgeBase, Outline, Scope};
 
 /// Largest text, in bytes, that is grown: finding the blocks of a larger one would take longer than
 /// the search.
@@ -37,14 +37,19 @@ pub(super) fn with_topics(
     found
 }
 
-/// Lets each passage grow to what belongs together. Those that grow into one are one, in the place of
-/// the better. A passage whose document cannot be read, or says something else by now, stays as it was
-/// found.
+/// Lets each passage grow to what belongs together, as far as the question is about all of that. Those that
+/// grow into one are one, in the place of the better. A passage whose document cannot be read, or says
+/// something else by now, stays as it was found.
 pub(super) fn grown(
     base: &KnowledgeBase,
     found: Vec<FoundPassage>,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Vec<Evidence> {
+    let is_wanted = |outline: &Outline<'_>, lines| {
+        let text = outline.text(lines);
+        text.is_none_or(|text| scope.lets_through(&text))
+    };
     let documents = Documents::load(base, found.iter().map(|found| &found.item), stop);
     let outlines = documents.outlines();
     let mut grown: Vec<Evidence> = Vec::with_capacity(found.len());
@@ -53,7 +58,9 @@ pub(super) fn grown(
             item.topic = outline.topic(item.lines.start);
             if outline.text(item.lines).as_ref() == Some(&item.text) {
                 let lines = outline.grown(item.lines, core);
-                show(&mut item, lines, outline, &documents);
+                if is_wanted(outline, lines) {
+                    show(&mut item, lines, outline, &documents);
+                }
             }
             let known = grown.iter_mut().find(|known| {
                 is_same_passage((&known.source, known.lines), (&item.source, item.lines))
@@ -64,8 +71,10 @@ pub(super) fn grown(
                 && outline.text(item.lines).as_ref() == Some(&item.text)
             {
                 let both = known.lines.hull(item.lines);
-                show(known, both, outline, &documents);
-                continue;
+                if is_wanted(outline, both) {
+                    show(known, both, outline, &documents);
+                    continue;
+                }
             }
         }
         grown.push(item);

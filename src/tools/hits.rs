@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::grow::{FoundPassage, grown, topic_of_chunk};
 use crate::domain::{Evidence, EvidenceId, ToolName};
-use crate::kb::{Hit, KnowledgeBase};
+use crate::kb::{Hit, KnowledgeBase, Scope};
 
 /// A hit as evidence of the tool that found it.
 pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
@@ -27,13 +27,14 @@ pub(super) fn grown_evidence(
     base: &KnowledgeBase,
     tool: ToolName,
     hits: impl IntoIterator<Item = Hit>,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Vec<Evidence> {
     let found = hits.into_iter().map(|hit| FoundPassage {
         core: hit.lines,
         item: evidence(tool, hit),
     });
-    grown(base, found.collect(), stop)
+    grown(base, found.collect(), scope, stop)
 }
 
 /// A scan always has a nearest neighbour, also for a question about something else. Unrelated

@@ -2,10 +2,9 @@
 //! cosine, so that it can be compared between queries.
 
 use super::hits::{grown_evidence, is_relevant};
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
-use crate::kb::KnowledgeBase;
+use crate::kb::{KnowledgeBase, Scope};
 
 const TOP: usize = 10;
 
@@ -18,8 +17,14 @@ pub(super) fn run(
 ) -> Result<Vec<Evidence>, ToolError> {
     let stop = caller.stop;
     let hits = base
-        .hybrid(query, keywords, TOP, scope.search_limits(caller))?
+        .hybrid(query, keywords, TOP, scope.limits(caller))?
         .into_iter()
         .filter(is_relevant);
-    Ok(grown_evidence(base, ToolName::HybridSearch, hits, stop))
+    Ok(grown_evidence(
+        base,
+        ToolName::HybridSearch,
+        hits,
+        scope,
+        stop,
+    ))
 }

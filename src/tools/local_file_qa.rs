@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::grow::with_topics;
 use super::hits::{evidence, grown_evidence, is_relevant, nearness};
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName, Topic};
-use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within};
+use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Scope};
 use crate::text::stem;
 
 /// Passages looked at to find the files of a topic.
@@ -108,15 +107,21 @@ pub(super) fn run(
         &topic(query),
         &[],
         MAX_PASSAGES,
-        Within::these(&files, caller),
+        scope.limits_among(&files, caller),
     )?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
         let mut sources: Vec<String> = files.into_iter().collect();
         sources.sort();
-        return openings(base, &sources, MAX_FILES, stop);
+        return openings(base, &sources, MAX_FILES, scope, stop);
     }
-    Ok(grown_evidence(base, ToolName::LocalFileQa, kept, stop))
+    Ok(grown_evidence(
+        base,
+        ToolName::LocalFileQa,
+        kept,
+        scope,
+        stop,
+    ))
 }
 
 /// What says such a field of itself, in the order of the files. Where the query names a value that some of
@@ -130,8 +135,8 @@ fn that_say(
     stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let within = files.map_or_else(
-        || scope.search_limits(stop.into()),
-        |files| Within::these(files, stop),
+        || scope.limits(stop.into()),
+        |files| scope.limits_among(files, stop),
     );
     let mut found = base.with_fields(filter, within, stop)?;
     let words = words(query);
@@ -229,7 +234,7 @@ fn files_about(
 ) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
-    let hits = base.hybrid(&topic(query), &[], POOL, scope.search_limits(caller))?;
+    let hits = base.hybrid(&topic(query), &[], POOL, scope.limits(caller))?;
     for source in base.documents_named_by(&words, caller.stop)? {
         if scope.holds(&source) {
             best.insert(source, 0.0);
@@ -314,7 +319,7 @@ fn listed(
         let depth = source.matches('/').count();
         (depth, rank.unwrap_or(FIRST.len()), source.clone())
     });
-    openings(base, &sources, MOST_LISTED + 1, stop)
+    openings(base, &sources, MOST_LISTED + 1, scope, stop)
 }
 
 /// So many files from their beginning, without those that hold nothing.
@@ -322,6 +327,7 @@ fn openings(
     base: &KnowledgeBase,
     sources: &[String],
     most: usize,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
@@ -330,7 +336,7 @@ fn openings(
             break;
         }
         let some: Vec<&str> = some.iter().map(String::as_str).collect();
-        let passages = base.openings(&some, stop)?.into_iter();
+        let passages = base.openings(&some, scope.limits(stop.into()))?.into_iter();
         for passage in passages.take(most - found.len()) {
             let hit = Hit {
                 source: passage.source,

@@ -4,10 +4,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
-use crate::kb::{Extraction, KnowledgeBase, Outline};
+use crate::kb::{Extraction, KnowledgeBase, Outline, Scope};
 
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 40_000;

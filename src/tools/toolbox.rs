@@ -3,11 +3,10 @@ use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 
-use super::run_tool;
-use super::scope::Scope;
+use super::{emptying, run_tool};
 use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
-use crate::domain::{Evidence, ToolCall};
-use crate::kb::KnowledgeBase;
+use crate::domain::{Evidence, ToolCall, may_be_limited};
+use crate::kb::{KnowledgeBase, Scope};
 
 /// The tools over one knowledge base, or over a part of it.
 #[derive(Clone)]
@@ -46,7 +45,7 @@ impl Toolbox for KbToolbox {
     }
 
     async fn narrow(&self, question: &str) -> Result<Option<NarrowedTools>, ToolError> {
-        if !question.contains('@') {
+        if !may_be_limited(question) {
             return Ok(None);
         }
         let (base, question) = (Arc::clone(&self.base), question.to_owned());
@@ -55,19 +54,40 @@ impl Toolbox for KbToolbox {
             let line = format!("looking for what the question names broke off: {error}");
             Err(ToolError::Failed(line))
         });
-        let Some((scope, query)) = found? else {
+        let Some(found) = found? else {
             return Ok(None);
         };
-        let within = scope.names.clone();
+        let (within, filters) = (
+            found.scope.names().to_vec(),
+            found.scope.written().collect(),
+        );
         let tools = Self {
             base: Arc::clone(&self.base),
-            scope: Arc::new(scope),
+            scope: Arc::new(found.scope),
         };
         Ok(Some(NarrowedTools {
-            tools: Arc::new(tools),
             within,
-            query,
+            filters,
+            remarks: found.remarks,
+            ..NarrowedTools::unlimited(Arc::new(tools), found.query)
         }))
+    }
+
+    async fn why_nothing(&self, query: &str) -> Option<String> {
+        if self.scope.filter_count() == 0 {
+            return None;
+        }
+        let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
+        let query = query.to_owned();
+        let why = blocking(move |stop| emptying::why_nothing(&base, &scope, &query, stop)).await;
+        match why {
+            Ok(Ok(why)) => why,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "which filter left nothing is not known");
+                None
+            }
+            Err(_) => None,
+        }
     }
 
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
@@ -75,7 +95,7 @@ impl Toolbox for KbToolbox {
         let mut words = words.to_vec();
         let absent = move |stop: &AtomicBool| {
             words.retain(|word| {
-                base.is_absent(word, scope.search_limits(stop.into()))
+                base.is_absent(word, scope.limits(stop.into()))
                     .unwrap_or(false)
             });
             words

@@ -1,10 +1,9 @@
 //! By meaning. The score is the probability of relevance at that cosine.
 
 use super::hits::{grown_evidence, is_relevant};
-use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
-use crate::kb::KnowledgeBase;
+use crate::kb::{KnowledgeBase, Scope};
 
 const DEFAULT_K: usize = 10;
 const MAX_K: usize = 50;
@@ -24,8 +23,14 @@ pub(super) fn run(
     }
     let stop = caller.stop;
     let hits = base
-        .vector(query, k.min(MAX_K), scope.search_limits(caller))?
+        .vector(query, k.min(MAX_K), scope.limits(caller))?
         .into_iter()
         .filter(is_relevant);
-    Ok(grown_evidence(base, ToolName::VectorSearch, hits, stop))
+    Ok(grown_evidence(
+        base,
+        ToolName::VectorSearch,
+        hits,
+        scope,
+        stop,
+    ))
 }

@@ -2,6 +2,7 @@
 //! one; documents and folders while an `@` is.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::mem;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
@@ -10,9 +11,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::mention_of;
-use crate::protocol::Command;
-use crate::text::one_line;
+use crate::domain::{FilterName, Offers, filter_of, filters, mention_of};
+use crate::protocol::{Command, KnowledgeContents};
+use crate::text::{one_line, plural};
 
 use super::ink::{Ink, Row, cut_path, pad};
 use super::keymap::Action;
@@ -52,6 +53,8 @@ enum EntryKind {
     Command,
     /// A name in the question.
     Name,
+    /// A filter in the question.
+    Filter,
     /// What goes on what is typed, which can be run as it is.
     Path,
     /// The document that is to be opened.
@@ -65,8 +68,11 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
         return Vec::new();
     }
     let Some(line) = model.prompt.slash() else {
+        let filters = model.menu.filters.iter();
+        let filters = filters.map(|(text, note)| of_filter(text, note));
         let names = model.menu.names.iter();
-        return names.map(|name| of_path(name, EntryKind::Name)).collect();
+        let names = names.map(|name| of_path(name, EntryKind::Name));
+        return names.chain(filters).collect();
     };
     match line.split_once(char::is_whitespace) {
         Some((OPEN, _)) => {
@@ -111,13 +117,24 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
     }
 }
 
+/// A filter with a value that can be taken.
+fn of_filter(text: &str, note: &str) -> MenuEntry {
+    MenuEntry {
+        text: text.to_owned(),
+        kind: EntryKind::Filter,
+        label: one_line(text, 200),
+        note: note.to_owned(),
+        complete: false,
+    }
+}
+
 /// A document, a folder or another path.
 fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
     let is_name = kind == EntryKind::Name;
     let prefix = match kind {
         EntryKind::Path => format!("{ADD} "),
         EntryKind::Document => format!("{OPEN} "),
-        EntryKind::Name | EntryKind::Command => String::new(),
+        EntryKind::Name | EntryKind::Filter | EntryKind::Command => String::new(),
     };
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
@@ -166,11 +183,13 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<MenuEntry> 
 
 /// Begins anew where the text is another; called after each message.
 pub fn follow_text(model: &mut Model) -> Option<Effect> {
-    let name = match model.prompt.slash() {
-        Some(line) => document_typed(line),
-        None => model.prompt.mention(),
+    let (name, filter) = match model.prompt.slash() {
+        Some(line) => (document_typed(line), None),
+        None => (model.prompt.mention(), model.prompt.filter()),
     };
-    let typed = name.or(model.prompt.slash()).unwrap_or_default();
+    let filter = filter.filter(|_| name.is_none());
+    let open = name.or(filter.map(|(typed, _)| typed));
+    let typed = open.or(model.prompt.slash()).unwrap_or_default();
     // Every event of a run comes here, most while nothing is typed. Comparing the bytes of two empty
     // texts, which are nowhere in memory, took a tenth of an event's time (`cargo bench --bench screen`).
     let is_untouched = typed.is_empty() && model.menu.text.is_empty();
@@ -178,6 +197,7 @@ pub fn follow_text(model: &mut Model) -> Option<Effect> {
         return None;
     }
     let names = name.map(|typed| matching_names(&model.contents.names, typed));
+    let filters = filter.map(|(typed, filter)| matching_filters(&model.contents, filter, typed));
     let path = path_typed(typed);
     // They stand until it is known what else begins so.
     let mut paths = mem::take(&mut model.menu.paths);
@@ -186,6 +206,7 @@ pub fn follow_text(model: &mut Model) -> Option<Effect> {
     model.menu = Menu {
         text: typed.to_owned(),
         names: names.unwrap_or_default(),
+        filters: filters.unwrap_or_default(),
         paths,
         ..Menu::default()
     };
@@ -215,9 +236,19 @@ pub fn word_for_opening(model: &Model) -> Option<&'static str> {
     (!entry.complete).then_some("take")
 }
 
-/// Whether this is a name that stands in the question already.
+/// Whether this stands in the question already: a name, or a filter that says something without what is
+/// offered.
 fn is_typed(model: &Model, entry: &MenuEntry) -> bool {
-    entry.kind == EntryKind::Name && entry.label == model.menu.text.trim_start_matches(['@', '"'])
+    let typed = &model.menu.text;
+    match entry.kind {
+        EntryKind::Name => entry.label == typed.trim_start_matches(['@', '"']),
+        EntryKind::Filter => {
+            let is_chosen = model.menu.list.selected > 0;
+            let filter = model.prompt.filter().filter(|_| !is_chosen);
+            filter.is_some_and(|(_, filter)| filter.takes_any() && !typed.ends_with(':'))
+        }
+        EntryKind::Command | EntryKind::Path | EntryKind::Document => false,
+    }
 }
 
 /// What a key does to the list; what is left is to run what the prompt then holds.
@@ -269,17 +300,28 @@ fn take(model: &mut Model, is_chosen: bool) {
     let Some(entry) = selected(model) else {
         return;
     };
-    if entry.kind != EntryKind::Name {
-        model.prompt.set(&entry.text);
-        return;
+    match entry.kind {
+        EntryKind::Command | EntryKind::Path | EntryKind::Document => {
+            model.prompt.set(&entry.text);
+            return;
+        }
+        EntryKind::Filter if is_chosen || !entry.label.ends_with('/') => {
+            model.prompt.complete(&format!("{} ", entry.text));
+            return;
+        }
+        EntryKind::Filter => {
+            model.prompt.complete(&entry.text);
+            return;
+        }
+        EntryKind::Name => {}
     }
     let text = mention_of(&entry.text).unwrap_or_default();
     if is_chosen || !entry.label.ends_with('/') {
-        model.prompt.complete_mention(&format!("{text} "));
+        model.prompt.complete(&format!("{text} "));
     } else {
         // Without its closing quote there is more to type.
         let open = text.strip_suffix('"').unwrap_or(&text);
-        model.prompt.complete_mention(open);
+        model.prompt.complete(open);
     }
 }
 
@@ -333,7 +375,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     clear(area, buffer);
     frame(model, area, buffer);
     let width = usize::from(area.width);
-    let is_name = |entry: &MenuEntry| matches!(entry.kind, EntryKind::Name | EntryKind::Document);
+    let is_name = |entry: &MenuEntry| {
+        matches!(
+            entry.kind,
+            EntryKind::Name | EntryKind::Filter | EntryKind::Document
+        )
+    };
     let are_names = entries.iter().any(is_name);
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
@@ -379,6 +426,71 @@ const MOST_NAMES: usize = 200;
 /// of them already.
 fn matching_names(names: &[String], typed: &str) -> Vec<String> {
     let typed = typed.trim_start_matches(['@', '"']);
+    let names = names.iter().map(String::as_str);
+    let best: Vec<String> = best_first(names, typed).map(str::to_owned).collect();
+    match best.first() {
+        Some(name) if name == typed && !name.ends_with('/') => Vec::new(),
+        _ => best,
+    }
+}
+
+/// What may stand after the colon of a filter and matches what is typed there, the best first, each with what
+/// it is; none where it is one of them already.
+fn matching_filters(
+    contents: &KnowledgeContents,
+    filter: &FilterName,
+    typed: &str,
+) -> Vec<(String, String)> {
+    let counted = |(name, count): &(String, usize)| (name.clone(), plural(*count, "document"));
+    let offered: Vec<(String, String)> = match filter.offers {
+        Offers::Documents => {
+            let note = |name: &str| if name.ends_with('/') { "folder" } else { "" };
+            let names = contents.names.iter();
+            names
+                .map(|name| (name.clone(), note(name).to_owned()))
+                .collect()
+        }
+        Offers::Kinds => contents.kinds.iter().map(counted).collect(),
+        Offers::Tags => contents.filter_values.tags.iter().map(counted).collect(),
+        Offers::Days => {
+            let days = contents.filter_values.days.iter();
+            days.map(|(day, note)| (day.clone(), (*note).to_owned()))
+                .collect()
+        }
+    };
+    let value = typed.split_once(':').map_or("", |(_, value)| value);
+    let value = value.trim_start_matches('"');
+    let notes: HashMap<&str, &String> = offered
+        .iter()
+        .map(|(value, note)| (value.as_str(), note))
+        .collect();
+    let best = best_first(offered.iter().map(|(value, _)| value.as_str()), value);
+    let best = best.filter_map(|value| {
+        let text = filter_of(filter, value);
+        // What would be read as words is not offered.
+        let is_read = filters(&text).list.len() == 1;
+        is_read.then(|| {
+            (
+                text,
+                notes
+                    .get(value)
+                    .map_or(String::new(), |note| (*note).clone()),
+            )
+        })
+    });
+    let best: Vec<(String, String)> = best.collect();
+    match best.first() {
+        Some((text, _)) if text.eq_ignore_ascii_case(typed) && !text.ends_with('/') => Vec::new(),
+        _ => best,
+    }
+}
+
+/// What matches what is typed, the best first.
+fn best_first<'n>(
+    names: impl Iterator<Item = &'n str>,
+    typed: &str,
+) -> impl Iterator<Item = &'n str> {
+    let names: Vec<&str> = names.collect();
     let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
     let pattern = Pattern::new(typed, ignore, smart, AtomKind::Fuzzy);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
@@ -386,16 +498,12 @@ fn matching_names(names: &[String], typed: &str) -> Vec<String> {
     let scored = names.iter().enumerate().filter_map(|(at, name)| {
         let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
         // Among equals the order of the names stands.
-        Some((name != typed, Reverse(score), at))
+        Some((*name != typed, Reverse(score), at))
     });
     let mut scored: Vec<_> = scored.collect();
     scored.sort_unstable();
-    let best = scored.iter().map(|(.., at)| names[*at].clone());
-    let best: Vec<String> = best.take(MOST_NAMES).collect();
-    match best.first() {
-        Some(name) if name == typed && !name.ends_with('/') => Vec::new(),
-        _ => best,
-    }
+    let best = scored.into_iter().take(MOST_NAMES);
+    best.map(move |(.., at)| names[at])
 }
 
 #[cfg(test)]

@@ -176,6 +176,8 @@ pub struct Menu {
     pub closed: bool,
     /// Names that match what stands after an `@`.
     pub names: Vec<String>,
+    /// What may stand after the colon of a filter, each as the filter is written then, and what it is.
+    pub filters: Vec<(String, String)>,
     /// Paths that begin as what stands after `/add`.
     pub paths: Vec<String>,
 }

@@ -8,7 +8,7 @@ use tui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::begins_mention;
+use crate::domain::{FilterName, begins_mention, open_filter};
 use crate::text::sanitize;
 
 use super::vi::{Vi, ViStep, jump};
@@ -116,9 +116,15 @@ impl Prompt {
         is_open.then_some(&before[at..])
     }
 
-    /// Writes this in the place of what [`Prompt::mention`] says.
-    pub fn complete_mention(&mut self, text: &str) {
-        let Some(typed) = self.mention().map(|typed| typed.chars().count()) else {
+    /// What stands before the caret from the name of a filter on, and which filter that is.
+    pub fn filter(&self) -> Option<(&str, &'static FilterName)> {
+        open_filter(self.at_caret().0)
+    }
+
+    /// Writes this in the place of what [`Prompt::mention`] says, or [`Prompt::filter`].
+    pub fn complete(&mut self, text: &str) {
+        let typed = self.mention().or_else(|| Some(self.filter()?.0));
+        let Some(typed) = typed.map(|typed| typed.chars().count()) else {
             return;
         };
         self.recalled = None;

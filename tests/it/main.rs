@@ -30,6 +30,7 @@ mod eval_grading;
 mod eval_routing;
 mod everyday;
 mod fault_server;
+mod filters;
 mod formats;
 mod frozen_demo;
 mod golden;

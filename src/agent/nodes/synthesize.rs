@@ -55,6 +55,10 @@ pub(crate) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>,
         _ if !chitchat && run.state.context.is_empty() => {
             run.state.calls_saved += 1;
             let mut text = nothing_found(&run.state.query, &run.state.discarded);
+            let why = run.ports.tools.why_nothing(&run.state.query);
+            if let Some(why) = run.guard(why).await? {
+                text.push_str(&format!("\n\n{}", sanitize(&why)));
+            }
             if let Some(trouble) = trouble {
                 let line = trouble.line(is_chinese(&run.state.query));
                 text.push_str(&format!("\n\n{line}"));

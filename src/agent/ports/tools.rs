@@ -25,6 +25,13 @@ pub trait Toolbox: Send + Sync {
         Ok(None)
     }
 
+    /// Which of the question's filters left nothing for this query, as a sentence; `None` where it is not
+    /// for them.
+    async fn why_nothing(&self, query: &str) -> Option<String> {
+        let _ = query;
+        None
+    }
+
     /// Returns those of the words that occur nowhere in the knowledge base, not even under another
     /// spelling. Blocks nothing: a toolbox that cannot tell returns none.
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
@@ -45,14 +52,32 @@ pub struct NarrowedTools {
     pub tools: Arc<dyn Toolbox>,
     /// The names of the documents and folders to search in, as the question gives them.
     pub within: Vec<String>,
+    /// The filters of the question, as they are written.
+    pub filters: Vec<String>,
+    /// What looks like a filter and has no effect, a sentence each.
+    pub remarks: Vec<String>,
     /// The question without what only says where to look.
     pub query: String,
+}
+
+impl NarrowedTools {
+    /// These tools for a question that is kept within nothing.
+    pub fn unlimited(tools: Arc<dyn Toolbox>, query: String) -> Self {
+        Self {
+            tools,
+            within: Vec::new(),
+            filters: Vec::new(),
+            remarks: Vec::new(),
+            query,
+        }
+    }
 }
 
 impl fmt::Debug for NarrowedTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("NarrowedTools");
         shown.field("within", &self.within);
+        shown.field("filters", &self.filters);
         shown.field("query", &self.query).finish_non_exhaustive()
     }
 }

@@ -26,7 +26,7 @@ use super::replies::{
 };
 use crate::cli::ask::LONGEST_QUESTION;
 use crate::cli::narrator::{Detail, Narrator};
-use crate::cli::search::with_lexical_fallback;
+use crate::cli::search::within_its_scope;
 use crate::domain::{Evidence, EvidenceId, ToolName, Topic, Wait, WarningKind};
 use crate::engine::{Engine, PromptFence, RunRequest, Running, blocking};
 use crate::kb::{Hit, KnowledgeBase};
@@ -131,12 +131,13 @@ impl Server {
         let k = within("k", k, 100)?;
         let call = self.begin(context).await?;
         let asked = query.clone();
-        let search =
-            move |base: &KnowledgeBase| with_lexical_fallback(base, tool.mode(), &asked, k);
+        let search = move |base: &KnowledgeBase| within_its_scope(base, tool.mode(), &asked, k);
         let found = call.with_base(move |base, _| search(base)).await?;
-        let found = found.map_err(|error| one_line(&error.to_string(), 400))?;
+        let found = found.map_err(|error| one_line(&error, 400))?;
         let surprise = found.surprise(&query);
-        let notes: Vec<String> = surprise.into_iter().chain(self.base.shortfall()).collect();
+        let remarks = found.remarks.iter().map(|remark| one_line(remark, 400));
+        let notes = remarks.chain(surprise).chain(self.base.shortfall());
+        let notes: Vec<String> = notes.collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let (name, hits) = (found.tool(), found.hits);
         let mut text = shown_passages(name, &hits);

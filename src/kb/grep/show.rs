@@ -16,21 +16,24 @@ use crate::domain::{LineRange, Score};
 use crate::kb::error::KbError;
 use crate::kb::extract;
 use crate::kb::extract::MAX_FILE_BYTES;
+use crate::kb::index::Within;
 use crate::kb::opened::Opened;
 use crate::kb::source::{Roots, TextCache};
 
 /// What is read of a large file before its best match, and as much behind it.
 const AROUND_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
 
-/// The best `k` of these, best first, without those whose file cannot be read any more.
+/// The best `k` of these, best first, without those whose file cannot be read any more, and without those
+/// that do not say what they must.
 pub(super) fn show(
     roots: &Roots,
     cache: &TextCache,
     ranked: Vec<(Candidate, f64)>,
     pattern: &Pattern,
     k: usize,
-    stop: &AtomicBool,
+    within: Within<'_>,
 ) -> Result<Vec<GrepPassage>, KbError> {
+    let stop = within.stop;
     let mut shown = Vec::new();
     let mut ranked = ranked.into_iter();
     while shown.len() < k {
@@ -54,6 +57,10 @@ pub(super) fn show(
             }
         }
         for ((_, score), passage) in batch.iter().zip(passages) {
+            let passage = passage.filter(|passage| {
+                let wording = within.wording;
+                wording.is_none_or(|wording| wording.lets_through(&passage.text))
+            });
             shown.extend(passage.map(|passage| GrepPassage {
                 score: Score::clamped(*score),
                 ..passage

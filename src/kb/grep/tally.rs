@@ -16,7 +16,7 @@ use crate::domain::{LineRange, Place, Score};
 /// The most matches that are counted; more do not make a passage better.
 const MANY_HITS: u8 = 20;
 /// Passages remembered by a thread, at most twice; more only if more are asked for.
-const MAX_REMEMBERED: usize = 4096;
+pub(super) const MAX_REMEMBERED: usize = 4096;
 
 /// Where a passage is and which words it holds, one bit each.
 #[derive(Debug, Clone)]

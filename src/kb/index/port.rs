@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+use super::wording::Wording;
 use crate::agent::ports::{Caller, WaitSink};
-use crate::domain::{LineRange, Place};
+use crate::domain::{Day, LineRange, Place};
 use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
@@ -103,6 +105,25 @@ pub(crate) trait Reader: Send + Sync {
 
     /// The documents that a name means.
     fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches>;
+
+    /// The documents that `is_wanted` takes, in the order of their names.
+    fn documents_that(
+        &self,
+        is_wanted: &mut dyn FnMut(&DocumentFacts<'_>) -> bool,
+        limits: Limits<'_>,
+    ) -> Result<Vec<String>> {
+        limits.check()?;
+        let mut found = Vec::new();
+        for_each_document(self, limits.stop(), |document| {
+            if is_wanted(&document.facts()) {
+                found.push(document.source.clone());
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// The chunks that hold all of these terms of the index, in no order.
+    fn chunks_with(&self, terms: &[&str], within: Within<'_>) -> Result<Vec<ChunkId>>;
 
     /// The references that these documents make.
     fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource>;
@@ -223,8 +244,8 @@ pub(crate) trait VectorBatch {
 const PAGE: usize = 4096;
 
 /// Calls `each` with every document, in the order of their names, a page at a time.
-pub(crate) fn for_each_document(
-    reader: &dyn Reader,
+pub(crate) fn for_each_document<R: Reader + ?Sized>(
+    reader: &R,
     stop: &AtomicBool,
     mut each: impl FnMut(&Arc<Document>),
 ) -> Result<()> {
@@ -255,6 +276,8 @@ pub struct Document {
     pub(crate) modified: u64,
     /// How many chunks it has.
     pub chunks: usize,
+    /// What it says of itself that questions are limited by.
+    pub labels: DocumentLabels,
     /// The file on this machine when it was read here; `None` where only another machine has read it.
     pub(crate) stamp: Option<LocalStamp>,
 }
@@ -264,6 +287,45 @@ impl Document {
     pub fn modified(&self) -> SystemTime {
         let since = Duration::from_nanos(self.modified);
         UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// What questions are limited by.
+    pub(crate) fn facts(&self) -> DocumentFacts<'_> {
+        DocumentFacts::new(&self.source, self.modified, &self.labels)
+    }
+}
+
+/// What a document says of itself that questions are limited by.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DocumentLabels {
+    /// Its day, where it says one.
+    pub day: Option<Day>,
+    /// Its tags, each once and in lower case, without `#`.
+    pub tags: Vec<String>,
+}
+
+/// What questions are limited by of one document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DocumentFacts<'d> {
+    pub source: &'d str,
+    /// Its own day, else that on which its file was written, by the clock of this machine.
+    pub day: Day,
+    pub tags: &'d [String],
+}
+
+impl<'d> DocumentFacts<'d> {
+    /// `modified` is when its file was written, in nanoseconds since 1970.
+    pub fn new(source: &'d str, modified: u64, labels: &'d DocumentLabels) -> Self {
+        let written = || {
+            let moment = jiff::Timestamp::from_nanosecond(i128::from(modified));
+            let moment = moment.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+            Day::from_date(moment.to_zoned(TimeZone::system()).date())
+        };
+        Self {
+            source,
+            day: labels.day.unwrap_or_else(written),
+            tags: &labels.tags,
+        }
     }
 }
 
@@ -286,6 +348,8 @@ pub(crate) struct NewDocument {
     pub hash: [u8; 32],
     /// The file before it was read.
     pub stamp: LocalStamp,
+    /// What it says of itself that questions are limited by.
+    pub labels: DocumentLabels,
     /// The references it makes.
     pub links: Vec<Link>,
     /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
@@ -553,11 +617,32 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// The documents that a search is limited to, and its caller.
+/// The chunks that a search may find.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ChunkFilter {
+    /// These; `None` for all.
+    pub only: Option<HashSet<ChunkId>>,
+    /// None of these.
+    pub without: HashSet<ChunkId>,
+}
+
+impl ChunkFilter {
+    /// Whether this chunk may be found.
+    pub fn lets_through(&self, chunk: ChunkId) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.contains(&chunk)) && !self.without.contains(&chunk)
+    }
+}
+
+/// The documents and passages that a search is limited to, and its caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Within<'a> {
     /// These documents; `None` for all.
     pub(crate) documents: Option<&'a HashSet<String>>,
+    /// What passages must say and must not. An engine does not look at it: `kb::search` makes `chunks` of it.
+    pub(crate) wording: Option<&'a Wording>,
+    /// These chunks; `None` for all.
+    pub(crate) chunks: Option<&'a Arc<ChunkFilter>>,
     /// The search ends as [`KbError::Stopped`] soon after this is raised.
     pub(crate) stop: &'a AtomicBool,
     waits: Option<&'a WaitSink>,
@@ -569,6 +654,8 @@ impl<'a> Within<'a> {
         let Caller { stop, waits } = caller.into();
         Self {
             documents: None,
+            wording: None,
+            chunks: None,
             stop,
             waits,
         }
@@ -580,6 +667,24 @@ impl<'a> Within<'a> {
             documents: Some(documents),
             ..Self::all(caller)
         }
+    }
+
+    /// Searches only passages that say this.
+    pub(crate) fn saying(self, wording: &'a Wording) -> Self {
+        Self {
+            wording: Some(wording).filter(|wording| !wording.is_empty()),
+            ..self
+        }
+    }
+
+    /// Searches only these chunks.
+    pub(crate) fn with_chunks(self, chunks: Option<&'a Arc<ChunkFilter>>) -> Self {
+        Self { chunks, ..self }
+    }
+
+    /// Whether this chunk may be found.
+    pub(crate) fn lets_through(self, chunk: ChunkId) -> bool {
+        self.chunks.is_none_or(|chunks| chunks.lets_through(chunk))
     }
 
     /// The caller that the search is for.

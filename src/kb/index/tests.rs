@@ -230,6 +230,7 @@ impl State {
             let documents = within.documents;
             documents.is_none_or(|documents| documents.contains(&stored.document.source))
         });
+        let chunks = chunks.filter(|(id, ..)| within.lets_through(*id));
         let matches = chunks.filter_map(|(id, stored, chunk)| {
             Some(Match {
                 chunk: id,
@@ -301,6 +302,16 @@ impl Reader for FakeReader {
             title: &stored.document.title,
         });
         names::matches(&names.collect::<Vec<_>>(), query)
+    }
+
+    fn chunks_with(&self, terms: &[&str], within: Within<'_>) -> Result<Vec<ChunkId>> {
+        let state = self.server.call("chunks_with", within.limits())?;
+        let found = state.best(usize::MAX, within, |(_, chunk)| {
+            let own = tokens::terms(&chunk.indexed_text());
+            let holds = |term: &&str| own.iter().any(|own| own.text == **term);
+            terms.iter().all(holds).then_some(0.0)
+        });
+        Ok(found.into_iter().map(|found| found.chunk).collect())
     }
 
     fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
@@ -563,6 +574,7 @@ impl Batch for FakeBatch<'_> {
                             bytes: document.stamp.stamp.size,
                             modified: document.stamp.stamp.modified,
                             chunks: document.chunks.len(),
+                            labels: document.labels,
                             stamp: None,
                         },
                         number: state.next_number,

@@ -54,6 +54,7 @@ impl RunView {
             place,
             query,
             within,
+            filters,
             mode,
             forced_route,
             ..
@@ -65,7 +66,11 @@ impl RunView {
             id: event.run.clone(),
             place: place.clone(),
             query: sanitize(query).into_owned(),
-            within: within.iter().map(|name| one_line(name, 200)).collect(),
+            within: within
+                .iter()
+                .chain(filters)
+                .map(|name| one_line(name, 200))
+                .collect(),
             mode: *mode,
             forced: *forced_route,
             started: event.ts,
@@ -367,7 +372,7 @@ pub struct Exchange {
     pub place: QuestionPlace,
     /// The question, clean.
     pub query: String,
-    /// What it was kept within, clean.
+    /// What it was kept within, clean: names, then filters.
     pub within: Vec<String>,
     /// Which engine thought.
     pub mode: Mode,

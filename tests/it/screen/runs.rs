@@ -54,6 +54,7 @@ impl Tape {
             place: QuestionPlace::default(),
             query: query.to_owned(),
             within: Vec::new(),
+            filters: Vec::new(),
             mode: Mode::Offline,
             model: "extractive".to_owned(),
             forced_route: None,

@@ -423,7 +423,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::kb::index::port::LocalStamp;
+    use crate::domain::Day;
+    use crate::kb::index::port::{DocumentLabels, LocalStamp};
     use crate::kb::links;
     use crate::kb::source::Stamp;
 
@@ -453,6 +454,10 @@ mod tests {
                     bytes: stamp.size,
                     modified: stamp.modified,
                     chunks: n,
+                    labels: DocumentLabels {
+                        day: n.is_multiple_of(2).then(|| Day::from_number(20_260_112)),
+                        tags: vec!["ü".to_owned(); n],
+                    },
                     stamp: Some(LocalStamp {
                         stamp,
                         mtime_is_reliable: n.is_multiple_of(2),

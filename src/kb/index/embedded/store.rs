@@ -26,7 +26,7 @@ use crate::kb::source::cache;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 9;
+const FORMAT: u32 = 10;
 /// A change of more documents than this is worth several threads.
 const LARGE: usize = 200;
 /// Vectors of vanished chunks that are tolerated before the files are written anew.
@@ -359,6 +359,7 @@ impl Batch for DocumentBatch<'_> {
                 bytes: stamp.size,
                 modified: stamp.modified,
                 chunks: chunks.len(),
+                labels: document.labels,
                 stamp: Some(document.stamp),
             }),
             number,

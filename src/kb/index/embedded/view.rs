@@ -132,11 +132,16 @@ impl View {
         within: Within<'_>,
     ) -> Result<Vec<(ChunkId, f64)>> {
         let holders = self.holders();
-        let is_live = |row| vectors.key(row).is_some_and(|key| self.contains_key(key));
+        let is_live = |row| {
+            let chunks = vectors.key(row).map_or(&[][..], |key| holders.chunks(key));
+            chunks.iter().any(|chunk| within.lets_through(*chunk))
+        };
         let mut found = Vec::new();
         for (row, score) in vectors.nearest(vector, k, &is_live, within.stop)? {
             let chunks = vectors.key(row).map(|key| holders.chunks(key));
-            found.extend(chunks.into_iter().flatten().map(|chunk| (*chunk, score)));
+            let chunks = chunks.into_iter().flatten();
+            let chunks = chunks.filter(|chunk| within.lets_through(**chunk));
+            found.extend(chunks.map(|chunk| (*chunk, score)));
         }
         Ok(found)
     }
@@ -154,6 +159,7 @@ impl View {
         };
         let documents = sources.filter_map(|source| self.documents.get(source));
         let all = documents.flat_map(|document| document.keys());
+        let all = all.filter(|(chunk, _)| within.lets_through(*chunk));
         let mut found: Vec<(ChunkId, f64)> = Vec::new();
         within.limits().in_pieces(all, |piece| {
             let measured = piece.into_iter();
@@ -166,6 +172,13 @@ impl View {
             found.retain(|(_, cosine)| *cosine >= last);
         }
         Ok(found)
+    }
+
+    /// The numbers of the documents that a search is limited to.
+    fn numbers(&self, within: Within<'_>) -> Option<Vec<u32>> {
+        let sources = within.documents?.iter();
+        let documents = sources.filter_map(|source| self.documents.get(source));
+        Some(documents.map(|document| document.number).collect())
     }
 
     fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>> {
@@ -185,6 +198,7 @@ impl View {
         let is_within = |found: &Match| {
             let these = within.documents;
             these.is_none_or(|these| these.contains(&found.source))
+                && within.lets_through(found.chunk)
         };
         Ok(Match::best(matches.filter(is_within), MOST_NAMED))
     }
@@ -258,6 +272,12 @@ impl Reader for View {
         names::matches(&names.collect::<Vec<_>>(), query)
     }
 
+    fn chunks_with(&self, terms: &[&str], within: Within<'_>) -> Result<Vec<ChunkId>> {
+        within.go_on()?;
+        let numbers = self.numbers(within);
+        self.lexical.chunks_with(terms, numbers.as_deref())
+    }
+
     fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
         limits.check()?;
         let known = sources.iter();
@@ -306,12 +326,10 @@ impl Reader for View {
         within: Within<'_>,
     ) -> Result<LexicalMatches> {
         within.go_on()?;
-        let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
-            let documents = sources.iter();
-            let documents = documents.filter_map(|source| self.documents.get(source));
-            documents.map(|document| document.number).collect()
-        });
-        let found = self.lexical.search(query, k, numbers.as_deref())?;
+        let numbers = self.numbers(within);
+        let found = self
+            .lexical
+            .search(query, k, numbers.as_deref(), within.chunks)?;
         let matches = found.chunks.into_iter();
         let matches = matches.filter_map(|(chunk, score)| self.match_for(chunk, score));
         let matches = Match::best(matches, k);

@@ -33,7 +33,7 @@ use super::store_server::{Connection, NEVER, TypedValue};
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{
-    Batch, ChunkId, ChunkKey, Limits, LocalStamp, NewDocument, Reader, Result,
+    Batch, ChunkId, ChunkKey, DocumentLabels, Limits, LocalStamp, NewDocument, Reader, Result,
 };
 use crate::kb::index::search_terms::gain;
 use crate::kb::index::tokens;
@@ -252,14 +252,18 @@ impl RemoteBatch {
         limits: Limits<'_>,
     ) -> Result<()> {
         let table = format!(
-            "documents_{space} (number, source, title, hash, bytes, modified, chunks, links, link_keys)"
+            "documents_{space} (number, source, title, hash, bytes, modified, chunks, links, link_keys, day,
+                tags)"
         );
-        let types = [INT8, TEXT, TEXT, BYTEA, INT8, INT8, INT4, TEXT, TEXT_ARRAY];
+        let types = [
+            INT8, TEXT, TEXT, BYTEA, INT8, INT8, INT4, TEXT, TEXT_ARRAY, INT4, TEXT_ARRAY,
+        ];
         let rows = (first..)
             .zip(documents)
-            .map(|(number, document)| -> [Value<'_>; 9] {
+            .map(|(number, document)| -> [Value<'_>; 11] {
                 let stamp = document.stamp.stamp;
                 let links = serde_json::to_string(&document.links).unwrap_or_default();
+                let DocumentLabels { day, tags } = &document.labels;
                 [
                     Box::new(number),
                     Box::new(storable(&document.source)),
@@ -270,6 +274,8 @@ impl RemoteBatch {
                     Box::new(document.chunks.len() as i32),
                     Box::new(storable(&links)),
                     Box::new(keys_of_links(&document.links)),
+                    Box::new(day.map(|day| day.number().cast_signed())),
+                    Box::new(tags.iter().map(|tag| storable(tag)).collect::<Vec<_>>()),
                 ]
             });
         self.copy(&table, &types, rows, limits)

@@ -1,25 +1,25 @@
 //! Reading a space: each verb one statement, which sees one commit. A query with words that the space does
 //! not have takes another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_postgres::Row;
 
 use super::keys::{keys_of_targets, slips_of_word, term_id};
 use super::schema::of_space;
-use super::space::{Commit, Names, Space, vector_text};
+use super::space::{Commit, ListedDocument, Names, Space, vector_text};
 use super::store_server::sql::{
     BOOL, BYTEA_ARRAY, FLOAT8_ARRAY, INT4, INT4_ARRAY, INT8, INT8_ARRAY, TEXT, TEXT_ARRAY,
 };
 use super::store_server::{Connection, TypedValue};
-use crate::domain::LineRange;
+use crate::domain::{Day, LineRange};
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
-    ChunkId, ChunkKey, Counts, Document, FetchOptions, FetchedChunk, LexicalMatches, Limits,
-    LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery, Passage, PathContents,
-    PendingCursor, PendingPage, Reader, Result, Within,
+    ChunkId, ChunkKey, Counts, Document, DocumentFacts, DocumentLabels, FetchOptions, FetchedChunk,
+    LexicalMatches, Limits, LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery,
+    Passage, PathContents, PendingCursor, PendingPage, Reader, Result, Within,
 };
 use crate::kb::index::quantised::Query;
 use crate::kb::index::search_terms::{
@@ -94,12 +94,19 @@ impl RemoteReader {
         ask(&mut connection)
     }
 
-    /// Source and title of all documents.
+    /// Names and labels of all documents.
     fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>> {
         self.space.names(self.commit(), || {
-            let asked = "SELECT source, title FROM documents_{space} ORDER BY source";
+            let asked =
+                "SELECT source, title, modified, day, tags FROM documents_{space} ORDER BY source";
             let rows = self.rows(asked, &[], limits)?;
-            Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+            let listed = rows.iter().map(|row| ListedDocument {
+                source: row.get(0),
+                title: row.get(1),
+                modified: row.get::<_, i64>(2).cast_unsigned(),
+                labels: labels(row),
+            });
+            Ok(listed.collect())
         })
     }
 
@@ -168,8 +175,8 @@ impl Reader for RemoteReader {
         let values = [(&paths as _, TEXT_ARRAY), (&self.space.machine as _, TEXT)];
         let rows = self.rows(include_str!("sql/look_up.sql"), &values, limits)?;
         let found = rows.iter().map(|row| PathContents {
-            document: row.get::<_, bool>(11).then(|| document(row)),
-            is_folder: row.get(12),
+            document: row.get::<_, bool>(13).then(|| document(row)),
+            is_folder: row.get(14),
         });
         let mut contents: Vec<PathContents> = found.collect();
         contents.resize(paths.len(), PathContents::default());
@@ -190,10 +197,37 @@ impl Reader for RemoteReader {
         }
         limits.check()?;
         let names = self.names(limits)?;
-        let names = names
-            .iter()
-            .map(|(source, title)| DocumentName { source, title });
+        let names = names.iter().map(|listed| DocumentName {
+            source: &listed.source,
+            title: &listed.title,
+        });
         names::matches(&names.collect::<Vec<_>>(), query)
+    }
+
+    fn documents_that(
+        &self,
+        is_wanted: &mut dyn FnMut(&DocumentFacts<'_>) -> bool,
+        limits: Limits<'_>,
+    ) -> Result<Vec<String>> {
+        limits.check()?;
+        let names = self.names(limits)?;
+        let wanted = names.iter().filter(|listed| {
+            is_wanted(&DocumentFacts::new(
+                &listed.source,
+                listed.modified,
+                &listed.labels,
+            ))
+        });
+        Ok(wanted.map(|listed| listed.source.clone()).collect())
+    }
+
+    fn chunks_with(&self, terms: &[&str], within: Within<'_>) -> Result<Vec<ChunkId>> {
+        let ids: Vec<i32> = terms.iter().map(|term| term_id(term)).collect();
+        let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+        let values: [TypedValue<'_>; 2] = [(&ids, INT4_ARRAY), (&sources, TEXT_ARRAY)];
+        let asked = include_str!("sql/chunks_with.sql");
+        let rows = self.rows(asked, &values, within.limits())?;
+        Ok(rows.iter().map(|row| chunk_id(row, 0)).collect())
     }
 
     fn links_of(&self, sources: &[&str], limits: Limits<'_>) -> Result<LinksBySource> {
@@ -271,12 +305,19 @@ impl Reader for RemoteReader {
         model.map_or(Ok(()), |model| model.check(vector))?;
         let text = vector_text(query.values().iter().copied());
         let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-        let statement = match sources {
-            Some(_) => include_str!("sql/nearest_of_documents.sql"),
-            None => include_str!("sql/nearest_of_all.sql"),
+        let (only, without) = chunk_arrays(within);
+        let k = k as i64;
+        let mut values: Vec<TypedValue<'_>> =
+            vec![(&text, TEXT), (&k, INT8), (&without, INT8_ARRAY)];
+        let statement = if only.is_some() {
+            values.push((&only, INT8_ARRAY));
+            include_str!("sql/nearest_of_chunks.sql")
+        } else if sources.is_some() {
+            values.push((&sources, TEXT_ARRAY));
+            include_str!("sql/nearest_of_documents.sql")
+        } else {
+            include_str!("sql/nearest_of_all.sql")
         };
-        let values: [TypedValue<'_>; 3] =
-            [(&text, TEXT), (&(k as i64), INT8), (&sources, TEXT_ARRAY)];
         let rows = self.rows(statement, &values, limits)?;
         let matches = rows.iter().map(|row| Match {
             chunk: chunk_id(row, 0),
@@ -284,7 +325,7 @@ impl Reader for RemoteReader {
             lines: lines(row, 2),
             score: query.cosine_of(row.get(4)).into(),
         });
-        Ok(Match::best(matches, k))
+        Ok(Match::best(matches, k as usize))
     }
 
     fn fetch(
@@ -403,7 +444,8 @@ impl RemoteReader {
     ) -> Result<LexicalAnswer> {
         let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
         let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-        let values: [TypedValue<'_>; 11] = [
+        let (only, without) = chunk_arrays(within);
+        let values: [TypedValue<'_>; 13] = [
             (&asked.terms, TEXT_ARRAY),
             (&ids, INT4_ARRAY),
             (&asked.weights, FLOAT8_ARRAY),
@@ -415,6 +457,8 @@ impl RemoteReader {
             (&name, TEXT),
             (&sources, TEXT_ARRAY),
             (&(MOST_NAMED as i64), INT8),
+            (&only, INT8_ARRAY),
+            (&without, INT8_ARRAY),
         ];
         let mut found = LexicalAnswer::default();
         for row in self.rows(include_str!("sql/search.sql"), &values, within.limits())? {
@@ -526,6 +570,26 @@ fn score(bm25: Bm25, terms: &[SearchTerm], row: &Row) -> f64 {
     terms.iter().map(of_word).sum()
 }
 
+/// The chunks that a search is limited to, and those that it passes over.
+fn chunk_arrays(within: Within<'_>) -> (Option<Vec<i64>>, Vec<i64>) {
+    let packed = |ids: &HashSet<ChunkId>| -> Vec<i64> {
+        ids.iter().map(|id| id.pack().cast_signed()).collect()
+    };
+    let Some(filter) = within.chunks else {
+        return (None, Vec::new());
+    };
+    (filter.only.as_ref().map(packed), packed(&filter.without))
+}
+
+/// What a document says of itself, in the columns `day` and `tags`.
+fn labels(row: &Row) -> DocumentLabels {
+    let day: Option<i32> = row.get("day");
+    DocumentLabels {
+        day: day.map(|day| Day::from_number(day.unsigned_abs())),
+        tags: row.get("tags"),
+    }
+}
+
 /// A chunk of the answer of the server's function, without a score.
 fn named_match(row: &Row) -> Match {
     Match {
@@ -547,6 +611,7 @@ fn document(row: &Row) -> Arc<Document> {
         bytes: number(3),
         modified: number(4),
         chunks: row.get::<_, i32>(5) as usize,
+        labels: labels(row),
         stamp: is_stamped.then(|| LocalStamp {
             stamp: Stamp {
                 size: number(6),

@@ -8,22 +8,22 @@
 //! word walks the term dictionary and visits only what can still match.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use levenshtein_automata::{DFA, Distance, SINK_STATE};
-use tantivy::collector::TopDocs;
+use tantivy::collector::{Collector, DocSetCollector, FilterCollector, TopDocs};
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, Occur,
     Query, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption, TantivyDocument, Value};
-use tantivy::{DocAddress, DocSet, Searcher, SegmentReader, TERMINATED, TantivyError, Term};
+use tantivy::{DocAddress, DocSet, Score, Searcher, SegmentReader, TERMINATED, TantivyError, Term};
 use tantivy_fst::Automaton;
 
 use super::Fields;
 use crate::domain::LineRange;
-use crate::kb::index::port::{ChunkId, Passage, Result};
+use crate::kb::index::port::{ChunkFilter, ChunkId, Passage, Result};
 use crate::kb::index::search_terms::{Bm25, SearchTerm, gain, search_terms};
 use crate::kb::index::tokens;
 
@@ -60,8 +60,14 @@ impl LexicalView {
     }
 
     /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
-    /// them; in no order. `within` are numbers of documents.
-    pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<ScoredChunks> {
+    /// them; in no order. `within` are numbers of documents, `wanted` are chunks.
+    pub fn search(
+        &self,
+        query: &str,
+        k: usize,
+        within: Option<&[u32]>,
+        wanted: Option<&Arc<ChunkFilter>>,
+    ) -> Result<ScoredChunks> {
         let doc_freq = |text: &str| Ok(self.doc_freq(&self.term(text))?);
         let terms = search_terms(tokens::terms(query), doc_freq, |dfa| self.near(dfa))?;
         if k == 0 || terms.is_empty() || self.len() == 0 {
@@ -72,8 +78,7 @@ impl LexicalView {
         let mut limit = k + MARGIN;
         let found = loop {
             let best = TopDocs::with_limit(limit).order_by_score();
-            let searcher = &self.searcher;
-            let found = searcher.search_with_statistics_provider(&query, &best, &statistics)?;
+            let found = self.best(&query, best, &statistics, wanted)?;
             let cut_score = found.get(k - 1).map_or(0.0, |(score, _)| *score);
             let goes_on = found.len() == limit
                 && found
@@ -101,6 +106,46 @@ impl LexicalView {
             full: statistics.bm25.full_match(&terms),
             terms,
         })
+    }
+
+    /// Collects the rows of a query, only those of wanted chunks where some are.
+    fn best(
+        &self,
+        query: &dyn Query,
+        best: impl Collector<Fruit = Vec<(Score, DocAddress)>>,
+        statistics: &Statistics<'_>,
+        wanted: Option<&Arc<ChunkFilter>>,
+    ) -> tantivy::Result<Vec<(Score, DocAddress)>> {
+        let searcher = &self.searcher;
+        let Some(wanted) = wanted.map(Arc::clone) else {
+            return searcher.search_with_statistics_provider(query, &best, statistics);
+        };
+        let is_wanted = move |row: u64| wanted.lets_through(ChunkId::unpack(row));
+        let best = FilterCollector::new("row".to_owned(), is_wanted, best);
+        searcher.search_with_statistics_provider(query, &best, statistics)
+    }
+
+    /// The chunks that hold all of these terms, in no order. `within` are numbers of documents.
+    pub fn chunks_with(&self, terms: &[&str], within: Option<&[u32]>) -> Result<Vec<ChunkId>> {
+        let each = terms.iter().map(|term| -> (Occur, Box<dyn Query>) {
+            let exact = TermQuery::new(self.term(term), IndexRecordOption::Basic);
+            (Occur::Must, Box::new(exact))
+        });
+        let all = self.among(Box::new(BooleanQuery::new(each.collect())), within);
+        let mut addresses: Vec<DocAddress> = self
+            .searcher
+            .search(&all, &DocSetCollector)?
+            .into_iter()
+            .collect();
+        addresses.sort_unstable();
+        let mut chunks = Vec::with_capacity(addresses.len());
+        for rows in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
+            let segment = self.searcher.segment_reader(rows[0].segment_ord);
+            let column = segment.fast_fields().u64("row")?;
+            let found = rows.iter().filter_map(|row| column.first(row.doc_id));
+            chunks.extend(found.map(ChunkId::unpack));
+        }
+        Ok(chunks)
     }
 
     /// The chunks that have a name of that key.
@@ -176,7 +221,11 @@ impl LexicalView {
 
     fn query(&self, terms: &[SearchTerm], within: Option<&[u32]>) -> Box<dyn Query> {
         let any = terms.iter().map(|word| self.word_query(word)).collect();
-        let query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
+        self.among(Box::new(BooleanQuery::union(any)), within)
+    }
+
+    /// Limits a query to documents of these numbers.
+    fn among(&self, query: Box<dyn Query>, within: Option<&[u32]>) -> Box<dyn Query> {
         let Some(documents) = within else {
             return query;
         };

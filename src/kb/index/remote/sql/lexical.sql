@@ -11,7 +11,7 @@
 CREATE OR REPLACE FUNCTION kb_lexical(
     in_space int, asked text[], ids int[], weights float8[],
     slip_of int[], slips_asked int[], begin_of int[], begins text[],
-    k int, within_documents bigint[])
+    k int, within_documents bigint[], only_chunks bigint[], without_chunks bigint[])
 RETURNS TABLE (kind int, chunk bigint, source text, first int, last int, terms int[], freqs int2[],
                len int, word int, term text, held bigint)
 LANGUAGE plpgsql STABLE AS $$
@@ -20,7 +20,9 @@ DECLARE
     freq bigint[]; idf float8[]; unknown int[]; ranked int[];
     query text; need int; total bigint; rest float8; kth float8; amount int;
     best bigint[]; scores float8[]; candidates int[]; last_need int;
-    filter text := CASE WHEN within_documents IS NULL THEN '' ELSE 'AND w.chunk >> 32 = ANY ($4)' END;
+    filter text := CASE WHEN within_documents IS NULL THEN '' ELSE ' AND w.chunk >> 32 = ANY ($4)' END
+        || CASE WHEN only_chunks IS NULL THEN '' ELSE ' AND w.chunk = ANY ($5)' END
+        || CASE WHEN cardinality(without_chunks) = 0 THEN '' ELSE ' AND w.chunk <> ALL ($6)' END;
 BEGIN
     SELECT s.chunks, s.tokens INTO chunks_alive, tokens_alive FROM spaces s WHERE s.space = in_space;
     IF NOT FOUND THEN
@@ -68,7 +70,7 @@ BEGIN
                     SELECT w.chunk, -(w.gains <#> $1::sparsevec) AS score FROM words_%s w
                     WHERE w.terms && $2 %s OFFSET 0) y
                 ORDER BY y.score DESC, y.chunk LIMIT $3) x', in_space, filter)
-            INTO best, scores USING query, candidates, amount, within_documents;
+            INTO best, scores USING query, candidates, amount, within_documents, only_chunks, without_chunks;
         kth := coalesce(scores[k], 0);
         last_need := need;
         WHILE need < cardinality(ranked) LOOP

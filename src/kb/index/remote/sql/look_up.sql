@@ -1,6 +1,6 @@
 -- The document of each path, with the stamp of this machine, and whether it is a folder.
 SELECT d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
-    s.size, s.modified, s.changed, s.inode, s.reliable, d.number IS NOT NULL,
+    s.size, s.modified, s.changed, s.inode, s.reliable, d.day, d.tags, d.number IS NOT NULL,
         EXISTS (SELECT FROM documents_{space} f
             WHERE f.source >= p.path || '/' AND f.source < p.path || '0')
     FROM unnest($1) WITH ORDINALITY AS p(path, at)

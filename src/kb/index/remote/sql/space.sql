@@ -2,7 +2,7 @@
 CREATE TABLE documents_{space} (
     number bigint PRIMARY KEY, source text COLLATE "C" NOT NULL UNIQUE, title text NOT NULL,
     hash bytea NOT NULL, bytes bigint NOT NULL, modified bigint NOT NULL, chunks int NOT NULL,
-    links text NOT NULL, link_keys text[] NOT NULL);
+    links text NOT NULL, link_keys text[] NOT NULL, day int, tags text[] NOT NULL);
 CREATE TABLE stamps_{space} (
     number bigint, machine text, size bigint NOT NULL, modified bigint NOT NULL,
     changed bigint NOT NULL, inode bigint NOT NULL, reliable boolean NOT NULL,

@@ -1,0 +1,6 @@
+-- Each vector of some chunks compared with $1.
+SELECT c.chunk, d.source, c.first, c.last, -(v.v::vector <#> $1::text::vector) * v.scale AS score
+FROM unnest($4) AS a(chunk) JOIN chunks_{space} c USING (chunk)
+JOIN documents_{space} d ON d.number = c.chunk >> 32
+JOIN vectors_{model} v ON v.key = c.key WHERE c.chunk <> ALL ($3)
+ORDER BY score DESC, d.source, c.chunk LIMIT $2
