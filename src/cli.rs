@@ -13,6 +13,7 @@ mod graph;
 mod help;
 mod index;
 mod interruption;
+mod labels;
 mod narrator;
 mod output;
 mod plain;
@@ -115,6 +116,8 @@ enum CliCommand {
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(runs::Export),
+    /// List what you judged with + and -, or write it as test sets
+    Labels(labels::LabelsArgs),
     /// Check that no line of the audit log was changed
     Audit(runs::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
@@ -241,7 +244,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     };
     let settings = Settings {
         own_program: Some(own_program()),
-        ..Settings::resolve(&environment, overrides)?
+        ..Settings::resolve(&environment, overrides.clone())?
     };
     refuse_link(&settings.data_dir).map_err(|source| {
         let path = settings.data_dir.clone();
@@ -259,12 +262,13 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Read(read)) => search::run_read(&read, &settings),
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
         Some(CliCommand::Store(store)) => store::run(&store, &settings),
-        Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
+        Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
         Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => runs::run_export(&export, &settings),
+        Some(CliCommand::Labels(labels)) => labels::run(&labels, &settings),
         Some(CliCommand::Audit(audit)) => runs::run_audit(&audit, &settings),
         Some(
             CliCommand::Completions(_)

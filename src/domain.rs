@@ -11,6 +11,7 @@ mod evidence;
 mod file_format;
 mod grade;
 mod graded_by;
+mod label;
 mod mention;
 mod place;
 mod question;
@@ -31,6 +32,7 @@ pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
+pub use label::{LabelTarget, LabelVerdict, other_routes};
 pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };

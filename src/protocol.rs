@@ -14,6 +14,7 @@ mod figures;
 mod gradings;
 mod history;
 mod knowledge_contents;
+mod labels;
 mod models;
 mod packed;
 mod parts;
@@ -32,6 +33,7 @@ pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{DayStatistics, RunHistory};
 pub use knowledge_contents::{KnowledgeContents, LeftOut, SampleQuestion, SourceContents};
+pub use labels::{Label, LabelChange, RecordedRun, RunLabels};
 pub use models::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,

@@ -11,6 +11,11 @@ pub fn markdown(runs: &[RunRecord]) -> String {
     markdown::document(runs)
 }
 
+/// One line of plain text as Markdown that reads the same.
+pub fn markdown_text(line: &str) -> String {
+    markdown::escaped(line)
+}
+
 /// The runs as one page that needs nothing else.
 pub fn html(runs: &[RunRecord]) -> String {
     html::document(runs)

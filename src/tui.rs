@@ -26,6 +26,7 @@ mod fold;
 pub mod fold;
 mod ink;
 mod keymap;
+mod labels;
 mod layout;
 mod markdown;
 mod menu;
@@ -56,7 +57,7 @@ mod window_view;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{Command, Event, Update};
+use crate::protocol::{Command, RecordedRun, Update};
 
 use event_loop::event_loop;
 use theme::Theme;
@@ -102,13 +103,13 @@ pub async fn run(
 /// documents is asked for.
 pub async fn replay(
     setup: Setup,
-    events: Vec<Event>,
+    run: RecordedRun,
     commands: mpsc::Sender<Command>,
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
     let mut screen = screen_of(setup)?;
-    if !screen.replay_recorded(events) {
+    if !screen.replay_recorded(run) {
         return Err(TuiError::NoBeginning);
     }
     event_loop(screen, commands, updates, leave).await

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
+use super::labels::read_labels;
 use super::output::{Column, Side, column, table, terminal_width};
 use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::{LogVerification, Lookup, verify};
@@ -142,7 +143,8 @@ pub(super) fn run_export(export: &Export, settings: &Settings) -> Result<(), Com
     let wanted = lookup
         .run_or_session(&export.name)
         .map_err(CommandFailure::failed)?;
-    let records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+    let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+    read_labels(&settings.audit_log).put_on(&mut records);
     let said = match export.format {
         ExportFormat::Md => print_text(report::markdown(&records)),
         ExportFormat::Html => print_text(report::html(&records)),

@@ -33,7 +33,8 @@ fn section(run: &RunRecord) -> String {
         "<article>\n<h1>{}</h1>\n",
         escape(wording::question(summary))
     );
-    for line in [wording::course(summary), wording::names(summary)] {
+    let about = [wording::course(summary), wording::names(summary)];
+    for line in about.into_iter().chain(wording::labels(run)) {
         text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&line)));
     }
     text.push_str("<h2>Answer</h2>\n");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, JobModels, RecordedRun, Timestamp, Update};
 
 use super::keymap::Action;
 use super::model::{AuditState, Effect, EvidenceState, Model, Msg, PathState, TurnView};
@@ -77,9 +77,12 @@ impl Replay {
     }
 
     /// A replay of these events, with nothing behind it; `None` where they begin no run.
-    pub fn of_recorded(screen: &Model, events: Vec<Event>) -> Option<Self> {
-        let events = events.into_iter().map(Arc::new).collect();
-        let replay = Self::new(screen, 0, events, true)?;
+    pub fn of_recorded(screen: &Model, recorded: RecordedRun) -> Option<Self> {
+        let events = recorded.events.into_iter().map(Arc::new).collect();
+        let mut replay = Self::new(screen, 0, events, true)?;
+        if let Some(turn) = replay.model.turns.last_mut() {
+            turn.put_labels(recorded.labels);
+        }
         Some(Self {
             is_all: true,
             ..replay
@@ -102,6 +105,9 @@ impl Replay {
         let mut first = TurnView::begin(events.first()?)?;
         if is_recorded {
             first.record();
+        }
+        if let Some(shown) = screen.turns.get(turn) {
+            first.put_labels(shown.labels().clone());
         }
         let mut turns = screen.turns[..turn].to_vec();
         turns.push(first);
@@ -309,6 +315,7 @@ impl Replay {
             if turn.exchange().is_recorded {
                 earlier.record();
             }
+            earlier.put_labels(turn.labels().clone());
             *turn = earlier;
         }
         self.at = at;

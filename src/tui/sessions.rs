@@ -167,7 +167,13 @@ fn send(command: SessionCommand) -> Effect {
 /// holds the events; what it does not hold (pieces of an answer that was not finished, prompts, what was
 /// masked) is not made up.
 pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
-    model.turns = turns(std::mem::take(&mut recorded.events)).into();
+    let mut turns = turns(std::mem::take(&mut recorded.events));
+    for turn in &mut turns {
+        if let Some(labels) = recorded.labels.remove(&turn.exchange().id) {
+            turn.put_labels(labels);
+        }
+    }
+    model.turns = turns.into();
     let last = model.turns.len().saturating_sub(1);
     let of_run = |turn: &TurnView| Some(&turn.exchange().id) == recorded.shown.as_ref();
     model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);

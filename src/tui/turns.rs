@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::domain::Complexity;
+use crate::domain::{Complexity, LabelTarget, LabelVerdict};
 use crate::protocol::{
-    Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
+    Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, RunLabels, Timestamp,
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
@@ -100,6 +100,12 @@ impl Turns {
         self.all.iter().position(is_it)
     }
 
+    /// What people said of that run.
+    pub fn labels_of(&self, run: &RunId) -> Option<&RunLabels> {
+        let is_it = |turn: &&TurnView| turn.exchange().id == *run;
+        self.all.iter().rfind(is_it).map(TurnView::labels)
+    }
+
     /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
         self.all[self.place_of_open(run)?].opened()
@@ -145,6 +151,7 @@ pub struct TurnView {
     pub retry: Option<Retry>,
     /// Its wrapped rows.
     pub cache: TurnCache,
+    labels: RunLabels,
     /// The number under which it was packed last.
     packed_as: usize,
 }
@@ -188,6 +195,7 @@ impl TurnView {
             kept: CachedRows::Open(Box::new(open)),
             retry: None,
             cache: TurnCache::default(),
+            labels: RunLabels::default(),
             packed_as: 0,
         }
     }
@@ -198,6 +206,23 @@ impl TurnView {
             CachedRows::Open(open) => &open.run.exchange,
             CachedRows::Packed(packed) => &packed.exchange,
         }
+    }
+
+    /// What people said of it.
+    pub fn labels(&self) -> &RunLabels {
+        &self.labels
+    }
+
+    /// Takes a label; its rows are laid out anew.
+    pub fn label(&mut self, target: LabelTarget, verdict: LabelVerdict) {
+        self.labels.set(target, verdict);
+        self.cache = TurnCache::default();
+    }
+
+    /// Takes all labels of its run.
+    pub fn put_labels(&mut self, labels: RunLabels) {
+        self.labels = labels;
+        self.cache = TurnCache::default();
     }
 
     /// The whole run, where it is open.
@@ -608,6 +633,7 @@ mod turn_tests {
                 kept,
                 retry: _,
                 cache: _,
+                labels,
                 packed_as: _,
             } = self;
             let CachedRows::Packed(packed) = kept else {
@@ -632,6 +658,7 @@ mod turn_tests {
             let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
             // The name of the run is kept with its events too.
             size_of::<Self>()
+                + labels.held_bytes()
                 + of_packed
                 + events.len()
                 + events.prompts_len()

@@ -251,7 +251,7 @@ fn io_of(pid: u32, name: &str) -> u64 {
     count.parse().unwrap()
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < Duration::from_mins(1), "never: {what}");

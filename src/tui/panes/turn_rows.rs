@@ -1,10 +1,11 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
-use crate::domain::{Complexity, NodeName, Outcome, dollars};
-use crate::protocol::Mode;
+use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
+use crate::protocol::{Mode, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::labels::{judged_row, route_mark};
 use crate::tui::markdown;
 use crate::tui::markdown::CodeCache;
 use crate::tui::model::{AskedBy, Model, Retry, TurnView};
@@ -16,7 +17,7 @@ use super::wording::{certainty, route_ink, spinner};
 pub fn text_of(turn: &TurnView, width: usize) -> String {
     let known = turn.cache.rows(turn.exchange(), width).map(<[Row]>::to_vec);
     let mut code = CodeCache::default();
-    let anew = || lay_out(turn.exchange(), turn.retry, width, &mut code);
+    let anew = || lay_out(turn, width, &mut code);
     let rows = known.unwrap_or_else(anew);
     let lines = rows.iter().map(Row::text);
     lines
@@ -28,8 +29,8 @@ pub fn text_of(turn: &TurnView, width: usize) -> String {
 pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut code = std::mem::take(&mut turn.cache.code);
+        let rows = lay_out(turn, width, &mut code);
         let exchange = turn.exchange();
-        let rows = lay_out(exchange, turn.retry, width, &mut code);
         if exchange.finish.is_some() {
             code = CodeCache::default();
         }
@@ -44,8 +45,9 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
 }
 
 /// Lays a turn out; `code` holds what was read of the answer's code before.
-fn lay_out(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut rows = question_rows(&run.query, &run.within, run.forced, retry, width);
+fn lay_out(turn: &TurnView, width: usize, code: &mut CodeCache) -> Vec<Row> {
+    let run = turn.exchange();
+    let mut rows = question_rows(&run.query, &run.within, run.forced, turn.retry, width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render_growing(&run.answer, body, code);
     if let Some(finish) = &run.finish {
@@ -78,7 +80,7 @@ fn lay_out(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCa
                 answer.extend(wrap(&row, &Row::default(), &indent, body));
             }
         }
-        answer.extend(wrap_plain(&footer(run), body));
+        answer.extend(wrap_plain(&footer(run, turn.labels()), body));
         answer.extend(warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
@@ -188,12 +190,16 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     rows
 }
 
-/// How sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
-pub fn footer(run: &Exchange) -> Row {
+/// What a person said of it, how sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
+pub fn footer(run: &Exchange, labels: &RunLabels) -> Row {
     let mut row = Row::default();
     let Some(finish) = &run.finish else {
         return row;
     };
+    if labels.get(&LabelTarget::Answer).is_some() {
+        row = row.join(judged_row(labels, &LabelTarget::Answer));
+        row.push(Ink::Dim, " · ");
+    }
     if let Some(confidence) = run.confidence {
         row = row.join(certainty(confidence.level()));
         row.push(Ink::Dim, " · ");
@@ -203,6 +209,7 @@ pub fn footer(run: &Exchange) -> Row {
         if run.forced.is_some() {
             row.push(Ink::Dim, " (chosen)");
         }
+        row = row.join(route_mark(labels));
         row.push(Ink::Dim, " · ");
     }
     let whole = finish.calls.saturating_add(finish.saved);
