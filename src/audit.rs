@@ -10,6 +10,7 @@
 mod chain_end;
 mod file;
 mod head;
+mod labels;
 mod lines;
 mod log;
 mod log_reader;
@@ -20,6 +21,7 @@ mod session;
 mod verify;
 
 pub use file::is_part;
+pub use labels::Labels;
 pub use log::{AuditError, AuditLog, LogSettings, check_is_log};
 pub use log_reader::ReadError;
 pub use lookup::{Lookup, events_of_run, history};

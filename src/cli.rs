@@ -15,6 +15,7 @@ mod graph;
 mod help;
 mod index;
 mod interruption;
+mod labels;
 mod mcp;
 mod narrator;
 mod output;
@@ -120,6 +121,8 @@ enum CliCommand {
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(export::Export),
+    /// List what you judged with + and -, or write it as test sets
+    Labels(labels::LabelsArgs),
     /// Check that no line of the audit log was changed
     Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
@@ -246,7 +249,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
     };
     let settings = Settings {
         own_program: Some(own_program()),
-        ..Settings::resolve(&environment, overrides)?
+        ..Settings::resolve(&environment, overrides.clone())?
     };
     refuse_link(&settings.data_dir).map_err(|source| {
         let path = settings.data_dir.clone();
@@ -265,12 +268,13 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
         Some(CliCommand::Mcp(mcp)) => mcp::run(&mcp, &settings),
         Some(CliCommand::Store(store)) => store::run(&store, &settings),
-        Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
+        Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
         Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),
+        Some(CliCommand::Labels(labels)) => labels::run(&labels, &settings),
         Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
         Some(
             CliCommand::Completions(_)

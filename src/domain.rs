@@ -13,6 +13,7 @@ mod file_format;
 mod filter;
 mod grade;
 mod graded_by;
+mod label;
 mod mention;
 mod place;
 mod question;
@@ -38,6 +39,7 @@ pub use filter::{
 };
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
+pub use label::{LabelTarget, LabelVerdict, other_routes};
 pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };

@@ -40,11 +40,11 @@ pub use crate::reasoner::llm::PromptFence;
 pub use conversation::{Conversation, EngineChannels, channels};
 pub use error::EngineError;
 pub use knowledge::{
-    SAMPLES, embed_pending, embed_some, open_knowledge, open_knowledge_at,
+    SAMPLES, document_reader, embed_pending, embed_some, open_knowledge, open_knowledge_at,
     open_knowledge_for_rebuild, open_local_knowledge, recognition, store_administration,
     update_words,
 };
-pub use opening::{Opening, Profile, prepare_data_folder};
+pub use opening::{Opening, Profile, mask_of, prepare_data_folder};
 pub use sessions::Resume;
 pub use steps::{Routed, StepRunner};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
@@ -229,6 +229,7 @@ impl Running {
                 | Update::Document(_)
                 | Update::Model(_)
                 | Update::NotAsked { .. }
+                | Update::NotLabelled { .. }
                 | Update::Session(_)
                 | Update::Paths { .. }
                 | Update::SourceAdded(_)

@@ -15,6 +15,7 @@ mod figures;
 mod gradings;
 mod history;
 mod knowledge_contents;
+mod labels;
 mod models;
 mod packed;
 mod parts;
@@ -36,6 +37,7 @@ pub use history::{DayStatistics, RunHistory};
 pub use knowledge_contents::{
     FilterValues, KnowledgeContents, LeftOut, SampleQuestion, SourceContents,
 };
+pub use labels::{Label, LabelChange, RecordedRun, RunLabels};
 pub use models::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelRequest, ModelUpdate,
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,

@@ -30,6 +30,7 @@ pub mod fold;
 mod ink;
 mod keyboard;
 mod keymap;
+mod labels;
 mod layout;
 mod links;
 mod markdown;
@@ -63,7 +64,7 @@ mod window_view;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{Command, Event, Update};
+use crate::protocol::{Command, RecordedRun, Update};
 
 use event_loop::event_loop;
 use theme::Theme;
@@ -111,13 +112,13 @@ pub async fn run(
 /// documents is asked for.
 pub async fn replay(
     setup: Setup,
-    events: Vec<Event>,
+    run: RecordedRun,
     commands: mpsc::Sender<Command>,
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
     let mut screen = screen_of(setup)?;
-    if !screen.replay_recorded(events) {
+    if !screen.replay_recorded(run) {
         return Err(TuiError::NoBeginning);
     }
     event_loop(screen, commands, updates, leave).await

@@ -102,6 +102,7 @@ impl Worker {
                 | Command::ReadStatistics
                 | Command::LeaveStatistics
                 | Command::AddSource(_)
+                | Command::Label(_)
                 | Command::ListPaths(_) => {}
             }
         }
@@ -168,6 +169,7 @@ impl Worker {
                         | Command::ReadStatistics
                         | Command::LeaveStatistics
                         | Command::AddSource(_)
+                        | Command::Label(_)
                         | Command::ListPaths(_),
                     ) => {}
                     None => {

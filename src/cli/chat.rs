@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::interruption::interruptible_screen;
+use super::labels::read_labels;
 use super::output::{CommandFailure, print_json};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use super::{plain, runs};
@@ -15,7 +16,7 @@ use crate::engine::{
     Conversation, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
 };
 use crate::files::{read_text_bounded, write_atomic};
-use crate::protocol::{Event, JobModels, Mode, RunSummary};
+use crate::protocol::{JobModels, Mode, RecordedRun, RunSummary};
 use crate::report::markdown;
 use crate::text::one_line;
 use crate::tui::{
@@ -257,11 +258,9 @@ pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(),
             "the screen needs a terminal that can be drawn on; 'kb-agent replay --json RUN' prints a run's events",
         ));
     }
-    show_run(
-        events,
-        lookup.run(run).map_err(CommandFailure::failed)?,
-        settings,
-    )
+    let summary = lookup.run(run).map_err(CommandFailure::failed)?;
+    let labels = read_labels(&log).of_run(&summary.id);
+    show_run(RecordedRun { events, labels }, summary, settings)
 }
 
 /// The log, and what the run is called.
@@ -330,7 +329,7 @@ pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
 }
 
 fn show_run(
-    events: Vec<Event>,
+    recorded: RecordedRun,
     run: &RunSummary,
     settings: &Settings,
 ) -> Result<(), CommandFailure> {
@@ -338,7 +337,7 @@ fn show_run(
     interruptible_screen(async |cancel| {
         let ((commands, updates), ends) = channels();
         let reading = tokio::spawn(ends.read_documents(settings.clone()));
-        let shown = replay(setup, events, commands, updates, cancel.clone()).await;
+        let shown = replay(setup, recorded, commands, updates, cancel.clone()).await;
         reading.abort();
         if cancel.is_cancelled() {
             return Err(CommandFailure::interrupted());

@@ -6,13 +6,16 @@ mod docs;
 mod grading;
 mod records;
 mod routing;
+mod run;
+
+pub(super) use routing::{ClassFigures, ConfusionMatrix};
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 
 use super::output::CommandFailure;
-use crate::config::Settings;
+use crate::config::{Overrides, Settings};
 
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
@@ -32,6 +35,8 @@ enum EvalCommand {
     Grading(grading::GradingArgs),
     /// Answers over a folder of documentation, on questions with the lines that answer them
     Docs(docs::DocsArgs),
+    /// Whole runs, on questions with what is expected of them: a gate for changes of settings
+    Run(run::EvalRun),
 }
 
 impl Eval {
@@ -40,17 +45,24 @@ impl Eval {
         match &self.what {
             EvalCommand::Beir(beir) => Some(&beir.dir),
             EvalCommand::Docs(docs) => Some(&docs.corpus),
-            EvalCommand::Routing(_) | EvalCommand::Grading(_) => None,
+            EvalCommand::Routing(_) | EvalCommand::Grading(_) | EvalCommand::Run(_) => None,
         }
     }
 }
 
-/// Measures what the arguments name and prints the figures.
-pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), CommandFailure> {
+/// Measures what the arguments name and prints the figures. `env_file` and `overrides` are what the
+/// command line says besides the settings of files.
+pub(super) fn run(
+    eval: &Eval,
+    settings: &Settings,
+    env_file: Option<&Path>,
+    overrides: &Overrides,
+) -> Result<(), CommandFailure> {
     match &eval.what {
         EvalCommand::Beir(beir) => beir::run(beir, settings),
         EvalCommand::Routing(routing) => routing::run(routing, settings),
         EvalCommand::Grading(grading) => grading::run(grading, settings),
         EvalCommand::Docs(docs) => docs::run(docs, settings),
+        EvalCommand::Run(wanted) => run::run(wanted, settings, env_file, overrides),
     }
 }

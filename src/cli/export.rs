@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::chat::setup_of_run;
+use super::labels::read_labels;
 use super::output::{CommandFailure, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
@@ -63,7 +64,8 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
     if let ExportFormat::Cast = export.format {
         return print_cast(&lookup, &wanted, export.size, settings);
     }
-    let records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+    let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+    read_labels(&settings.audit_log).put_on(&mut records);
     let said = match export.format {
         ExportFormat::Md => print_text(report::markdown(&records)),
         ExportFormat::Html => print_text(report::html(&records)),

@@ -34,6 +34,19 @@ impl CommandFailure {
         }
     }
 
+    /// It went wrong, and that is said already.
+    pub(super) fn reported() -> Self {
+        Self {
+            code: 1,
+            line: None,
+        }
+    }
+
+    /// The same as a wrong usage.
+    pub(super) fn into_usage(self) -> Self {
+        Self { code: 2, ..self }
+    }
+
     /// The user stopped it.
     pub(super) fn interrupted() -> Self {
         Self {

@@ -74,7 +74,7 @@ pub fn recognition(settings: &Settings) -> Option<TextRecognition> {
 }
 
 /// The documents of that base alone: nothing is embedded and no index is opened. Blocks.
-pub(super) fn document_reader(settings: &Settings) -> Result<DocumentReader, EngineError> {
+pub fn document_reader(settings: &Settings) -> Result<DocumentReader, EngineError> {
     let (sources, home) = (sources(settings)?, settings.index_dir());
     let reader = DocumentReader::open(sources, &home, settings.own_program.as_deref())?;
     Ok(reader)

@@ -40,21 +40,7 @@ pub struct Opening {
 impl Opening {
     /// Builds what needs no index. Closes runs that a kill left open.
     pub async fn begin(settings: &Settings) -> Result<Self, EngineError> {
-        let mask = Mask::knowing(
-            settings
-                .llm
-                .iter()
-                .filter_map(|llm| llm.api_key.as_ref())
-                .chain(
-                    settings
-                        .embedding
-                        .iter()
-                        .filter_map(|at| at.api_key.as_ref()),
-                )
-                .chain(settings.store.iter().filter_map(|at| at.password.as_ref()))
-                .chain(settings.store.iter().map(|at| &at.url))
-                .map(|key| key.expose_secret().to_owned()),
-        );
+        let mask = mask_of(settings);
         let audit_log = LogSettings {
             path: settings.audit_log.clone(),
             keep_bytes: settings.audit_keep_bytes,
@@ -130,6 +116,18 @@ impl Opening {
     }
 }
 
+/// What masks the secrets of these settings, besides all that look like secrets.
+pub fn mask_of(settings: &Settings) -> Mask {
+    let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
+    let embedding = settings.embedding.iter();
+    let embedding = embedding.filter_map(|at| at.api_key.as_ref());
+    let store = settings.store.iter();
+    let passwords = store.clone().filter_map(|at| at.password.as_ref());
+    let secrets = llm.chain(embedding).chain(passwords);
+    let secrets = secrets.chain(store.map(|at| &at.url));
+    Mask::knowing(secrets.map(|secret| secret.expose_secret().to_owned()))
+}
+
 /// One line, however many runs were cut short.
 fn interruptions(closed: &[InterruptedRun]) -> Option<String> {
     let last = crate::text::one_line(&closed.last()?.query, 60);
@@ -192,9 +190,10 @@ use crate::kb::holds_an_index;
 
 /// What is kept there: files …
 #[cfg(unix)]
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     "audit.jsonl",
     "audit.jsonl.head",
+    "audit.jsonl.labels",
     "audit.jsonl.sessions",
     "trusted.json",
 ];

@@ -70,6 +70,12 @@ pub(super) async fn dispatch(
                         let _ = updates.send(Update::Notice { level, message }).await;
                     }
                 }
+                Some(Command::Label(change)) => {
+                    if to.sessions.try_send(Task::Label(change.clone())).is_err() {
+                        let reason = "the sessions are still being read; try again".to_owned();
+                        let _ = updates.send(Update::NotLabelled { change, reason }).await;
+                    }
+                }
                 Some(Command::AddSource(path)) => if to.index.send(IndexTask::Add(path)).await.is_err() {
                     break;
                 },

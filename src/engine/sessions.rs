@@ -13,13 +13,14 @@ use tokio::sync::mpsc;
 
 use super::adding::{CurrentBase, expanded};
 use crate::agent::{CurrentDialogue, Dialogue};
-use crate::audit::{Lookup, ReadError, Session, SessionNotes};
+use crate::audit::{Labels, Lookup, ReadError, Session, SessionNotes};
 use crate::domain::{Outcome, without_limits};
 use crate::files::{create_private_dir, private, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
-    Event, EventBody, NoticeLevel, QuestionPlace, RecordedAnswer, RecordedSession, RunId,
-    RunSummary, SessionCommand, SessionSummary, SessionUpdate, Update,
+    Event, EventBody, Label, LabelChange, NoticeLevel, QuestionPlace, RecordedAnswer,
+    RecordedSession, RunId, RunSummary, SessionCommand, SessionSummary, SessionUpdate, Timestamp,
+    Update,
 };
 use crate::report;
 use crate::text::one_line;
@@ -89,6 +90,7 @@ pub(super) fn resume(
     let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
     let left_out = runs.len().saturating_sub(MOST_RUNS);
     let events = lookup.events(&runs[left_out..]).map_err(in_words)?;
+    let (labels, complaint) = read_labels(log);
     let notes = SessionNotes::read(log).unwrap_or_default();
     if notes.is_hidden(&id) {
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
@@ -110,10 +112,12 @@ pub(super) fn resume(
             .into_iter()
             .chain(held_back)
             .chain(other_documents(&events, knowledge))
+            .chain(complaint)
             .collect(),
         recorded: RecordedSession {
             name: notes.name(&id).map(str::to_owned),
             id,
+            labels: labels.of_runs(runs[left_out..].iter().map(|run| &run.id)),
             events,
             left_out,
             shown,
@@ -150,6 +154,17 @@ fn newer_are_open(count: usize) -> Option<String> {
         _ => Some(format!(
             "The last {count} conversations are open in other kb-agents; this is the one before."
         )),
+    }
+}
+
+/// The labels that can be read, and one line about what of them cannot.
+fn read_labels(log: &Path) -> (Labels, Option<String>) {
+    match Labels::read(log) {
+        Ok(labels) => {
+            let complaint = labels.complaint();
+            (labels, complaint)
+        }
+        Err(error) => (Labels::default(), Some(error.to_string())),
     }
 }
 
@@ -279,6 +294,8 @@ pub(super) enum Task {
     Command(SessionCommand),
     /// A conversation begins: what was said so far is forgotten.
     Begin,
+    /// A run is judged.
+    Label(LabelChange),
 }
 
 /// Does what the screen asks about conversations, one thing after the other.
@@ -307,6 +324,10 @@ impl Sessions {
         while let Some(task) = tasks.blocking_recv() {
             let done = match task {
                 Task::Begin => self.begin(),
+                Task::Label(change) => {
+                    self.label(change);
+                    Ok(())
+                }
                 Task::Command(SessionCommand::List) => self.list(),
                 Task::Command(SessionCommand::Resume(id)) => {
                     self.resume(id);
@@ -372,6 +393,21 @@ impl Sessions {
         Ok(())
     }
 
+    fn label(&self, change: LabelChange) {
+        let label = Label {
+            ts: Timestamp::now(),
+            run: change.run.clone(),
+            target: change.target.clone(),
+            verdict: change.verdict,
+        };
+        if let Err(error) = Labels::append(&self.log, &label) {
+            let reason = error.to_string();
+            let update = Update::NotLabelled { change, reason };
+            // A screen that is gone shows nothing.
+            let _ = self.updates.blocking_send(update);
+        }
+    }
+
     fn rename(&self, session: &str, name: &str) -> Result<(), String> {
         let name = one_line(name.trim(), LONGEST_NAME);
         let name = Some(name.as_str()).filter(|name| !name.is_empty());
@@ -398,7 +434,12 @@ impl Sessions {
         let name = lookup
             .short_name(session)
             .ok_or_else(|| cannot(&"nothing was asked in it yet"))?;
-        let records = lookup.records(&runs).map_err(|error| cannot(&error))?;
+        let mut records = lookup.records(&runs).map_err(|error| cannot(&error))?;
+        let (labels, complaint) = read_labels(&self.log);
+        labels.put_on(&mut records);
+        if let Some(line) = complaint {
+            self.notice(NoticeLevel::Warning, line);
+        }
         // The name is a part of an id from the log.
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
         let name: String = name.chars().filter(is_plain).collect();

@@ -1,6 +1,6 @@
 use super::{
-    DocumentText, Event, KnowledgeContents, ModelCommand, ModelUpdate, QuestionPlace, RunHistory,
-    SessionCommand, SessionUpdate, Timestamp,
+    DocumentText, Event, KnowledgeContents, LabelChange, ModelCommand, ModelUpdate, QuestionPlace,
+    RunHistory, SessionCommand, SessionUpdate, Timestamp,
 };
 use crate::domain::{Complexity, Languages, Wait};
 
@@ -42,6 +42,8 @@ pub enum Command {
     Index(IndexCommand),
     /// Something about models.
     Model(ModelCommand),
+    /// Keep what the person says of a run.
+    Label(LabelChange),
     /// Take up this folder or file, too, as long as the screen is open.
     AddSource(String),
     /// Tell what a path that begins so may be.
@@ -90,6 +92,13 @@ pub enum Update {
     Session(SessionUpdate),
     /// Models.
     Model(ModelUpdate),
+    /// A label is not kept.
+    NotLabelled {
+        /// Which.
+        change: LabelChange,
+        /// Why; one line.
+        reason: String,
+    },
     /// What all recorded runs came to; or why that is not known, in one line.
     Statistics(Result<Box<RunHistory>, String>),
     /// Folders, with a `/` at their end, and files whose paths begin so.

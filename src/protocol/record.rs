@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Event, EventBody, EvidenceItem, ItemScore, NumberedItem, RunSummary};
+use super::{Event, EventBody, EvidenceItem, ItemScore, NumberedItem, RunLabels, RunSummary};
 use crate::domain::{
     Citation, Confidence, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType,
     RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, is_same_passage,
@@ -35,6 +35,9 @@ pub struct RunRecord {
     pub citations: Vec<Citation>,
     /// What was not as it should be.
     pub warnings: Vec<WarningRecord>,
+    /// What people said of it, which no event tells.
+    #[serde(skip_serializing_if = "RunLabels::is_empty")]
+    pub labels: RunLabels,
 }
 
 /// One visit of a node, and what it came to.
@@ -185,6 +188,7 @@ impl RunRecord {
             confidence: None,
             citations: Vec::new(),
             warnings: Vec::new(),
+            labels: RunLabels::default(),
         })
     }
 

@@ -1,6 +1,8 @@
 //! Recorded conversations: what the screen asks about them, and what it is shown.
 
-use super::{Event, RunId, RunSummary, Timestamp};
+use std::collections::BTreeMap;
+
+use super::{Event, RunId, RunLabels, RunSummary, Timestamp};
 use crate::domain::Outcome;
 
 /// What the screen asks about recorded conversations.
@@ -96,6 +98,8 @@ pub struct RecordedSession {
     pub left_out: usize,
     /// The run to show first, where one was asked for.
     pub shown: Option<RunId>,
+    /// What people said of its runs.
+    pub labels: BTreeMap<RunId, RunLabels>,
 }
 
 impl SessionSummary {

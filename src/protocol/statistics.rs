@@ -353,7 +353,8 @@ impl Hits {
 }
 
 impl Latency {
-    fn from_samples(taken: &[f64]) -> Self {
+    /// The figures of these times in milliseconds.
+    pub fn from_samples(taken: &[f64]) -> Self {
         let mut sorted = taken.to_vec();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();

@@ -55,7 +55,8 @@ fn section(run: &RunRecord, branches: &Branches) -> String {
         "<article>\n<h1>{}</h1>\n",
         escape(wording::question(summary))
     );
-    for line in [wording::course(summary), wording::names(summary, branches)] {
+    let about = [wording::course(summary), wording::names(summary, branches)];
+    for line in about.into_iter().chain(wording::labels(run)) {
         text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&line)));
     }
     if let Some(limits) = wording::limits(run) {

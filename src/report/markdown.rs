@@ -32,7 +32,8 @@ pub(super) fn note(run: &RunRecord) -> String {
 fn section(run: &RunRecord, branches: &Branches) -> String {
     let summary = &run.summary;
     let mut text = format!("# {}\n\n", escaped(&wording::question(summary)));
-    for line in [wording::course(summary), wording::names(summary, branches)] {
+    let about = [wording::course(summary), wording::names(summary, branches)];
+    for line in about.into_iter().chain(wording::labels(run)) {
         text.push_str(&format!("{}\n\n", escaped(&line)));
     }
     if let Some(limits) = wording::limits(run) {
@@ -83,7 +84,7 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// One line of plain text as Markdown that reads the same.
-fn escaped(line: &str) -> String {
+pub(super) fn escaped(line: &str) -> String {
     let mut text = String::with_capacity(line.len() + 8);
     let mut is_number = true;
     for (at, c) in line.char_indices() {

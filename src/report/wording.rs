@@ -1,6 +1,6 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
-use crate::domain::{Citation, Complexity, Cue, Outcome};
+use crate::domain::{Citation, Complexity, Cue, LabelTarget, Outcome};
 use crate::protocol::{
     Branches, EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step,
 };
@@ -71,6 +71,23 @@ pub fn limits(run: &RunRecord) -> Option<String> {
         .map(|one| line(one))
         .collect();
     (!limits.is_empty()).then(|| format!("Kept within {}", limits.join(", ")))
+}
+
+/// What people said of it; `None` where nothing is.
+pub(super) fn labels(run: &RunRecord) -> Option<String> {
+    let said = run.labels.iter().map(|(target, verdict)| {
+        let what = match target {
+            LabelTarget::Route => "route".to_owned(),
+            LabelTarget::Answer => "answer".to_owned(),
+            LabelTarget::Passage { id } => {
+                let item = run.evidence.iter().find(|known| known.item.id == *id);
+                item.map_or_else(|| line(&id.0), place)
+            }
+        };
+        format!("{what} {}", verdict.in_words())
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| format!("judged: {}", said.join(" · ")))
 }
 
 /// The node, its cost, where the run went next, and why.

@@ -14,7 +14,9 @@ use super::pane_state::{AnswerFocus, List, Pane};
 use super::panes::path;
 use super::slash::{COMMANDS, SlashCommand};
 use super::window::{Page, PaletteItem, PaletteRow, Sliders, Window};
-use super::{answers, ask, audit, branching, copy, focus, menu, models, reading, sessions, slash};
+use super::{
+    answers, ask, audit, branching, copy, focus, labels, menu, models, reading, sessions, slash,
+};
 
 /// An action while nothing lies above the panes.
 pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Effect> {
@@ -95,6 +97,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::Mouse => return Some(focus::report(model, !model.mouse)),
         Action::Race => return ask::race(model, None),
         Action::Route | Action::Theme | Action::Add | Action::OpenDocument => begin(model, action),
+        Action::JudgeGood | Action::JudgeBad => return labels::judge(model, action),
         Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
         // Only while a document is read, a run is replayed or a window is open.
         _ => {}

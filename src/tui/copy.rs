@@ -49,7 +49,10 @@ pub fn copy(model: &mut Model) -> Option<Effect> {
 /// Copies the run that the panes show, as Markdown.
 pub fn copy_run(model: &mut Model) -> Option<Effect> {
     let record = model.shown_turn().and_then(record).zip(model.markdown);
-    let text = record.map(|(record, markdown)| markdown(&[record]));
+    let text = record.map(|(mut record, markdown)| {
+        record.labels = model.shown_labels().cloned().unwrap_or_default();
+        markdown(&[record])
+    });
     match text {
         Some(text) => to_clipboard(model, "the run as Markdown", lines_of(&text), text),
         None => nothing(model),

@@ -381,6 +381,10 @@ pub enum Action {
     Race,
     /// Take up another folder or file.
     Add,
+    /// What the keys are on is good.
+    JudgeGood,
+    /// What the keys are on is not good.
+    JudgeBad,
 }
 
 /// Where a key means something.

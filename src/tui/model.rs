@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::domain::{Complexity, RoutingLimits};
 use crate::protocol::{
     Command, JobModels, KnowledgeContents, KnowledgeStatus, Mode, ModelWish, NoticeLevel,
-    RecordedSession, RunId, RunRecord, Timestamp, Update,
+    RecordedSession, RunId, RunLabels, RunRecord, Timestamp, Update,
 };
 use crate::text::one_line;
 
@@ -236,6 +236,11 @@ impl Model {
             Some(playhead) => playhead.run,
             None => Some((self.shown_at()? + 1, self.turns.len())),
         }
+    }
+
+    /// What people said of the run that the panes show.
+    pub fn shown_labels(&self) -> Option<&RunLabels> {
+        Some(self.turns.get(self.shown_at()?)?.labels())
     }
 
     /// The run that the panes show.

@@ -3,13 +3,13 @@
 use crate::protocol::{Command, DocumentText};
 use crate::text::{nearest, one_line};
 
-use super::copy;
 use super::focus::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
 use super::model::{Effect, Model, Overlay};
 use super::source_view::SourceView;
 use super::window::Window;
+use super::{copy, labels};
 
 /// Opens the document of the item that is selected in the evidence pane.
 pub fn open_selected(model: &mut Model) -> Option<Effect> {
@@ -115,6 +115,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
         Action::PreviousEvidence => return next(model, -1),
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
+        Action::JudgeGood | Action::JudgeBad => return labels::judge(model, action),
         Action::Mouse => return Some(report(model, !model.mouse)),
         Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, JobModels, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, JobModels, RecordedRun, Timestamp, Update};
 
 use super::keymap::Action;
 use super::model::{AuditState, Effect, EvidenceState, Model, Msg, PathState, TurnView};
@@ -77,9 +77,12 @@ impl Replay {
     }
 
     /// A replay of these events, with nothing behind it; `None` where they begin no run.
-    pub fn of_recorded(screen: &Model, events: Vec<Event>) -> Option<Self> {
-        let events = events.into_iter().map(Arc::new).collect();
-        let replay = Self::new(screen, 0, events, true)?;
+    pub fn of_recorded(screen: &Model, recorded: RecordedRun) -> Option<Self> {
+        let events = recorded.events.into_iter().map(Arc::new).collect();
+        let mut replay = Self::new(screen, 0, events, true)?;
+        if let Some(turn) = replay.model.turns.last_mut() {
+            turn.put_labels(recorded.labels);
+        }
         Some(Self {
             is_all: true,
             ..replay
@@ -104,6 +107,9 @@ impl Replay {
             first.record();
         }
         first.fork = screen.turns.get(turn).and_then(|turn| turn.fork);
+        if let Some(shown) = screen.turns.get(turn) {
+            first.put_labels(shown.labels().clone());
+        }
         let mut turns = screen.turns[..turn].to_vec();
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
@@ -312,6 +318,7 @@ impl Replay {
                 earlier.record();
             }
             (earlier.retry, earlier.fork) = (turn.retry, turn.fork);
+            earlier.put_labels(turn.labels().clone());
             *turn = earlier;
         }
         self.at = at;

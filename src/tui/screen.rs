@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::NodeName;
-use crate::protocol::{Event, EventBody, Timestamp, Update};
+use crate::protocol::{Event, EventBody, RecordedRun, Timestamp, Update};
 
 use super::announce::TerminalStatus;
 use super::error::TuiError;
@@ -82,10 +82,9 @@ impl Screen {
         })
     }
 
-    /// The screen shows these events of a run, step by step, and nothing else; `false` where they
-    /// begin no run.
-    pub fn replay_recorded(&mut self, events: Vec<Event>) -> bool {
-        self.replay = Replay::of_recorded(&self.model, events).map(Box::new);
+    /// The screen shows this run, step by step, and nothing else; `false` where its events begin none.
+    pub fn replay_recorded(&mut self, run: impl Into<RecordedRun>) -> bool {
+        self.replay = Replay::of_recorded(&self.model, run.into()).map(Box::new);
         self.replay.is_some()
     }
 

@@ -169,7 +169,13 @@ fn send(command: SessionCommand) -> Effect {
 /// holds the events; what it does not hold (pieces of an answer that was not finished, prompts, what was
 /// masked) is not made up.
 pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
-    model.turns = turns(std::mem::take(&mut recorded.events)).into();
+    let mut turns = turns(std::mem::take(&mut recorded.events));
+    for turn in &mut turns {
+        if let Some(labels) = recorded.labels.remove(&turn.exchange().id) {
+            turn.put_labels(labels);
+        }
+    }
+    model.turns = turns.into();
     let shown = recorded.shown.as_ref();
     let shown = shown.and_then(|run| model.turns.show_run(run));
     let last = model.turns.len().saturating_sub(1);

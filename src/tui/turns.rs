@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::domain::Complexity;
+use crate::domain::{Complexity, LabelTarget, LabelVerdict};
 use crate::protocol::{
     Branches, Event, EventBody, EventPacker, Fork, PackedEvents, QuestionPlace, RecordedGradings,
-    RunId, Timestamp,
+    RunId, RunLabels, Timestamp,
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
@@ -188,6 +188,13 @@ impl Turns {
         self.shown.iter().position(is_it)
     }
 
+    /// What people said of that run.
+    pub fn labels_of(&self, run: &RunId) -> Option<&RunLabels> {
+        let is_it = |turn: &&TurnView| turn.exchange().id == *run;
+        let mut all = self.shown.iter().chain(&self.hidden);
+        all.rfind(is_it).map(TurnView::labels)
+    }
+
     /// Returns the run if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
         self.shown[self.place_of_open(run)?].opened()
@@ -237,6 +244,7 @@ pub struct TurnView {
     number: usize,
     /// Its wrapped rows.
     pub cache: TurnCache,
+    labels: RunLabels,
     /// The number under which it was packed last.
     packed_as: usize,
 }
@@ -282,6 +290,7 @@ impl TurnView {
             fork: None,
             number: 0,
             cache: TurnCache::default(),
+            labels: RunLabels::default(),
             packed_as: 0,
         }
     }
@@ -292,6 +301,23 @@ impl TurnView {
             CachedRows::Open(open) => &open.run.exchange,
             CachedRows::Packed(packed) => &packed.exchange,
         }
+    }
+
+    /// What people said of it.
+    pub fn labels(&self) -> &RunLabels {
+        &self.labels
+    }
+
+    /// Takes a label; its rows are laid out anew.
+    pub fn label(&mut self, target: LabelTarget, verdict: LabelVerdict) {
+        self.labels.set(target, verdict);
+        self.cache = TurnCache::default();
+    }
+
+    /// Takes all labels of its run.
+    pub fn put_labels(&mut self, labels: RunLabels) {
+        self.labels = labels;
+        self.cache = TurnCache::default();
     }
 
     /// The whole run, where it is open.
@@ -724,6 +750,7 @@ mod turn_tests {
                 fork: _,
                 number: _,
                 cache: _,
+                labels,
                 packed_as: _,
             } = self;
             let CachedRows::Packed(packed) = kept else {
@@ -748,6 +775,7 @@ mod turn_tests {
             let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
             // The name of the run is kept with its events too.
             size_of::<Self>()
+                + labels.held_bytes()
                 + of_packed
                 + events.len()
                 + events.prompts_len()

@@ -18,7 +18,7 @@ use super::mouse::mouse;
 use super::pane_state::{AnswerFocus, Pane};
 use super::window::type_into;
 use super::window_keys::plain_digit;
-use super::{act, ask, copy, menu, models, reading, sessions, window_keys};
+use super::{act, ask, copy, labels, menu, models, reading, sessions, window_keys};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -59,6 +59,9 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
+        Msg::Update(Update::NotLabelled { change, reason }) => {
+            labels::not_kept(model, change, &reason);
+        }
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
         Msg::Update(Update::SourceAdded(outcome)) => act::source_added(model, outcome),
         Msg::Update(Update::Statistics(read)) => sessions::statistics_arrived(model, read),
@@ -138,6 +141,7 @@ fn refused(model: &mut Model, command: Command) -> Option<Effect> {
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(_) => sessions::refused(model),
+        Command::Label(change) => labels::not_kept(model, change, "the engine is busy; try again"),
         Command::ReadStatistics => sessions::statistics_refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}

@@ -1,6 +1,5 @@
 //! Plain mode: the real binary in a pipe, and in a terminal.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use kb_agent::domain::NodeName;
@@ -55,11 +54,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
 #[test]
 fn quiet_lines_are_the_answers_alone() {
     let demo = Workplace::with_demo();
-    let output = piped(
-        &demo,
-        &["--quiet"],
-        "hello\n/route simple\nWhat is REFINE?\n",
-    );
+    let output = demo.piped(&["--quiet"], "hello\n/route simple\nWhat is REFINE?\n");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let log = demo.place().audit();
     let answers = events(&log, "answer_finished");

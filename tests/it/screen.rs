@@ -8,6 +8,7 @@ mod compare;
 mod copy;
 mod details;
 mod evidence;
+mod labels;
 mod looks;
 mod mention;
 mod models;

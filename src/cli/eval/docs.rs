@@ -332,7 +332,7 @@ impl GoldSpan {
 }
 
 /// A text as it reads: without Markdown marks, links, tags and citation numbers, in lower case and on one line.
-fn without_layout(text: &str) -> String {
+pub(super) fn without_layout(text: &str) -> String {
     static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
             (r"\[\[(?:[^\]|]*\\?\|)?([^\]]*)\]\]", "$1"),

@@ -6,10 +6,12 @@
 use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
+use crate::domain::{Complexity, GradedBy, LabelTarget, NodeName, RouteReason};
+use crate::protocol::RunLabels;
 use crate::text::one_line;
 use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
 use crate::tui::ink::{Ink, Row, cut_path, pad, wrap};
+use crate::tui::labels::{judged_row, mark};
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, List, Pane};
 use crate::tui::source_view::SourceView;
@@ -142,6 +144,7 @@ fn lay_out(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List
     let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
     let beneath = |at: usize| beneath(model, run, items[at], at, width);
     let heights: Vec<usize> = (0..items.len()).map(|at| 1 + beneath(at).len()).collect();
+    let labels = model.shown_labels();
     let selected = model.evidence.list.selected;
     let seen = list_height(model, run, items[selected], heights.iter().sum(), size);
     let list = settled(model.evidence.list, &heights, seen);
@@ -150,7 +153,7 @@ fn lay_out(model: &Model, run: &RunView, columns: &Columns, size: Size) -> (List
     while next < items.len() && drawn.rows.len() < seen {
         drawn
             .rows
-            .push(item_row(run, items[next], columns).fit(width));
+            .push(item_row(run, items[next], labels, columns).fit(width));
         drawn.rows.extend(beneath(next));
         drawn.rows.truncate(seen);
         drawn.items.resize(drawn.rows.len(), Some(next));
@@ -255,8 +258,15 @@ pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
     }
 }
 
-fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
+fn item_row(
+    run: &RunView,
+    item: &EvidenceRow,
+    labels: Option<&RunLabels>,
+    columns: &Columns,
+) -> Row {
     let dropped = item.standing == ContextState::Dropped;
+    let id = item.id.clone();
+    let said = labels.and_then(|labels| labels.get(&LabelTarget::Passage { id }));
     let (number, ink) = match run.evidence.number(item) {
         _ if dropped => ("  × ".to_owned(), Ink::Dropped),
         Some(number) if run.evidence.is_unused(item) => (format!("{number:>3} "), Ink::Dim),
@@ -264,18 +274,21 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
         // Not sent, or not yet; a sign would say more than is known.
         None => ("    ".to_owned(), Ink::Dim),
     };
+    let number = match mark(said) {
+        None => Row::new(ink, number),
+        Some((judged, sign)) => {
+            let rest = number.strip_prefix(' ').unwrap_or(&number);
+            Row::new(judged, sign).add(ink, rest)
+        }
+    };
     let source = pad(&cut_path(&item.place(), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
         let source = Row::new(Ink::Dropped, source.trim_end()).struck(Ink::Dropped);
-        let row = Row::new(ink, number)
-            .join(source)
-            .pad_to(4 + columns.source);
+        let row = number.join(source).pad_to(4 + columns.source);
         row.add(Ink::Dropped, tool)
     } else {
-        Row::new(ink, number)
-            .add(Ink::Text, source)
-            .add(Ink::Dim, tool)
+        number.add(Ink::Text, source).add(Ink::Dim, tool)
     };
     head.join(score_row(run, item, columns.room))
 }
@@ -367,7 +380,13 @@ fn source_title(model: &Model, view: &SourceView, width: usize) -> Row {
     let score = score_row(run, item, ScoreDetail::Words);
     let judged = Row::new(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(score);
     // What has no room whole says nothing.
-    for more in number.into_iter().chain([judged]) {
+    let target = LabelTarget::Passage {
+        id: item.id.clone(),
+    };
+    let labels = model.turns.labels_of(&run.id);
+    let label = labels.filter(|labels| labels.get(&target).is_some());
+    let label = label.map(|labels| Row::new(Ink::Dim, " · ").join(judged_row(labels, &target)));
+    for more in number.into_iter().chain([judged]).chain(label) {
         if left.width() + more.width() + right.width() < width {
             left = left.join(more);
         }

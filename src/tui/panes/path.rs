@@ -6,6 +6,7 @@ use crate::domain::{EDGES, Edge, NodeName, Outcome, RouteReason};
 use crate::text::duration;
 use crate::tui::fold::{NodeState, RunView, TakenEdge, outcome_word};
 use crate::tui::ink::{Ink, Row, grouped_plural, pad};
+use crate::tui::labels::route_mark;
 use crate::tui::model::Model;
 use crate::tui::pane_state::{DrawnRows, Pane, PathItem, PathLine, Rank};
 
@@ -33,6 +34,7 @@ pub fn status(model: &Model) -> Row {
     if run.forced.is_some() {
         row.push(Ink::Dim, " (chosen)");
     }
+    row = row.join(model.shown_labels().map(route_mark).unwrap_or_default());
     if let Some(outcome) = ended.filter(|outcome| *outcome != Outcome::Answered) {
         let ink = match outcome {
             Outcome::Failed => Ink::Failed,

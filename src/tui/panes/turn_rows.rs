@@ -1,10 +1,11 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
-use crate::domain::{Complexity, NodeName, Outcome, dollars};
-use crate::protocol::{Fork, Mode};
+use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
+use crate::protocol::{Fork, Mode, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::labels::{judged_row, route_mark};
 use crate::tui::markdown;
 use crate::tui::markdown::CodeCache;
 use crate::tui::model::{AskedBy, Model, Retry, TurnView};
@@ -82,7 +83,7 @@ fn lay_out(turn: &TurnView, width: usize, code: &mut CodeCache) -> Vec<Row> {
                 answer.extend(wrap(&row, &Row::default(), &indent, body));
             }
         }
-        answer.extend(wrap_plain(&footer(run), body));
+        answer.extend(wrap_plain(&footer(run, turn.labels()), body));
         answer.extend(warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
@@ -200,12 +201,16 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     rows
 }
 
-/// How sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
-pub fn footer(run: &Exchange) -> Row {
+/// What a person said of it, how sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
+pub fn footer(run: &Exchange, labels: &RunLabels) -> Row {
     let mut row = Row::default();
     let Some(finish) = &run.finish else {
         return row;
     };
+    if labels.get(&LabelTarget::Answer).is_some() {
+        row = row.join(judged_row(labels, &LabelTarget::Answer));
+        row.push(Ink::Dim, " · ");
+    }
     if let Some(confidence) = run.confidence {
         row = row.join(certainty(confidence.level()));
         row.push(Ink::Dim, " · ");
@@ -215,6 +220,7 @@ pub fn footer(run: &Exchange) -> Row {
         if run.forced.is_some() {
             row.push(Ink::Dim, " (chosen)");
         }
+        row = row.join(route_mark(labels));
         row.push(Ink::Dim, " · ");
     }
     let whole = finish.calls.saturating_add(finish.saved);

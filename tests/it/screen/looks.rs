@@ -14,7 +14,7 @@ use super::{play, runs};
 use crate::support::Said;
 
 /// On a terminal whose ground is for the theme that is wanted.
-fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
+pub fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
     let background = match setup.theme {
         ThemeName::AUTO => None,
         ThemeName::LIGHT => Some(Background::Light),

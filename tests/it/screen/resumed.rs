@@ -1,5 +1,7 @@
 //! A recorded conversation on the screen.
 
+use std::collections::BTreeMap;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 use kb_agent::domain::Outcome;
 use kb_agent::protocol::{
@@ -30,6 +32,7 @@ fn session(events: &[Event]) -> RecordedSession {
         events: recorded(events),
         left_out: 0,
         shown: None,
+        labels: BTreeMap::new(),
     }
 }
 

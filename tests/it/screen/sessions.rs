@@ -1,5 +1,7 @@
 //! The list of recorded conversations: keys in, cells out.
 
+use std::collections::BTreeMap;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 use kb_agent::domain::Outcome;
 use kb_agent::protocol::{
@@ -100,6 +102,7 @@ fn letters_narrow_the_list_and_enter_resumes_what_is_selected() {
             events: runs::complex(),
             left_out: 0,
             shown: None,
+            labels: BTreeMap::new(),
         },
     ))));
     let text = screen.text(160, 45);

@@ -1,0 +1,170 @@
+//! Questions with what is expected of them, asked under one or several settings: what differs, and a
+//! gate for changes.
+//!
+//! The runs are those that a person would get, over the same index. Their log is one of its own, so
+//! that they are in no list of conversations and can still be replayed.
+
+mod figures;
+mod named_settings;
+mod print;
+mod question;
+mod report_files;
+mod trial;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use super::records::progress_bar;
+use crate::cli::catch_up::{UpdateStep, update};
+use crate::cli::interruption::interruptible;
+use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::config::{Overrides, Settings};
+use crate::engine::{Engine, mask_of};
+use crate::kb::KbError;
+use figures::{Limits, RunReport};
+use named_settings::NamedSettings;
+use question::ExpectedRun;
+use report_files::ReportFiles;
+use trial::Trial;
+
+/// Arguments of `eval run`.
+#[derive(Debug, Args)]
+pub(super) struct EvalRun {
+    /// One JSON object a line: {"query", "id"?, "route"?, "sources"?, "answer_contains"?,
+    /// "answer_lacks"?, "outcome"?}; route is chitchat, simple or complex, or a list of acceptable
+    /// ones ("complexity" is the same); sources are documents that must be among the evidence; outcome
+    /// is answered or not_found
+    #[arg(value_name = "QUESTIONS.jsonl")]
+    questions: PathBuf,
+    /// Ask under the settings of this file, read as --env-file; may be given several times [default:
+    /// the settings as they are]
+    #[arg(long, value_name = "FILE")]
+    settings: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Also write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Also write the results as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+impl EvalRun {
+    /// The settings of the files that are named, else those in effect.
+    fn variants(
+        &self,
+        settings: &Settings,
+        env_file: Option<&Path>,
+        overrides: &Overrides,
+    ) -> Result<Vec<NamedSettings>, CommandFailure> {
+        if self.settings.is_empty() {
+            return Ok(vec![NamedSettings::current(settings)]);
+        }
+        if let (Some(env_file), [first, ..]) = (env_file, &self.settings[..]) {
+            return Err(CommandFailure::usage(format!(
+                "--settings {} stands for --env-file {}: give one of them",
+                first.display(),
+                env_file.display()
+            )));
+        }
+        let mut variants = Vec::new();
+        for file in &self.settings {
+            let mut variant = NamedSettings::read(file, overrides)?;
+            variant
+                .settings
+                .own_program
+                .clone_from(&settings.own_program);
+            variants.push(variant);
+        }
+        Ok(variants)
+    }
+}
+
+/// Asks, prints what came of it, and fails where a limit is broken.
+pub(super) fn run(
+    run: &EvalRun,
+    settings: &Settings,
+    env_file: Option<&Path>,
+    overrides: &Overrides,
+) -> Result<(), CommandFailure> {
+    let variants = &run.variants(settings, env_file, overrides)?;
+    let questions = question::read_questions(&run.questions)?;
+    run.limits.check(&questions, &run.questions)?;
+    let trials = interruptible(async |cancel| {
+        tokio::select! {
+            trials = measure(&questions, variants, &cancel) => trials,
+            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
+        }
+    })?;
+    let report = RunReport::new(questions, trials, variants, &run.limits);
+    let files = ReportFiles {
+        report: &report,
+        masks: variants.iter().map(|of| mask_of(&of.settings)).collect(),
+    };
+    files.write(run.junit.as_deref(), run.markdown.as_deref())?;
+    if run.json {
+        print_json(&report)?;
+    } else {
+        print_text(print::as_text(&report))?;
+    }
+    if report.broken.is_empty() {
+        return Ok(());
+    }
+    report.broken.iter().for_each(|line| print_notice(line));
+    Err(CommandFailure::reported())
+}
+
+/// What came of every question, by the settings.
+async fn measure(
+    questions: &[ExpectedRun],
+    variants: &[NamedSettings],
+    cancel: &CancellationToken,
+) -> Result<Vec<Vec<Trial>>, CommandFailure> {
+    let mut all = Vec::new();
+    for variant in variants {
+        let engine = Engine::open(&variant.with_log_apart()).await?;
+        for notice in engine.notices() {
+            print_notice(&format!("{}: {notice}", variant.name));
+        }
+        bring_up_to_date(&engine, cancel).await?;
+        let bar = progress_bar(questions.len());
+        let mut trials = Vec::new();
+        for question in questions {
+            trials.push(Trial::run(&engine, question, cancel).await?);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        all.push(trials);
+    }
+    Ok(all)
+}
+
+/// The words and the meaning of all files as they are now. What another process holds is searched as
+/// it is.
+async fn bring_up_to_date(
+    engine: &Engine,
+    cancel: &CancellationToken,
+) -> Result<(), CommandFailure> {
+    for step in [UpdateStep::Lexical, UpdateStep::Dense] {
+        match update(engine.knowledge(), step, cancel).await? {
+            Ok(_) => {}
+            Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
+                print_notice(&error.notice());
+                return Ok(());
+            }
+            Err(error) => return Err(CommandFailure::failed(error)),
+        }
+    }
+    if engine.knowledge().status().documents == 0 {
+        return Err(CommandFailure::failed(
+            "the knowledge base is empty: name its folders with --kb",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,335 @@
+use std::path::Path;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::named_settings::NamedSettings;
+use super::question::ExpectedRun;
+use super::trial::{Checks, Trial};
+use crate::cli::output::CommandFailure;
+use crate::domain::{Outcome, dollars};
+use crate::protocol::Latency;
+use crate::text::{one_line, plural};
+
+/// What must hold under every one of the settings.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits, each for every settings file")]
+pub(super) struct Limits {
+    /// At least this share of the routes is right, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    min_route: Option<f64>,
+    /// At least this share of the questions has its sources among the evidence, 0 to 1
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    min_sources: Option<f64>,
+    /// At least this share of the answers is as expected (answer_contains, answer_lacks, outcome), 0
+    /// to 1
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    min_answers: Option<f64>,
+    /// 95 of 100 runs take at most so many milliseconds
+    #[arg(long, value_name = "MS", value_parser = positive)]
+    max_p95_ms: Option<f64>,
+    /// At most so many reasoning calls a question, on average
+    #[arg(long, value_name = "N", value_parser = positive)]
+    max_calls: Option<f64>,
+    /// At most so many US dollars for all questions
+    #[arg(long, value_name = "USD", value_parser = positive)]
+    max_cost: Option<f64>,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a share is a number from 0 to 1, such as 0.9".to_owned())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "it must be a number from 0 on".to_owned())
+}
+
+impl Limits {
+    /// A limit on what no question tells is a mistake: it would always hold.
+    pub(super) fn check(
+        &self,
+        questions: &[ExpectedRun],
+        file: &Path,
+    ) -> Result<(), CommandFailure> {
+        let any = |tells: fn(&ExpectedRun) -> bool| questions.iter().any(tells);
+        let wanted = [
+            (
+                self.min_route,
+                "--min-route",
+                "route",
+                any(|q| !q.route.is_empty()),
+            ),
+            (
+                self.min_sources,
+                "--min-sources",
+                "sources",
+                any(|q| !q.sources.is_empty()),
+            ),
+            (
+                self.min_answers,
+                "--min-answers",
+                "answer_contains, answer_lacks or outcome",
+                any(ExpectedRun::judges_answer),
+            ),
+        ];
+        for (limit, option, field, is_told) in wanted {
+            if limit.is_some() && !is_told {
+                return Err(CommandFailure::usage(format!(
+                    "{option}: no question of {} has {field}",
+                    file.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// One line for each that is broken.
+    fn broken(&self, figures: &RunFigures) -> Vec<String> {
+        let mut broken = Vec::new();
+        let name = &figures.settings;
+        for (limit, option, share, what) in [
+            (
+                self.min_route,
+                "--min-route",
+                figures.route,
+                "routes are right",
+            ),
+            (
+                self.min_sources,
+                "--min-sources",
+                figures.sources,
+                "questions have their sources",
+            ),
+            (
+                self.min_answers,
+                "--min-answers",
+                figures.answers,
+                "answers are as expected",
+            ),
+        ] {
+            if let (Some(limit), Some(share)) = (limit, share)
+                && share.value() < limit
+            {
+                let Share { right, of } = share;
+                broken.push(format!(
+                    "{name}: {right} of {of} {what}, {option} asks for {limit}"
+                ));
+            }
+        }
+        for (limit, option, figure, unit) in [
+            (
+                self.max_p95_ms,
+                "--max-p95-ms",
+                figures.p95_ms,
+                "ms is the 95th percentile",
+            ),
+            (
+                self.max_calls,
+                "--max-calls",
+                figures.calls_a_question(),
+                "calls a question",
+            ),
+        ] {
+            if let (Some(limit), Some(figure)) = (limit, figure)
+                && figure > limit
+            {
+                broken.push(format!(
+                    "{name}: {figure:.1} {unit}, {option} allows {limit}"
+                ));
+            }
+        }
+        match (self.max_cost, figures.cost_usd) {
+            (Some(_), None) if figures.tokens() > 0 => broken.push(format!(
+                "{name}: the cost is not known, as the model has no known price: --max-cost cannot hold \
+                 ('kb-agent help models' tells of prices)"
+            )),
+            (Some(limit), Some(cost)) if cost > limit => broken.push(format!(
+                "{name}: {} for all questions, --max-cost allows {}",
+                dollars(cost),
+                dollars(limit)
+            )),
+            _ => {}
+        }
+        broken
+    }
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Share {
+    pub right: usize,
+    pub of: usize,
+}
+
+impl Share {
+    fn value(self) -> f64 {
+        self.right as f64 / self.of.max(1) as f64
+    }
+
+    /// What holds of those that are judged; `None` where none is.
+    fn of_checks(checks: impl Iterator<Item = Option<bool>>) -> Option<Self> {
+        let judged: Vec<bool> = checks.flatten().collect();
+        let right = judged.iter().filter(|holds| **holds).count();
+        (!judged.is_empty()).then_some(Self {
+            right,
+            of: judged.len(),
+        })
+    }
+}
+
+/// What all questions came to under one of the settings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct RunFigures {
+    pub settings: String,
+    pub questions: usize,
+    /// Routes that are right; `None` where no question says which is.
+    pub route: Option<Share>,
+    /// Questions whose sources are all among the evidence.
+    pub sources: Option<Share>,
+    /// Answers that are as expected.
+    pub answers: Option<Share>,
+    pub answered: usize,
+    pub not_found: usize,
+    pub failed: usize,
+    pub calls: u64,
+    /// Half of the runs took no longer.
+    pub p50_ms: Option<f64>,
+    pub p95_ms: Option<f64>,
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+    /// US dollars; `None` where nothing was counted or one run has no known price.
+    pub cost_usd: Option<f64>,
+}
+
+impl RunFigures {
+    fn new(settings: &str, trials: &[Trial]) -> Self {
+        let checks = |check: fn(Checks) -> Option<bool>| {
+            Share::of_checks(trials.iter().map(|trial| check(trial.checks)))
+        };
+        let ended = |outcome| {
+            trials
+                .iter()
+                .filter(|it| it.outcome == Some(outcome))
+                .count()
+        };
+        let complete = trials.iter().filter(|trial| trial.is_complete());
+        let times: Vec<f64> = complete.map(|trial| trial.cost.ms).collect();
+        let latency = Latency::from_samples(&times);
+        let sum = |of: fn(&Trial) -> u64| trials.iter().map(of).fold(0, u64::saturating_add);
+        let counted = trials.iter().filter(|trial| trial.cost.tokens() > 0);
+        let costs: Option<Vec<f64>> = counted.map(|trial| trial.cost.cost_usd).collect();
+        let costs = costs.filter(|costs| !costs.is_empty());
+        Self {
+            settings: settings.to_owned(),
+            questions: trials.len(),
+            route: checks(|checks| checks.route_right),
+            sources: checks(|checks| checks.sources_found),
+            answers: checks(|checks| checks.answer_right),
+            answered: ended(Outcome::Answered),
+            not_found: ended(Outcome::NotFound),
+            failed: trials.len() - times.len(),
+            calls: sum(|trial| u64::from(trial.cost.calls)),
+            p50_ms: latency.median_ms,
+            p95_ms: latency.p95_ms,
+            prompt_tokens: sum(|trial| trial.cost.prompt_tokens),
+            completion_tokens: sum(|trial| trial.cost.completion_tokens),
+            cost_usd: costs.map(|costs| costs.iter().sum()),
+        }
+    }
+
+    /// Tokens both ways.
+    pub(super) fn tokens(&self) -> u64 {
+        self.prompt_tokens.saturating_add(self.completion_tokens)
+    }
+
+    fn calls_a_question(&self) -> Option<f64> {
+        (self.questions > 0).then(|| self.calls as f64 / self.questions as f64)
+    }
+}
+
+/// All that came of it; its serde form is the object of `eval run --json`.
+#[derive(Debug, Serialize)]
+pub(super) struct RunReport {
+    pub questions: Vec<AskedQuestion>,
+    /// By the settings, in the order in which they were given.
+    pub summary: Vec<RunFigures>,
+    /// One line for each limit that is broken and for each of the settings under which runs failed.
+    pub broken: Vec<String>,
+    /// The log of the runs.
+    pub log: String,
+}
+
+/// A question and what came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct AskedQuestion {
+    #[serde(flatten)]
+    pub expected: ExpectedRun,
+    /// In the order of the settings.
+    pub results: Vec<NamedTrial>,
+}
+
+/// What came of a question under one of the settings.
+#[derive(Debug, Serialize)]
+pub(super) struct NamedTrial {
+    pub settings: String,
+    #[serde(flatten)]
+    pub trial: Trial,
+}
+
+impl RunReport {
+    pub(super) fn new(
+        questions: Vec<ExpectedRun>,
+        trials: Vec<Vec<Trial>>,
+        variants: &[NamedSettings],
+        limits: &Limits,
+    ) -> Self {
+        let names = || variants.iter().map(|variant| variant.name.as_str());
+        let summary: Vec<RunFigures> = names()
+            .zip(&trials)
+            .map(|(name, trials)| RunFigures::new(name, trials))
+            .collect();
+        let mut broken: Vec<String> = summary.iter().flat_map(|of| limits.broken(of)).collect();
+        for (figures, trials) in summary.iter().zip(&trials) {
+            let failed = questions.iter().zip(trials);
+            let mut failed = failed.filter_map(|(asked, trial)| Some((asked, trial.trouble()?)));
+            if let Some((asked, why)) = failed.next() {
+                broken.push(format!(
+                    "{}: {} of {} failed, the first {}: {}",
+                    figures.settings,
+                    figures.failed,
+                    plural(figures.questions, "question"),
+                    one_line(&asked.id, 80),
+                    one_line(why, 400)
+                ));
+            }
+        }
+        let logs = variants.iter().map(NamedSettings::with_log_apart);
+        let log = logs
+            .map(|settings| settings.audit_log.display().to_string())
+            .next();
+        let mut columns: Vec<_> = trials.into_iter().map(Vec::into_iter).collect();
+        let questions = questions.into_iter().map(|expected| {
+            let of_question = names().zip(&mut columns);
+            let results = of_question.filter_map(|(name, trials)| {
+                Some(NamedTrial {
+                    settings: name.to_owned(),
+                    trial: trials.next()?,
+                })
+            });
+            AskedQuestion {
+                results: results.collect(),
+                expected,
+            }
+        });
+        Self {
+            questions: questions.collect(),
+            summary,
+            broken,
+            log: log.unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+use super::figures::{AskedQuestion, NamedTrial, RunFigures, RunReport, Share};
+use super::trial::{FoundPassage, Trial};
+use crate::cli::output::{Column, NOTHING, Side, column, table, terminal_width};
+use crate::domain::{Complexity, Outcome, dollars};
+use crate::protocol::Mode;
+use crate::text::one_line;
+
+/// So much of an answer shows where two differ, in characters.
+const ANSWER: usize = 160;
+/// A longer question is cut, in characters.
+const QUESTION: usize = 200;
+/// So many differing passages are listed of each kind.
+const MOST_PASSAGES: usize = 6;
+
+/// The columns of the summary.
+pub(super) const COLUMNS: [Column; 12] = [
+    column("settings", Side::Left, 0),
+    column("routes", Side::Right, 0),
+    column("sources", Side::Right, 0),
+    column("answers", Side::Right, 0),
+    column("answered", Side::Right, 4),
+    column("not found", Side::Right, 4),
+    column("failed", Side::Right, 3),
+    column("calls", Side::Right, 2),
+    column("p50 ms", Side::Right, 2),
+    column("p95 ms", Side::Right, 0),
+    column("tokens", Side::Right, 1),
+    column("cost", Side::Right, 1),
+];
+
+/// Every question with what differs between the settings, and what all came to.
+pub(super) fn as_text(report: &RunReport) -> String {
+    let mut text = String::new();
+    for asked in &report.questions {
+        text.push_str(&question(asked));
+    }
+    let rows: Vec<Vec<String>> = report.summary.iter().map(row).collect();
+    text.push_str(&format!("\n{}", table(&COLUMNS, &rows, terminal_width())));
+    text.push_str(&format!(
+        "\nkb-agent replay '{}' RUN shows a run\n",
+        one_line(&report.log, 400)
+    ));
+    text
+}
+
+/// A line of the summary.
+pub(super) fn row(figures: &RunFigures) -> Vec<String> {
+    let share = |share: Option<Share>| {
+        share.map_or_else(
+            || NOTHING.to_owned(),
+            |it| format!("{}/{}", it.right, it.of),
+        )
+    };
+    let ms = |ms: Option<f64>| ms.map_or_else(|| NOTHING.to_owned(), |ms| format!("{ms:.0}"));
+    let tokens = Some(figures.tokens()).filter(|tokens| *tokens > 0);
+    let cost = figures.cost_usd.map(dollars);
+    vec![
+        one_line(&figures.settings, 80),
+        share(figures.route),
+        share(figures.sources),
+        share(figures.answers),
+        figures.answered.to_string(),
+        figures.not_found.to_string(),
+        figures.failed.to_string(),
+        figures.calls.to_string(),
+        ms(figures.p50_ms),
+        ms(figures.p95_ms),
+        tokens.map_or_else(|| NOTHING.to_owned(), |tokens| tokens.to_string()),
+        cost.unwrap_or_else(|| NOTHING.to_owned()),
+    ]
+}
+
+fn question(asked: &AskedQuestion) -> String {
+    let id = one_line(&asked.expected.id, 80);
+    let query = one_line(&asked.expected.query, QUESTION);
+    let mut text = format!("{id}  {query}\n");
+    let names = asked.results.iter().map(|of| of.settings.chars().count());
+    let width = names.max().unwrap_or(0);
+    let first = asked.results.first().map(|of| &of.trial);
+    for (at, NamedTrial { settings, trial }) in asked.results.iter().enumerate() {
+        let name = one_line(settings, 80);
+        text.push_str(&format!("  {name:width$}  {}\n", course(trial)));
+        let mut notes: Vec<String> = trial.failures.clone();
+        if let Some(first) = first.filter(|_| at > 0) {
+            notes.extend(differences(first, trial));
+        }
+        if let (false, Some(run)) = (trial.failures.is_empty(), &trial.run) {
+            notes.push(format!("run {}", short(&run.0)));
+        }
+        for note in notes {
+            let note = one_line(&note, 400);
+            text.push_str(&format!("  {:width$}    {note}\n", ""));
+        }
+    }
+    text
+}
+
+/// The end of an id, which is enough to name the run.
+fn short(id: &str) -> &str {
+    let chars = id.char_indices().rev();
+    chars.take(12).last().map_or(id, |(at, _)| &id[at..])
+}
+
+/// `simple, answered, 3 steps, 12 ms`.
+pub(super) fn course(trial: &Trial) -> String {
+    let route = trial.route.map_or("undecided", Complexity::as_str);
+    let outcome = trial.outcome.map_or("failed", Outcome::as_str);
+    let cost = trial.cost;
+    let mut words = format!(
+        "{route}, {outcome}, {}, {:.0} ms",
+        trial.mode.calls(cost.calls),
+        cost.ms
+    );
+    if trial.mode == Mode::Llm && cost.tokens() > 0 {
+        words.push_str(&format!(", {} tokens", cost.tokens()));
+        let money = cost
+            .cost_usd
+            .map_or_else(|| "cost unknown".to_owned(), dollars);
+        words.push_str(&format!(", {money}"));
+    }
+    if let (Some(why), true) = (trial.trouble(), trial.failures.is_empty()) {
+        words.push_str(&format!(": {}", one_line(why, 200)));
+    }
+    words
+}
+
+/// What is otherwise than in the first run, besides what its own line tells.
+pub(super) fn differences(first: &Trial, other: &Trial) -> Vec<String> {
+    let mut notes = Vec::new();
+    let lacks = |from: &Trial, found: &&FoundPassage| !from.evidence.contains(found);
+    let more = other.evidence.iter().filter(|found| lacks(first, found));
+    let less = first.evidence.iter().filter(|found| lacks(other, found));
+    let (more, less): (Vec<_>, Vec<_>) = (more.collect(), less.collect());
+    for (sign, passages) in [("+", &more), ("-", &less)] {
+        notes.extend(listed(sign, passages));
+    }
+    if first.answer != other.answer {
+        let answer = other.answer.as_deref().unwrap_or("none");
+        notes.push(format!("answer: {}", one_line(answer, ANSWER)));
+    }
+    notes
+}
+
+fn listed(sign: &str, passages: &[&FoundPassage]) -> Option<String> {
+    let shown = passages.iter().take(MOST_PASSAGES);
+    let shown = shown.map(|found| format!("{sign}{}:{}", found.source, found.place));
+    let mut shown: Vec<String> = shown.collect();
+    if let Some(more) = passages
+        .len()
+        .checked_sub(MOST_PASSAGES)
+        .filter(|more| *more > 0)
+    {
+        shown.push(format!("{sign}{more} more"));
+    }
+    (!shown.is_empty()).then(|| format!("evidence: {}", shown.join(" ")))
+}

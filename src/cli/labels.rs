@@ -1,0 +1,126 @@
+//! What people said of recorded runs: listed, held against what was decided, written as test sets.
+
+mod agreement;
+mod export;
+mod judged;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::output::{Column, CommandFailure, Side, column, table, terminal_width};
+use super::output::{print_json, print_notice, print_text};
+use crate::config::Settings;
+use crate::domain::LabelTarget;
+use crate::protocol::Label;
+use crate::text::{one_line, plural};
+use judged::{JudgedRuns, NOTHING_LABELLED};
+
+pub(super) use judged::read_labels;
+
+/// The longest part of a question or a path that a table shows, in characters.
+const LONGEST: usize = 200;
+
+const COLUMNS: [Column; 5] = [
+    column("run", Side::Left, 2),
+    column("time", Side::Left, 1),
+    column("what", Side::Left, 0),
+    column("verdict", Side::Left, 0),
+    column("question or passage", Side::Left, 0),
+];
+
+/// Arguments of `labels`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct LabelsArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<LabelsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LabelsCommand {
+    /// Write test sets for 'eval routing', 'eval grading' and 'eval run'
+    Export(export::ExportLabels),
+}
+
+/// Lists the labels, or writes them as test sets.
+pub(super) fn run(args: &LabelsArgs, settings: &Settings) -> Result<(), CommandFailure> {
+    let judged = JudgedRuns::read(settings)?;
+    match &args.what {
+        Some(LabelsCommand::Export(export)) => export::run(export, &judged, settings),
+        None => list(&judged, args.json, settings),
+    }
+}
+
+fn list(judged: &JudgedRuns, json: bool, settings: &Settings) -> Result<(), CommandFailure> {
+    let report = LabelsReport {
+        labels: judged.labels.clone(),
+        agreement: agreement::Agreement::measure(judged, settings)?,
+        runs_not_in_the_log: judged.missing,
+    };
+    if json {
+        return Ok(print_json(&report)?);
+    }
+    if judged.labels.is_empty() {
+        print_notice(NOTHING_LABELLED);
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = judged
+        .labels
+        .iter()
+        .map(|label| row(judged, label))
+        .collect();
+    let listed = table(&COLUMNS, &rows, terminal_width());
+    print_text(format!("{listed}\n{}", report.agreement.as_text()))?;
+    if judged.missing > 0 {
+        let runs = plural(judged.missing, "judged run");
+        print_notice(&format!(
+            "{runs} not in {} any more: what was asked there is not known",
+            settings.audit_log.display()
+        ));
+    }
+    Ok(())
+}
+
+/// What `labels --json` prints.
+#[derive(Debug, Serialize)]
+struct LabelsReport {
+    labels: Vec<Label>,
+    #[serde(flatten)]
+    agreement: agreement::Agreement,
+    runs_not_in_the_log: usize,
+}
+
+/// A line of the list.
+fn row(judged: &JudgedRuns, label: &Label) -> Vec<String> {
+    let run = judged.run(&label.run);
+    let question = run.map_or("not in the log", |run| run.summary.question.as_str());
+    let (what, subject) = match &label.target {
+        LabelTarget::Route => ("route", question.to_owned()),
+        LabelTarget::Answer => ("answer", question.to_owned()),
+        LabelTarget::Passage { id } => {
+            let items = run.into_iter().flat_map(|run| &run.evidence);
+            let item = items.map(|known| &known.item).find(|item| item.id == *id);
+            let place = item.map(|item| format!("{}:{}", item.source, item.location()));
+            ("passage", place.unwrap_or_else(|| question.to_owned()))
+        }
+    };
+    let route = run.and_then(|run| run.summary.route);
+    let route = route.filter(|_| label.target == LabelTarget::Route);
+    let verdict = label.verdict.in_words();
+    vec![
+        one_line(judged.name(&label.run), 64),
+        label.ts.minute(),
+        what.to_owned(),
+        route.map_or_else(
+            || verdict.clone(),
+            |taken| {
+                let join = if label.verdict.is_good() { " is" } else { "" };
+                format!("{}{join} {verdict}", taken.as_str())
+            },
+        ),
+        one_line(&subject, LONGEST),
+    ]
+}

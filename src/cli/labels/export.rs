@@ -1,0 +1,287 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::judged::{JudgedRuns, NOTHING_LABELLED};
+use crate::audit::Mask;
+use crate::cli::output::{CommandFailure, print_notice, print_text};
+use crate::config::Settings;
+use crate::domain::{Complexity, LabelTarget, Outcome};
+use crate::engine::{document_reader, mask_of};
+use crate::files::{create_private_dir, write_atomic};
+use crate::kb::DocumentReader;
+use crate::protocol::{EvidenceItem, RunRecord};
+use crate::text::{one_line, plural};
+
+/// The files, each for the command that reads it.
+const FILES: [(&str, &str); 3] = [
+    ("routing.jsonl", "eval routing"),
+    ("grading.jsonl", "eval grading"),
+    ("questions.jsonl", "eval run"),
+];
+
+/// Arguments of `labels export`.
+#[derive(Debug, Args)]
+pub(super) struct ExportLabels {
+    /// The folder of the test sets [default: the one you are in]
+    #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
+    dir: PathBuf,
+    /// Replace test sets that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes one test set for each of the measuring commands; what nobody judged has none.
+pub(super) fn run(
+    export: &ExportLabels,
+    judged: &JudgedRuns,
+    settings: &Settings,
+) -> Result<(), CommandFailure> {
+    if judged.labels.is_empty() {
+        return Err(CommandFailure::failed(NOTHING_LABELLED));
+    }
+    let is_there = |(name, _): &&(&str, &str)| export.dir.join(name).symlink_metadata().is_ok();
+    if let Some((name, _)) = FILES.iter().find(is_there).filter(|_| !export.force) {
+        let path = export.dir.join(name);
+        return Err(CommandFailure::failed(format!(
+            "{} is there already: give another folder, or --force to replace it",
+            path.display()
+        )));
+    }
+    let mut texts = PassageTexts::of(settings);
+    let sets = [
+        routing(judged),
+        grading(judged, &mut texts),
+        questions(judged),
+    ];
+    let cannot = |path: &Path, error| {
+        CommandFailure::failed(format!("{} cannot be written: {error}", path.display()))
+    };
+    create_private_dir(&export.dir).map_err(|error| cannot(&export.dir, error))?;
+    for ((name, reader), lines) in FILES.iter().zip(sets) {
+        if lines.is_empty() {
+            continue;
+        }
+        let path = export.dir.join(name);
+        let text = lines.join("\n") + "\n";
+        write_atomic(&path, text.as_bytes()).map_err(|error| cannot(&path, error))?;
+        let questions = plural(lines.len(), "question");
+        print_text(format!(
+            "{}: {questions}, for kb-agent {reader}\n",
+            path.display()
+        ))?;
+    }
+    if texts.shortened > 0 {
+        let passages = plural(texts.shortened, "passage");
+        print_notice(&format!(
+            "{passages} in grading.jsonl only as they begin: the documents changed or are not in this \
+             knowledge base; give --kb as when it was asked"
+        ));
+    }
+    Ok(())
+}
+
+/// A question and its right route, or the acceptable ones, as `eval routing` reads it.
+#[derive(Debug, Serialize)]
+struct RoutedQuestion<'r> {
+    query: &'r str,
+    complexity: OneOrMany<'r>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum OneOrMany<'r> {
+    One(Complexity),
+    Many(&'r [Complexity]),
+}
+
+impl<'r> From<&'r [Complexity]> for OneOrMany<'r> {
+    fn from(routes: &'r [Complexity]) -> Self {
+        match routes {
+            [one] => Self::One(*one),
+            many => Self::Many(many),
+        }
+    }
+}
+
+fn routing(judged: &JudgedRuns) -> Vec<String> {
+    let routes = judged.routes();
+    let questions = routes.iter().map(|route| RoutedQuestion {
+        query: route.query,
+        complexity: route.expected.as_slice().into(),
+    });
+    lines(questions)
+}
+
+/// One JSON object a line.
+fn lines(questions: impl Iterator<Item = impl Serialize>) -> Vec<String> {
+    let lines = questions.filter_map(|question| serde_json::to_string(&question).ok());
+    lines.collect()
+}
+
+/// A question with its judged passages, as `eval grading` reads it.
+#[derive(Debug, Default, Serialize)]
+struct JudgedPassages {
+    query: String,
+    passages: Vec<JudgedText>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sub_questions: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct JudgedText {
+    text: String,
+    relevant: bool,
+}
+
+fn grading(judged: &JudgedRuns, texts: &mut PassageTexts) -> Vec<String> {
+    let mut sets: BTreeMap<&str, JudgedPassages> = BTreeMap::new();
+    let mut order = Vec::new();
+    for run in &judged.runs {
+        for (target, said) in run.labels.iter() {
+            let LabelTarget::Passage { id } = target else {
+                continue;
+            };
+            let Some(known) = run.evidence.iter().find(|known| known.item.id == *id) else {
+                continue;
+            };
+            let query = run.summary.question.as_str();
+            let set = sets.entry(query).or_insert_with(|| {
+                order.push(query);
+                JudgedPassages {
+                    query: query.to_owned(),
+                    sub_questions: sub_questions(run),
+                    ..JudgedPassages::default()
+                }
+            });
+            let text = texts.text_of(&known.item);
+            // The same passage in a later run of the question: the last word holds.
+            set.passages.retain(|known| known.text != text);
+            set.passages.push(JudgedText {
+                text,
+                relevant: said.is_good(),
+            });
+        }
+    }
+    lines(order.iter().filter_map(|query| sets.get(query)))
+}
+
+fn sub_questions(run: &RunRecord) -> Vec<String> {
+    let plan = run.path.iter().rev().find_map(|step| step.plan.as_ref());
+    plan.map(|plan| plan.sub_questions.clone())
+        .unwrap_or_default()
+}
+
+/// What `eval run` reads: the right route, the documents that are needed, how it ends.
+#[derive(Debug, Default, Serialize)]
+struct JudgedQuestion {
+    id: String,
+    query: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    route: Vec<Complexity>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+}
+
+impl JudgedQuestion {
+    fn needs(&mut self, source: &str) {
+        if !self.sources.iter().any(|known| known == source) {
+            self.sources.push(source.to_owned());
+        }
+    }
+
+    /// Takes what is said of the answer and of the passages. Of what is bad nothing follows that could
+    /// be asked for.
+    fn take(&mut self, run: &RunRecord) {
+        for (target, _) in run.labels.iter().filter(|(_, said)| said.is_good()) {
+            match target {
+                LabelTarget::Route => {}
+                LabelTarget::Answer => {
+                    self.outcome = run.summary.outcome;
+                    run.citations
+                        .iter()
+                        .for_each(|cited| self.needs(&cited.source));
+                }
+                LabelTarget::Passage { id } => {
+                    let known = run.evidence.iter().find(|known| known.item.id == *id);
+                    if let Some(known) = known {
+                        self.needs(&known.item.source);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_measured(&self) -> bool {
+        !self.route.is_empty() || !self.sources.is_empty() || self.outcome.is_some()
+    }
+}
+
+fn questions(judged: &JudgedRuns) -> Vec<String> {
+    let mut questions: Vec<JudgedQuestion> = Vec::new();
+    for run in &judged.runs {
+        let query = &run.summary.question;
+        let at = questions.iter().position(|known| known.query == *query);
+        let at = at.unwrap_or_else(|| {
+            questions.push(JudgedQuestion {
+                id: judged.name(&run.summary.id).to_owned(),
+                query: query.clone(),
+                ..JudgedQuestion::default()
+            });
+            questions.len() - 1
+        });
+        questions[at].take(run);
+    }
+    for route in judged.routes() {
+        let is_it = |known: &&mut JudgedQuestion| known.query == route.query;
+        if let Some(known) = questions.iter_mut().find(is_it) {
+            known.route.clone_from(&route.expected);
+        }
+    }
+    lines(questions.iter().filter(|known| known.is_measured()))
+}
+
+/// The texts of passages, masked as the log is: the log holds only how each begins.
+struct PassageTexts {
+    documents: Option<DocumentReader>,
+    mask: Mask,
+    /// How many were not found as they were.
+    shortened: usize,
+}
+
+impl PassageTexts {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            documents: document_reader(settings).ok(),
+            mask: mask_of(settings),
+            shortened: 0,
+        }
+    }
+
+    fn text_of(&mut self, item: &EvidenceItem) -> String {
+        let whole = self.whole(item);
+        self.shortened += usize::from(whole.is_none());
+        whole.unwrap_or_else(|| item.excerpt.clone())
+    }
+
+    /// The lines of the document, where they still begin as they did.
+    fn whole(&self, item: &EvidenceItem) -> Option<String> {
+        let never = AtomicBool::new(false);
+        let documents = self.documents.as_ref()?;
+        let document = documents.whole_document(&item.source, &never).ok()?;
+        let lines = document.extraction.text.lines();
+        let lines = lines.skip(item.lines.start.saturating_sub(1));
+        let count = (item.lines.end + 1).saturating_sub(item.lines.start);
+        let lines: Vec<&str> = lines.take(count).collect();
+        let text = self.mask.mask_text(&lines.join("\n")).into_owned();
+        let begins = one_line(&text, EvidenceItem::EXCERPT_CHARS);
+        // The log is masked as a whole, what is cut off too.
+        let is_same = begins == self.mask.mask_text(&item.excerpt);
+        is_same.then_some(text)
+    }
+}

@@ -1,0 +1,320 @@
+//! `eval run`: whole runs with what is expected of them, under one or several settings, as a gate.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use kb_agent::domain::NodeName;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use serde_json::{Value, json};
+
+use crate::ends::until;
+use crate::fault_server::{Act, FaultServer, stream_head};
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::support::Said;
+use crate::workplace::{Demo, Workplace, json_lines, one_line, refusing_url, signal, text};
+
+/// The second has a route that it does not take; the third finds little at first.
+const QUESTIONS: &str = r#"{"query": "hello", "id": "greeting", "route": "chitchat"}
+{"query": "What are the four rules?", "id": "rules", "route": "complex", "sources": ["rules.md"], "answer_contains": "tried in order", "outcome": "answered"}
+
+{"query": "How do the settings and the thresholds differ?", "complexity": ["complex", "simple"], "query_type": "relational", "sources": ["thresholds.md"]}
+"#;
+
+fn place() -> Demo {
+    let demo = Workplace::with_demo();
+    let place = demo.place();
+    place.file("questions.jsonl", QUESTIONS);
+    place.file("one.env", "KB_AGENT_MAX_ITERATIONS=1\n");
+    place.file("three.env", "# As it is.\nKB_AGENT_MAX_ITERATIONS=3\n");
+    demo
+}
+
+fn run(demo: &Demo, args: &[&str]) -> Output {
+    demo.run(&[&["eval", "run", "questions.jsonl"], args].concat())
+}
+
+fn report(output: &Output) -> Value {
+    json_lines(&output.stdout).remove(0)
+}
+
+#[test]
+fn a_question_tells_which_of_its_expectations_hold() {
+    let demo = place();
+    let output = run(&demo, &["--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = report(&output);
+    let summary = &report["summary"][0];
+    assert_eq!(summary["settings"], "current");
+    assert_eq!(summary["route"], json!({"right": 2, "of": 3}));
+    assert_eq!(summary["sources"], json!({"right": 2, "of": 2}));
+    assert_eq!(summary["answers"], json!({"right": 1, "of": 1}));
+    assert_eq!(
+        (&summary["questions"], &summary["failed"]),
+        (&json!(3), &json!(0))
+    );
+    let rules = &report["questions"][1];
+    assert_eq!(rules["id"], "rules");
+    assert_eq!(
+        rules["results"][0]["failures"],
+        json!(["route simple, should be complex"])
+    );
+    assert_eq!(report["questions"][2]["id"], "q3");
+    // The person's own conversations do not hold what was measured, and it can be looked at.
+    assert!(!demo.place().audit_log().exists());
+    let log = report["log"].as_str().unwrap();
+    let id = rules["results"][0]["run"].as_str().unwrap();
+    let replayed = demo.run_well(&["replay", log, "--json", id]);
+    assert_eq!(
+        json_lines(&replayed.stdout)[0]["query"],
+        "What are the four rules?"
+    );
+}
+
+#[test]
+fn settings_are_measured_side_by_side_and_what_differs_is_shown() {
+    let demo = place();
+    let both = ["--settings", "one.env", "--settings", "three.env"];
+    let output = run(&demo, &both);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for part in [
+        "rules  What are the four rules?\n  one.env    simple, answered, 3 steps, ",
+        "route simple, should be complex",
+        "settings   routes  sources  answers",
+        "one.env       2/3      2/2      1/1",
+    ] {
+        shown.must_hold(part);
+    }
+    let report = report(&run(&demo, &[&both[..], &["--json"]].concat()));
+    let calls = |at: usize| report["summary"][at]["calls"].as_u64().unwrap();
+    // The third question searches once more where it may.
+    assert!(calls(0) < calls(1), "{report}");
+}
+
+#[test]
+fn a_broken_limit_is_one_line_and_exit_code_1_and_reports_are_written() {
+    let demo = place();
+    let limits = [
+        "--min-route",
+        "0.6",
+        "--min-sources",
+        "1",
+        "--min-answers",
+        "1",
+    ];
+    let more = [
+        "--max-p95-ms",
+        "600000",
+        "--max-calls",
+        "9",
+        "--max-cost",
+        "0",
+    ];
+    let held = run(&demo, &[&limits[..], &more[..]].concat());
+    assert!(held.status.success(), "{}", text(&held.stderr));
+
+    let files = ["--junit", "junit.xml", "--markdown", "page.md"];
+    let limits = ["--min-route", "0.9", "--max-calls", "1"];
+    let output = run(&demo, &[&files[..], &limits[..]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines[0],
+        "kb-agent: current: 2 of 3 routes are right, --min-route asks for 0.9"
+    );
+    lines[1].must_hold("calls a question, --max-calls allows 1");
+    assert_eq!(lines.len(), 2, "{said}");
+    text(&output.stdout).must_hold("settings  routes");
+
+    let junit = fs::read_to_string(demo.place().path().join("junit.xml")).unwrap();
+    let mut reader = Reader::from_str(&junit);
+    let mut names = Vec::new();
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(tag) | Event::Empty(tag) => names.push(tag.name().as_ref().to_owned()),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    let count = |name: &str| names.iter().filter(|known| *known == name).count();
+    assert_eq!(
+        (count("testsuite"), count("testcase"), count("failure")),
+        (1, 3, 1)
+    );
+    junit.must_hold("<testsuite name=\"current\" tests=\"3\" failures=\"1\" errors=\"0\"");
+    junit.must_hold("message=\"route simple, should be complex\"");
+    let page = fs::read_to_string(demo.place().path().join("page.md")).unwrap();
+    page.must_hold("| current | 2/3 | 2/2 | 1/1 |");
+    page.must_hold("**rules** What are the four rules?");
+    page.must_lack("**greeting**");
+}
+
+#[test]
+fn what_cannot_be_measured_is_one_line_that_says_where() {
+    let demo = place();
+    let place = demo.place();
+    place.file(
+        "bad.jsonl",
+        format!("{QUESTIONS}{{\"query\": \"x\", \"rout\": \"simple\"}}\n"),
+    );
+    place.file(
+        "twice.jsonl",
+        "{\"query\": \"a\", \"id\": \"x\"}\n{\"query\": \"b\", \"id\": \"x\"}\n",
+    );
+    place.file("plain.jsonl", "{\"query\": \"hello\"}\n");
+    place.file("typo.env", "\nKB_AGENT_MAX_ITERATION=1\n");
+    place.file("value.env", "# a\n\nexport KB_AGENT_MAX_ITERATIONS=99\n");
+    for (args, said) in [
+        (
+            &["bad.jsonl"][..],
+            "bad.jsonl: line 5: unknown field `rout`",
+        ),
+        (
+            &["twice.jsonl"],
+            "twice.jsonl: two questions have the id 'x'",
+        ),
+        (&["none.jsonl"], "none.jsonl: not found"),
+        (
+            &["plain.jsonl", "--min-route", "0.5"],
+            "--min-route: no question of plain.jsonl has route",
+        ),
+        (
+            &["plain.jsonl", "--min-answers", "0.5"],
+            "has answer_contains, answer_lacks or outcome",
+        ),
+        (
+            &["plain.jsonl", "--settings", "typo.env"],
+            "typo.env:2: KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean",
+        ),
+        (
+            &["plain.jsonl", "--settings", "value.env"],
+            "value.env:3: KB_AGENT_MAX_ITERATIONS is '99': it must be",
+        ),
+        (
+            &[
+                "plain.jsonl",
+                "--settings",
+                "one.env",
+                "--env-file",
+                "three.env",
+            ],
+            "give one of them",
+        ),
+        (
+            &["plain.jsonl", "--settings", "none.env"],
+            "none.env cannot be read",
+        ),
+    ] {
+        let output = demo.run(&[&["eval", "run"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        one_line(&output).must_hold(said);
+    }
+    let output = run(&demo, &["--min-route", "90"]);
+    assert_eq!(output.status.code(), Some(2));
+    text(&output.stderr).must_hold("a share is a number from 0 to 1");
+}
+
+#[test]
+fn the_environment_wins_over_a_settings_file_and_that_is_said() {
+    let demo = place();
+    let args = [
+        "eval",
+        "run",
+        "questions.jsonl",
+        "--settings",
+        "one.env",
+        "--json",
+    ];
+    let mut command = demo.command(&args);
+    command.env("KB_AGENT_MAX_ITERATIONS", "2");
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    one_line(&output).must_hold("one.env: KB_AGENT_MAX_ITERATIONS is set in the environment");
+}
+
+#[test]
+fn runs_that_fail_break_the_gate_and_cost_no_other() {
+    let demo = place();
+    let place = demo.place();
+    let there = format!(
+        "KB_AGENT_LLM_BASE_URL={}\nKB_AGENT_LLM_RETRIES=0\n",
+        refusing_url()
+    );
+    place.file("away.env", there);
+    let both = [
+        "--settings",
+        "away.env",
+        "--settings",
+        "one.env",
+        "--json",
+        "--junit",
+        "j.xml",
+    ];
+    let output = run(&demo, &both);
+    assert_eq!(output.status.code(), Some(1));
+    one_line(&output).must_hold("away.env: 3 of 3 questions failed, the first greeting: ");
+    let report = report(&output);
+    assert_eq!(report["summary"][0]["failed"], 3);
+    assert_eq!(report["summary"][1]["failed"], 0);
+    let junit = fs::read_to_string(place.path().join("j.xml")).unwrap();
+    junit.must_hold("tests=\"3\" failures=\"0\" errors=\"3\"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_costs_tokens_and_a_cost_without_a_price_holds_no_limit() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let plan = json!({"complexity": "chitchat", "query_type": "chitchat", "reply": "Hello."});
+    endpoint.stream(NodeName::AnalyzeAndRoute, &plan.to_string());
+    endpoint.say(NodeName::Synthesize, Reply::streamed("Hello."));
+    let demo = place();
+    let place = demo.place();
+    place.file(
+        "questions.jsonl",
+        "{\"query\": \"hello\", \"route\": \"chitchat\"}\n",
+    );
+    place.file(
+        "model.env",
+        format!("KB_AGENT_LLM_BASE_URL={}\n", endpoint.base_url()),
+    );
+    let args = ["--settings", "model.env", "--max-cost", "1", "--json"];
+    let output = tokio::task::spawn_blocking(move || run(&demo, &args))
+        .await
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    one_line(&output).must_hold("model.env: the cost is not known");
+    let summary = &report(&output)["summary"][0];
+    assert!(summary["prompt_tokens"].as_u64().unwrap() > 0, "{summary}");
+    assert_eq!(summary["cost_usd"], Value::Null);
+}
+
+#[cfg(unix)]
+#[test]
+fn ends_at_ctrl_c_without_a_report() {
+    let demo = place();
+    let server = FaultServer::start(&[("analyze_and_route", vec![Act::Hang(stream_head())])]);
+    let lines = server
+        .settings()
+        .map(|(name, value)| format!("{name}={value}\n"));
+    demo.place().file("silent.env", lines.concat());
+    let args = [
+        "eval",
+        "run",
+        "questions.jsonl",
+        "--settings",
+        "silent.env",
+        "--junit",
+        "j.xml",
+    ];
+    let mut command: Command = demo.command(&args);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until("the first question is asked", || server.hanging() == 1);
+    signal("INT", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!demo.place().path().join("j.xml").exists());
+}

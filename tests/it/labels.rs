@@ -1,0 +1,200 @@
+//! What a person says of runs: keys in a terminal, a file beside the log, test sets that are read again.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::Said;
+use crate::terminal::Terminal;
+use crate::workplace::{Demo, Workplace, json_lines, one_line, text};
+
+const CTRL_C: &str = "\u{3}";
+const ALT_PLUS: &str = "\u{1b}+";
+const QUESTION: &str = "What are the four rules?";
+
+fn labels_file(demo: &Demo) -> PathBuf {
+    demo.place().data().join("audit.jsonl.labels")
+}
+
+fn screen(demo: &Demo, args: &[&str]) -> Terminal {
+    let terminal = Terminal::start(&demo.command(args), 160, 45);
+    terminal.wait_for_text("38 docs");
+    terminal
+}
+
+fn leave(mut terminal: Terminal) {
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+}
+
+/// One question whose route, first passage and answer are judged by keys.
+fn judged() -> Demo {
+    let demo = Workplace::with_demo();
+    let mut terminal = screen(&demo, &[]);
+    terminal.press_until(format!("{QUESTION}\r"), "saved 1");
+    terminal.press_until(ALT_PLUS, "✓ judged good");
+    terminal.keys("\u{1b}2");
+    terminal.press_until("-", "simple ✗ should be complex");
+    terminal.keys("\u{1b}3");
+    terminal.press_until("+", "✓ 1 ");
+    leave(terminal);
+    demo
+}
+
+#[test]
+fn what_is_judged_by_keys_is_kept_shown_again_and_exported() {
+    let demo = judged();
+    let path = labels_file(&demo);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let lines = json_lines(&fs::read(&path).unwrap());
+    let said: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["what"], &line["verdict"]))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (&json!("answer"), &json!("good")),
+            (&json!("route"), &json!("bad")),
+            (&json!("passage"), &json!("good")),
+        ]
+    );
+    // The log ends with the run's end as ever, and its chain holds.
+    let log = demo.place().audit();
+    assert_eq!(log.last().unwrap()["event"], "run_finished");
+    demo.run_well(&["audit", "verify"]);
+
+    let mut terminal = screen(&demo, &["-c", "last"]);
+    for mark in ["✓ judged good", "simple ✗ should be complex", "✓ 1 "] {
+        terminal.wait_for_text(mark);
+    }
+    terminal.keys("\u{1b}2");
+    terminal.press_until("-", "should be chitchat");
+    terminal.press_until("-", "the label is taken back");
+    leave(terminal);
+    let mut replay = Terminal::start(&demo.command(&["replay"]), 160, 45);
+    replay.press_until("\u{1b}[F", "✓ judged good");
+    leave(replay);
+
+    let page = text(&demo.run_well(&["export", "last"]).stdout);
+    page.must_hold("judged: ");
+    page.must_hold("answer good");
+    let exported = text(
+        &demo
+            .run_well(&["export", "last", "--format", "json"])
+            .stdout,
+    );
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let labels = exported["runs"][0]["labels"].as_array().unwrap();
+    assert_eq!(labels.len(), 2, "the route was taken back: {labels:?}");
+}
+
+#[test]
+fn labels_are_listed_with_what_the_limits_and_the_router_make_of_them() {
+    let demo = judged();
+    let listed = text(&demo.run_well(&["labels"]).stdout);
+    for part in [
+        "simple should be complex",
+        QUESTION,
+        "routes as taken\n  accuracy 0.000 of 1",
+        "routes by today's router\n  accuracy 0.000 of 1",
+        "answers: 1 good, 0 bad",
+    ] {
+        listed.must_hold(part);
+    }
+    let report = text(&demo.run_well(&["labels", "--json"]).stdout);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(
+        report["routes_taken"]["confusion"],
+        json!({"complex": {"simple": 1}})
+    );
+    // A simple question is not graded.
+    assert_eq!(
+        report["passages"]["good"],
+        json!({"dropped": 0, "kept": 0, "sufficient": 0, "not_graded": 1})
+    );
+    assert_eq!(report["labels"].as_array().unwrap().len(), 3);
+    // Where a model would be asked, nobody is.
+    let mut command = demo.command(&["labels", "--json"]);
+    command.env("KB_AGENT_LLM_BASE_URL", crate::workplace::refusing_url());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(report["routes_today"], Value::Null);
+}
+
+#[test]
+fn labels_become_test_sets_that_the_measuring_commands_read() {
+    let demo = judged();
+    let nothing = Workplace::with_demo();
+    one_line(&nothing.run(&["labels", "export"])).must_hold("nothing is judged yet");
+
+    let written = text(&demo.run_well(&["labels", "export", "sets"]).stdout);
+    for name in ["routing.jsonl", "grading.jsonl", "questions.jsonl"] {
+        written.must_hold(
+            &format!("{name}: 1 question, for kb-agent eval r").replace("eval r", "eval "),
+        );
+    }
+    let sets = demo.place().path().join("sets");
+    let set = |name: &str| json_lines(&fs::read(sets.join(name)).unwrap());
+    assert_eq!(
+        set("routing.jsonl"),
+        [json!({"query": QUESTION, "complexity": "complex"})]
+    );
+    let passage = &set("grading.jsonl")[0]["passages"][0];
+    assert_eq!(passage["relevant"], true);
+    // The whole passage, of which the log has the beginning.
+    assert!(passage["text"].as_str().unwrap().len() > 240, "{passage}");
+    let question = &set("questions.jsonl")[0];
+    assert_eq!(question["route"], json!(["complex"]));
+    assert_eq!(question["outcome"], "answered");
+    assert!(!question["sources"].as_array().unwrap().is_empty());
+
+    let routing = demo.run_well(&["eval", "routing", "sets/routing.jsonl", "--json"]);
+    assert_eq!(json_lines(&routing.stdout)[0]["n"], 1);
+    demo.run_well(&["eval", "grading", "sets/grading.jsonl", "--json"]);
+    let run = demo.run_well(&["eval", "run", "sets/questions.jsonl", "--json"]);
+    let summary = &json_lines(&run.stdout)[0]["summary"][0];
+    assert_eq!(summary["route"], json!({"right": 0, "of": 1}));
+    assert_eq!(summary["sources"], json!({"right": 1, "of": 1}));
+
+    let refused = demo.run(&["labels", "export", "sets"]);
+    assert_eq!(refused.status.code(), Some(1));
+    one_line(&refused).must_hold("routing.jsonl is there already");
+    demo.run_well(&["labels", "export", "sets", "--force"]);
+}
+
+#[test]
+fn a_passage_whose_document_is_gone_is_exported_as_it_begins() {
+    let demo = judged();
+    let place = demo.place();
+    place.file("kb/other.md", "# Other\n");
+    let mut command = demo.command(&["labels", "export", "sets", "--kb", "kb"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    one_line(&output).must_hold("1 passage in grading.jsonl only as they begin");
+}
+
+#[test]
+fn trust_a_line_that_is_no_label_is_named_and_labels_of_lost_runs_are_counted() {
+    let demo = judged();
+    let path = labels_file(&demo);
+    let mut lines = fs::read_to_string(&path).unwrap();
+    lines.push_str("not a label\u{1b}[2J\n");
+    lines.push_str(
+        "{\"ts\":\"2026-01-01T00:00:00.000Z\",\"run\":\"gone\",\"what\":\"answer\",\"verdict\":\"bad\"}\n",
+    );
+    fs::write(&path, lines).unwrap();
+    let output = demo.run(&["labels"]);
+    assert!(output.status.success());
+    let said = text(&output.stderr);
+    said.must_hold("line 4 cannot be read as a label and is left out");
+    said.must_hold("1 judged run not in ");
+    assert!(!said.contains('\u{1b}'), "{said}");
+}
