@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{
     Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, edge,
 };
-use crate::protocol::{Event, EventBody, QuestionPlace, RunId};
+use crate::protocol::{Event, EventBody, QuestionPlace, RerunRequest, RunId};
 
 use super::context::{Run, RunWaits, Stop, guard, milliseconds};
 use super::events::EventWriter;
@@ -44,6 +44,8 @@ pub struct RunRequest {
     pub waits: Option<WaitSink>,
     /// What it names to be kept within, where that was found out before.
     pub narrowed: Option<NarrowedTools>,
+    /// The node at which it begins, with the state of another run.
+    pub rerun: Option<Box<RerunRequest>>,
 }
 
 impl Agent {
@@ -69,7 +71,7 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Option<Answer> {
         let started = Instant::now();
-        let place = request.place;
+        let (place, again) = (request.place, request.rerun);
         let narrowed = match request.narrowed {
             Some(narrowed) => Ok(Some(narrowed)),
             None => self.narrow_tools(&request.query, &cancel).await,
@@ -115,6 +117,7 @@ impl Agent {
             .emit(EventBody::RunStarted {
                 session: self.session.clone(),
                 place,
+                rerun: again.as_ref().map(|again| again.rerun.clone().into()),
                 query: run.state.asked.clone(),
                 within,
                 mode: identity.mode,
@@ -125,7 +128,7 @@ impl Agent {
             .await;
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match naming_error.map_or(ready, Err) {
-            Ok(()) => run.walk_apart().await.err(),
+            Ok(()) => run.walk_apart(again.as_deref()).await.err(),
             // No node was entered, and no event names one.
             Err(stop) => Some(stop),
         };
@@ -146,13 +149,16 @@ impl Agent {
 
 impl Run<'_> {
     /// A panic on the way ends the run as failed, and nothing else.
-    async fn walk_apart(&mut self) -> Result<(), Stop> {
-        let walked = AssertUnwindSafe(self.walk()).catch_unwind().await;
+    async fn walk_apart(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
+        let walked = AssertUnwindSafe(self.walk(again)).catch_unwind().await;
         walked.unwrap_or_else(|_| Err(Stop::broken()))
     }
 
-    async fn walk(&mut self) -> Result<(), Stop> {
-        let mut next = Some(ENTRY);
+    async fn walk(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
+        let mut next = Some(match again {
+            Some(again) => self.take_over(&again.rerun, &again.events).await?,
+            None => ENTRY,
+        });
         while let Some(node) = next {
             next = self.step(node).await?;
         }
@@ -182,6 +188,8 @@ impl Run<'_> {
             NodeName::Synthesize => nodes::synthesize(self).await,
         };
 
+        // It was said to the first calls of a run only.
+        self.state.instruction = None;
         let own = std::mem::replace(&mut self.state.usage, usage_before);
         self.state.usage.add(own);
         let decision = result?;

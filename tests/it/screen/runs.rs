@@ -51,6 +51,7 @@ impl Tape {
         self.add(EventBody::RunStarted {
             session: "s1".to_owned(),
             place: QuestionPlace::default(),
+            rerun: None,
             query: query.to_owned(),
             within: Vec::new(),
             mode: Mode::Offline,
@@ -252,6 +253,7 @@ pub fn item(
         low: false,
         place: None,
         measured: Measured::default(),
+        known_grade: None,
     }
 }
 
