@@ -26,6 +26,8 @@ use super::session::Session;
 const OUR_OWN: [&str; 7] = [
     "run", "ts", "event", "session", "retry_of", "edit_of", "after",
 ];
+/// The same within another field.
+const OUR_OWN_WITHIN: &str = "/rerun/of";
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.
@@ -207,7 +209,11 @@ impl AuditLog {
         }
         let mut line = serde_json::to_value(event)?;
         let own = OUR_OWN.map(|name| line.as_object_mut()?.remove_entry(name));
+        let within = line.pointer(OUR_OWN_WITHIN).cloned();
         self.mask.mask_event(&mut line);
+        if let Some((masked, known)) = line.pointer_mut(OUR_OWN_WITHIN).zip(within) {
+            *masked = known;
+        }
         for (name, field) in own.into_iter().flatten() {
             line[name] = field;
         }

@@ -70,6 +70,7 @@ mod race;
 mod reading;
 mod recorded_runs;
 mod reference_pages;
+mod rerun;
 mod samples;
 mod scope;
 mod screen;
