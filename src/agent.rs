@@ -14,6 +14,7 @@ mod events;
 mod nodes;
 pub mod ports;
 mod renumbering;
+mod rerun;
 mod run;
 mod state;
 mod worker;

@@ -3,6 +3,7 @@
 //! Standard output carries results only; everything else is one line on standard error. Exit
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
+mod again;
 mod ask;
 mod audit;
 mod catch_up;

@@ -20,6 +20,7 @@ mod models;
 mod packed;
 mod parts;
 mod record;
+mod rerun;
 mod sessions;
 mod stamp;
 mod statistics;
@@ -43,8 +44,9 @@ pub use models::{
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,
 };
 pub use packed::{EventPacker, PackedEvents};
-pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
+pub use parts::{CostDetails, EvidenceItem, ItemScore, KnownGrade, NumberedItem};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
+pub use rerun::{GradeByHand, RecordedState, Rerun, RerunRequest};
 pub use sessions::{
     RecordedAnswer, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
 };
@@ -110,6 +112,10 @@ pub enum EventBody {
         /// Where its question stands in the conversation.
         #[serde(flatten)]
         place: QuestionPlace,
+        /// Where the run begins, if at a node of another one. What it takes over comes before its first
+        /// node: the plan, the evidence, and what was removed of that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rerun: Option<Box<Rerun>>,
         /// The question as asked.
         query: String,
         /// Folders and documents that it names to be kept within.

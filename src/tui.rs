@@ -44,6 +44,8 @@ mod panes;
 mod prompt;
 mod reading;
 mod replay;
+mod rerun;
+mod rerun_plan;
 mod screen;
 mod sessions;
 pub mod slash;

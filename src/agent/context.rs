@@ -141,6 +141,7 @@ impl Run<'_> {
             node,
             calls: Some(&self.calls),
             waits: Some(&self.waits.sink),
+            instruction: self.state.instruction_for(node),
         }
     }
 }

@@ -103,6 +103,8 @@ pub struct CallOrigin<'a> {
     pub calls: Option<&'a CallLog>,
     /// Where it is reported what a call waits for; `None` where it does not matter.
     pub waits: Option<&'a WaitSink>,
+    /// What the person tells a model besides, where a run begins at a node.
+    pub instruction: Option<&'a str>,
 }
 
 /// What `analyze` works on.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{
     Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, edge,
 };
-use crate::protocol::{Event, EventBody, QuestionPlace, RunId};
+use crate::protocol::{Event, EventBody, QuestionPlace, RerunRequest, RunId};
 
 use super::context::{Run, RunWaits, Stop, guard, milliseconds};
 use super::events::EventWriter;
@@ -47,6 +47,8 @@ pub struct RunRequest {
     pub waits: Option<WaitSink>,
     /// What it names to be kept within, where that was found out before.
     pub narrowed: Option<NarrowedTools>,
+    /// The node at which it begins, with the state of another run.
+    pub rerun: Option<Box<RerunRequest>>,
 }
 
 impl Agent {
@@ -72,7 +74,7 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Option<Answer> {
         let started = Instant::now();
-        let place = request.place;
+        let (place, again) = (request.place, request.rerun);
         let narrowed = match request.narrowed {
             Some(narrowed) => Ok(Some(narrowed)),
             None => self.narrow_tools(&request.query, &cancel).await,
@@ -116,6 +118,7 @@ impl Agent {
                 session: self.session.clone(),
                 single: request.single,
                 place,
+                rerun: again.as_ref().map(|again| again.rerun.clone().into()),
                 query: run.state.asked.clone(),
                 within: limited.within,
                 filters: limited.filters,
@@ -130,7 +133,7 @@ impl Agent {
         }
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match naming_error.map_or(ready, Err) {
-            Ok(()) => run.walk_apart().await.err(),
+            Ok(()) => run.walk_apart(again.as_deref()).await.err(),
             // No node was entered, and no event names one.
             Err(stop) => Some(stop),
         };
@@ -151,13 +154,16 @@ impl Agent {
 
 impl Run<'_> {
     /// A panic on the way ends the run as failed, and nothing else.
-    async fn walk_apart(&mut self) -> Result<(), Stop> {
-        let walked = AssertUnwindSafe(self.walk()).catch_unwind().await;
+    async fn walk_apart(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
+        let walked = AssertUnwindSafe(self.walk(again)).catch_unwind().await;
         walked.unwrap_or_else(|_| Err(Stop::broken()))
     }
 
-    async fn walk(&mut self) -> Result<(), Stop> {
-        let mut next = Some(ENTRY);
+    async fn walk(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
+        let mut next = Some(match again {
+            Some(again) => self.take_over(&again.rerun, &again.events).await?,
+            None => ENTRY,
+        });
         while let Some(node) = next {
             next = self.step(node).await?;
         }
@@ -187,6 +193,8 @@ impl Run<'_> {
             NodeName::Synthesize => nodes::synthesize(self).await,
         };
 
+        // It was said to the first calls of a run only.
+        self.state.instruction = None;
         let own = std::mem::replace(&mut self.state.usage, usage_before);
         self.state.usage.add(own);
         let decision = result?;

@@ -1,9 +1,12 @@
 //! What a run knows. Only the nodes write it; everybody else reads the stream.
 
+use std::collections::HashMap;
+
 use crate::domain::{
-    Answer, Complexity, Evidence, GraderAction, NodeName, Question, RouteReason, RoutingPlan,
-    Score, ToolCall, ToolRecord, Turn, Usage,
+    Answer, Complexity, Evidence, EvidenceId, GraderAction, NodeName, Question, RouteReason,
+    RoutingPlan, Score, ToolCall, ToolRecord, Turn, Usage,
 };
+use crate::protocol::KnownGrade;
 
 /// The state of one run.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +35,10 @@ pub struct AgentState {
     pub context: Vec<Evidence>,
     /// The grades of `context`, in its order; empty before the first grading (R17).
     pub evidence_scores: Vec<Score>,
+    /// The grades that the next grading goes by, where a person set some of them.
+    pub set_grades: Option<HashMap<EvidenceId, KnownGrade>>,
+    /// What the person tells a model besides, and in which node.
+    pub instruction: Option<(NodeName, String)>,
     /// What was graded too low, with its grade, and what was not looked at, with 0.
     pub discarded: Vec<(Evidence, Score)>,
     /// What the last grading said.
@@ -74,6 +81,12 @@ impl AgentState {
         self.routing_plan
             .as_ref()
             .map_or(&[], |plan| plan.sub_questions.as_slice())
+    }
+
+    /// What the person tells a model besides, in the calls of that node.
+    pub(super) fn instruction_for(&self, node: NodeName) -> Option<&str> {
+        let (wanted, text) = self.instruction.as_ref()?;
+        (*wanted == node).then_some(text)
     }
 
     /// What the stream says about a decision: that the user made it, where the user did.

@@ -92,6 +92,12 @@ impl Worker {
                     let whole = self.prepare(query, narrowed, Some(Complexity::Complex), again);
                     self.answer(vec![short, whole]).await;
                 }
+                Command::Rerun(again) => {
+                    let (query, route) = (again.query.clone(), again.route);
+                    let mut run = self.prepare(query, narrowed, route, again.place.clone());
+                    run.request.rerun = Some(again);
+                    self.answer(vec![run]).await;
+                }
                 Command::Forget => self.dialogue.lock().clear(),
                 // Documents and logs are read beside the agent.
                 Command::Cancel
@@ -129,6 +135,7 @@ impl Worker {
                 history,
                 waits: Some(self.waits.clone()),
                 narrowed,
+                rerun: None,
             },
         }
     }
@@ -162,6 +169,7 @@ impl Worker {
                     Some(
                         Command::Ask { .. }
                         | Command::Race { .. }
+                        | Command::Rerun(_)
                         | Command::ReadDocument { .. }
                         | Command::Session(_)
                         | Command::Index(_)

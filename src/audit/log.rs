@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use super::session::Session;
 const OUR_OWN: [&str; 7] = [
     "run", "ts", "event", "session", "retry_of", "edit_of", "after",
 ];
+/// The same within another field.
+const OUR_OWN_WITHIN: &str = "/rerun/of";
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.
@@ -53,6 +56,16 @@ pub struct AuditLog {
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
+    copies: Option<Copies>,
+}
+
+/// Takes each event as it is recorded.
+struct Copies(Box<dyn FnMut(Event) + Send>);
+
+impl fmt::Debug for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Copies")
+    }
 }
 
 /// Why there is no log.
@@ -144,7 +157,13 @@ impl AuditLog {
             end: ChainEnd::unknown(),
             failing: false,
             was_replaced: false,
+            copies: None,
         })
+    }
+
+    /// Hands each event on as it is recorded: masked, and without what no log holds.
+    pub fn copy_to(&mut self, take: impl FnMut(Event) + Send + 'static) {
+        self.copies = Some(Copies(Box::new(take)));
     }
 
     /// Starts the thread that owns the log: each event is written, then forwarded.
@@ -190,9 +209,18 @@ impl AuditLog {
         }
         let mut line = serde_json::to_value(event)?;
         let own = OUR_OWN.map(|name| line.as_object_mut()?.remove_entry(name));
+        let within = line.pointer(OUR_OWN_WITHIN).cloned();
         self.mask.mask_event(&mut line);
+        if let Some((masked, known)) = line.pointer_mut(OUR_OWN_WITHIN).zip(within) {
+            *masked = known;
+        }
         for (name, field) in own.into_iter().flatten() {
             line[name] = field;
+        }
+        if let Some(Copies(take)) = &mut self.copies
+            && let Ok(recorded) = serde_json::from_value(line.clone())
+        {
+            take(recorded);
         }
         self.lock()?;
         let written = self.write(line);

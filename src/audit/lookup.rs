@@ -269,13 +269,14 @@ fn ids_that_fit<'i>(name: &str, ids: impl Iterator<Item = &'i str>) -> BTreeSet<
 pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
     let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
     let mut places: HashMap<RunId, usize> = HashMap::new();
-    let words = [&["\"run_started\""][..], &RunFigures::MADE_FROM].concat();
-    for_each_event(&list_files(log), &words, stop, |event| {
+    for_each_event(&list_files(log), &RunFigures::MADE_FROM, stop, |event| {
         if let Some(at) = places.get(&event.run) {
             runs[*at].1.take(&event.body);
         } else if matches!(event.body, EventBody::RunStarted { .. }) {
+            let mut figures = RunFigures::default();
+            figures.take(&event.body);
             places.insert(event.run, runs.len());
-            runs.push((event.ts, RunFigures::default()));
+            runs.push((event.ts, figures));
         }
     })?;
     Ok(RunHistory::from_runs(&runs))

@@ -5,6 +5,7 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::again::Again;
 use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
 use super::narrator::{Detail, Narrator};
@@ -26,8 +27,10 @@ pub(super) struct Ask {
     /// Take this route instead of the one the analysis chooses
     #[arg(long, value_enum, default_value_t = RouteOption::Auto)]
     route: RouteOption,
+    #[command(flatten)]
+    again: Again,
     /// The question; '-' reads it from standard input
-    #[arg(value_name = "QUESTION", required = true)]
+    #[arg(value_name = "QUESTION", required_unless_present = "from")]
     question: Vec<String>,
 }
 
@@ -57,11 +60,14 @@ impl RouteOption {
 
 /// Answers one question and ends.
 pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> {
-    let request = RunRequest {
-        query: read_question(&ask.question)?,
-        route: ask.route.forced(),
-        single: true,
-        ..RunRequest::default()
+    let request = match ask.again.request(&settings.audit_log)? {
+        Some(again) => again,
+        None => RunRequest {
+            query: read_question(&ask.question)?,
+            route: ask.route.forced(),
+            single: true,
+            ..RunRequest::default()
+        },
     };
     interruptible(async |cancel| answer(request, ask.json, settings, cancel).await)
 }
@@ -147,7 +153,9 @@ async fn answer(
         let space = if sources.is_empty() { "" } else { "\n" };
         print_text(format!("{space}{sources}\n— {}\n", narrator.cost(end)))?;
     }
-    run.answer(end).await?;
+    let answer = run.answer(end).await;
+    engine.end().await;
+    answer?;
     Ok(())
 }
 

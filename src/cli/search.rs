@@ -225,6 +225,7 @@ fn as_json(hit: &Hit, tool: ToolName) -> Value {
         low: false,
         place: hit.place.clone(),
         measured: hit.measured,
+        known_grade: None,
     };
     let mut value = json!(item);
     value["rank"] = json!(hit.rank);

@@ -185,6 +185,12 @@ fn summary(statistics: &RunStatistics) -> String {
         or_nothing(tokens.completion),
         or_nothing(statistics.cost_usd.map(dollars)),
     );
+    if statistics.reruns > 0 {
+        let reruns = plural(statistics.reruns, "run");
+        text.push_str(&format!(
+            "again from a node: {reruns}, of which calls, tokens and cost count here\n"
+        ));
+    }
     if let Some(saved) = statistics.tokens_saved {
         let cost = statistics
             .saved_usd

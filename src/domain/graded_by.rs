@@ -13,6 +13,8 @@ pub enum GradedBy {
     Fallback,
     /// There was nothing to grade.
     NoEvidence,
+    /// A person set some of them, in a run that began at a node; the others are those of the run before.
+    Hand,
 }
 
 impl GradedBy {
@@ -23,6 +25,7 @@ impl GradedBy {
             Self::Rule(rule) => rule.as_str(),
             Self::Fallback => "fallback",
             Self::NoEvidence => "no_evidence",
+            Self::Hand => "hand",
         }
     }
 
@@ -33,7 +36,7 @@ impl GradedBy {
 
     /// Whether the text was looked at before giving the number.
     pub fn is_measured(self) -> bool {
-        self == Self::Grader
+        matches!(self, Self::Grader | Self::Hand)
     }
 }
 
@@ -50,6 +53,7 @@ impl<'de> Deserialize<'de> for GradedBy {
             "grader" => Ok(Self::Grader),
             "fallback" => Ok(Self::Fallback),
             "no_evidence" => Ok(Self::NoEvidence),
+            "hand" => Ok(Self::Hand),
             rule => AutoApproveRule::parse(rule).map(Self::Rule).ok_or_else(|| {
                 serde::de::Error::custom(format!("'{rule}' is neither a grader nor a rule"))
             }),

@@ -158,7 +158,9 @@ fn difference(taken: &Decision, would: &Forecast) -> Change {
 fn recorded_decision(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
     let decided = match grading.by {
         GradedBy::Rule(_) => approved(grading, grading.by, limits),
-        GradedBy::Grader | GradedBy::Fallback | GradedBy::NoEvidence => graded(grading, limits),
+        GradedBy::Grader | GradedBy::Fallback | GradedBy::NoEvidence | GradedBy::Hand => {
+            graded(grading, limits)
+        }
     };
     Decision {
         reason: grading.reason.unwrap_or(decided.reason),

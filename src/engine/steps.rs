@@ -115,6 +115,7 @@ impl StepRunner {
             node,
             calls: None,
             waits: None,
+            instruction: None,
         }
     }
 }

@@ -1,11 +1,11 @@
 use super::{
     DocumentText, Event, KnowledgeContents, LabelChange, ModelCommand, ModelUpdate, QuestionPlace,
-    RunHistory, SessionCommand, SessionUpdate, Timestamp,
+    RerunRequest, RunHistory, SessionCommand, SessionUpdate, Timestamp,
 };
 use crate::domain::{Complexity, Languages, Wait};
 
 /// What the screen asks of the engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Answer this. Ignored while a run is going on.
     Ask {
@@ -24,6 +24,8 @@ pub enum Command {
         /// Where it stands in the conversation.
         place: QuestionPlace,
     },
+    /// Answer a question from a node of an earlier run on. Ignored while a run is going on.
+    Rerun(Box<RerunRequest>),
     /// Stop what is going on, if anything.
     Cancel,
     /// Forget the conversation.

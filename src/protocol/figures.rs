@@ -9,6 +9,8 @@ pub struct RunFigures {
     /// Whether tokens were counted.
     pub(super) is_counted: bool,
     pub(super) ended: Option<RunResultFigures>,
+    /// Whether it began at a node of another run.
+    pub(super) is_rerun: bool,
 }
 
 /// A short cut, its rule, and how often it was taken.
@@ -37,11 +39,17 @@ pub(super) struct RunResultFigures {
 
 impl RunFigures {
     /// The words that lines of the log hold which figures are made from.
-    pub const MADE_FROM: [&str; 3] = ["\"fast_path_hit\"", "\"node_finished\"", "\"run_finished\""];
+    pub const MADE_FROM: [&str; 4] = [
+        "\"run_started\"",
+        "\"fast_path_hit\"",
+        "\"node_finished\"",
+        "\"run_finished\"",
+    ];
 
     /// Takes the next event of the run.
     pub fn take(&mut self, body: &EventBody) {
         match body {
+            EventBody::RunStarted { rerun, .. } => self.is_rerun = rerun.is_some(),
             EventBody::FastPathHit {
                 path_type,
                 rule_name,

@@ -44,12 +44,19 @@ struct GradingsReader {
     items: HashMap<EvidenceId, (ToolName, Score)>,
     history: Vec<ToolRecord>,
     lacks_scores: bool,
+    /// It begins at a node: what the rules ask for is in the log of another run.
+    is_rerun: bool,
 }
 
 impl GradingsReader {
     fn take(&mut self, body: &EventBody) {
         match body {
-            EventBody::RunStarted { settings, .. } => self.gradings.limits = *settings,
+            EventBody::RunStarted {
+                settings, rerun, ..
+            } => {
+                self.gradings.limits = *settings;
+                self.is_rerun = rerun.is_some();
+            }
             EventBody::RoutingPlan { plan, .. } => {
                 self.gradings.complexity = Some(plan.complexity);
             }
@@ -78,7 +85,7 @@ impl GradingsReader {
                 let known = known.map(|item| (item.id.clone(), (item.tool, item.score)));
                 self.items.extend(known);
             }
-            EventBody::EvidenceGraded { scores, by, .. } => {
+            EventBody::EvidenceGraded { scores, by, .. } if !self.is_rerun => {
                 let known = scores.iter().filter_map(|item| self.items.get(&item.id));
                 self.gradings.rounds.push(GradedRound {
                     round: self.round,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Evidence, EvidenceId, LineRange, Measured, Place, Score, ToolName, Usage, location,
+    Evidence, EvidenceId, GradedBy, LineRange, Measured, Place, Score, ToolName, Usage, location,
 };
 
 /// What is known of a cost beside the tokens sent and received; what is not known is left out.
@@ -59,6 +59,18 @@ pub struct EvidenceItem {
     /// Brought back after it had been discarded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub low: bool,
+    /// Its grade, where a run that begins at a node takes it over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_grade: Option<KnownGrade>,
+}
+
+/// A grade that is known before a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct KnownGrade {
+    /// The grade.
+    pub grade: Score,
+    /// Where it came from.
+    pub by: GradedBy,
 }
 
 impl EvidenceItem {
@@ -83,6 +95,7 @@ impl From<&Evidence> for EvidenceItem {
             measured: item.measured,
             excerpt: crate::text::one_line(&item.text, Self::EXCERPT_CHARS),
             low: item.low,
+            known_grade: None,
         }
     }
 }

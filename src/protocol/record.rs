@@ -307,8 +307,8 @@ impl EvidenceRecord {
         Self {
             n: None,
             item: item.clone(),
-            grade: None,
-            graded_by: None,
+            grade: item.known_grade.map(|known| known.grade),
+            graded_by: item.known_grade.map(|known| known.by),
             standing,
             held_by: None,
             cited: false,

@@ -10,8 +10,11 @@ use crate::domain::{Complexity, NodeName, Outcome, PathType};
 /// Its serde form is the object of `stats --json`. What nothing was recorded for is `null`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunStatistics {
-    /// Runs begun.
+    /// Runs begun, at the node at which every run begins.
     pub runs: usize,
+    /// Runs that began at a node of another one. Their calls, tokens and money count here; their short
+    /// cuts, ends and times do not: half of such a run was made before.
+    pub reruns: usize,
     /// How they ended.
     pub outcomes: Outcomes,
     /// Runs that took a short cut, whichever.
@@ -137,6 +140,7 @@ pub struct NodeLatency {
 #[derive(Debug, Default)]
 struct Sums {
     runs: usize,
+    reruns: usize,
     ended: usize,
     outcomes: Outcomes,
     fast: Hits,
@@ -211,6 +215,13 @@ impl RunStatistics {
 
 impl Sums {
     fn take(&mut self, run: &RunFigures) {
+        if run.is_rerun {
+            self.reruns += 1;
+            if let Some(ended) = &run.ended {
+                self.spend(ended, 0, run.is_counted);
+            }
+            return;
+        }
         self.runs += 1;
         let mut types = BTreeSet::new();
         for (at, ShortCutHits(path_type, rule, times)) in run.hits.iter().enumerate() {
@@ -232,18 +243,13 @@ impl Sums {
         let RunResultFigures {
             outcome,
             route,
-            calls,
             saved,
-            sent: prompt,
-            received: completion,
-            estimated,
-            cost_usd: cost,
             ms,
+            ..
         } = *ended;
-        let (made, saved) = (u64::from(calls), u64::from(saved));
+        let saved = u64::from(saved);
         self.ended += 1;
         self.outcomes.count(outcome);
-        add(&mut self.made, made);
         if outcome.is_complete() {
             add(&mut self.saved, saved);
             self.whole.push(ms);
@@ -251,6 +257,22 @@ impl Sums {
                 self.by_route.entry(route).or_default().push(ms);
             }
         }
+        let saved = if outcome.is_complete() { saved } else { 0 };
+        self.spend(ended, saved, is_counted);
+    }
+
+    /// Counts calls, tokens and money.
+    fn spend(&mut self, ended: &RunResultFigures, saved: u64, is_counted: bool) {
+        let RunResultFigures {
+            calls,
+            sent: prompt,
+            received: completion,
+            estimated,
+            cost_usd: cost,
+            ..
+        } = *ended;
+        let made = u64::from(calls);
+        add(&mut self.made, made);
         // The sums of a run are 0 also where nothing was counted.
         if is_counted || prompt > 0 || completion > 0 {
             self.tokens.runs += 1;
@@ -258,7 +280,7 @@ impl Sums {
             add(&mut self.tokens.completion, completion);
             self.tokens.estimated |= estimated;
             self.counted_calls.0 += made;
-            self.counted_calls.1 += if outcome.is_complete() { saved } else { 0 };
+            self.counted_calls.1 += saved;
             match cost {
                 Some(cost) => self.cost += cost,
                 None => self.unpriced += 1,
@@ -292,6 +314,7 @@ impl Sums {
         let taken = sent.saturating_add(self.tokens.completion.unwrap_or(0)) as f64;
         RunStatistics {
             runs,
+            reruns: self.reruns,
             outcomes: Outcomes {
                 unfinished: runs - self.ended,
                 ..self.outcomes

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Branches, Event, EventBody, Mode, QuestionPlace, RunEnd, RunId, Timestamp};
+use super::{Branches, Event, EventBody, Mode, QuestionPlace, Rerun, RunEnd, RunId, Timestamp};
 use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 
 /// One line about a run: what its first and its last event say.
@@ -21,6 +21,9 @@ pub struct RunSummary {
     pub edit_of: Option<RunId>,
     /// The first run of the question that its own follows, where that is not the one asked last.
     pub after: Option<RunId>,
+    /// Where it began, if at a node of another run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun: Option<Box<Rerun>>,
     /// When it began.
     pub time: Timestamp,
     /// The question as it was recorded.
@@ -63,6 +66,7 @@ impl RunSummary {
             session,
             single,
             place,
+            rerun,
             query,
             mode,
             model,
@@ -79,6 +83,7 @@ impl RunSummary {
             retry_of: place.retry_of.clone(),
             edit_of: place.edit_of.clone(),
             after: place.after.clone(),
+            rerun: rerun.clone(),
             time: event.ts,
             question: query.clone(),
             mode: *mode,

@@ -183,6 +183,7 @@ impl EndpointReasoner {
         out: Option<&AnswerSink>,
     ) -> Result<ModelReply, ReasonerError> {
         let model = self.model_for(job, origin.waits).await?;
+        let messages = &|room: &Room| prompt::instructed(messages(room), origin.instruction);
         let wanted = ReplyRequest {
             job,
             origin,
@@ -468,6 +469,7 @@ fn origin(run: &RunId, job: ModelJob) -> CallOrigin<'_> {
         node: job.node(),
         calls: None,
         waits: None,
+        instruction: None,
     }
 }
 

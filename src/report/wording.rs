@@ -1,6 +1,6 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
-use crate::domain::{Citation, Complexity, Cue, LabelTarget, Outcome};
+use crate::domain::{Citation, Complexity, Cue, GradedBy, LabelTarget, Outcome};
 use crate::protocol::{
     Branches, EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step,
 };
@@ -54,6 +54,10 @@ pub(super) fn names(run: &RunSummary, branches: &Branches) -> String {
         if let Some(other) = other {
             names.push_str(&format!(" · {words} {}", line(&other.0)));
         }
+    }
+    if let Some(rerun) = &run.rerun {
+        let other = line(&rerun.of.0);
+        names.push_str(&format!(" · {} of run {other}", rerun.in_words()));
     }
     let fork = branches.fork_at(&run.id);
     names
@@ -187,6 +191,7 @@ pub fn place(evidence: &EvidenceRecord) -> String {
 /// The scores of an item, where each came from, and what became of it.
 pub fn scores(evidence: &EvidenceRecord) -> String {
     let grade = match (evidence.grade, evidence.graded_by) {
+        (Some(grade), Some(GradedBy::Hand)) => format!("grade {grade}, set by hand or kept"),
         (Some(grade), Some(by)) if by.is_measured() => format!("grade {grade} by {}", by.as_str()),
         (Some(_), Some(by)) => format!("approved by {}, not measured", by.as_str()),
         (None, Some(by)) => format!("not looked at by {}", by.as_str()),

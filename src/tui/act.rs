@@ -15,7 +15,8 @@ use super::panes::path;
 use super::slash::{COMMANDS, SlashCommand};
 use super::window::{Page, PaletteItem, PaletteRow, Sliders, Window};
 use super::{
-    answers, ask, audit, branching, copy, focus, labels, menu, models, reading, sessions, slash,
+    answers, ask, audit, branching, copy, focus, labels, menu, models, reading, rerun, sessions,
+    slash,
 };
 
 /// An action while nothing lies above the panes.
@@ -63,6 +64,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::PreviousRun => show_run(model, -1),
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
+        Action::RunAgain => rerun::open(model),
         Action::EditQuestion => branching::edit(model, None),
         Action::PreviousBranch => branching::step_branch(model, -1),
         Action::NextBranch => branching::step_branch(model, 1),

@@ -83,10 +83,13 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Effect {
         place if *place == QuestionPlace::default() => model.turns.next_place(),
         place => place.clone(),
     };
-    let command = Command::Ask {
-        query: question.text.clone(),
-        route: question.route,
-        place,
+    let command = match &question.rerun {
+        Some(again) => Command::Rerun(again.clone()),
+        None => Command::Ask {
+            query: question.text.clone(),
+            route: question.route,
+            place,
+        },
     };
     model.pending = Some(question);
     Effect::Send(command)

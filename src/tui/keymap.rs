@@ -261,6 +261,10 @@ pub enum Action {
     NextRun,
     /// Choose a route and ask again.
     Retry,
+    /// Begin another run at a node, with the state that the run had there.
+    RunAgain,
+    /// Tell the model something besides.
+    Instruct,
     /// Take the question into the prompt, to ask it in other words.
     EditQuestion,
     /// Shows the branch of the conversation before.
@@ -429,6 +433,8 @@ pub enum KeyContext {
     Menu,
     /// The window of limits that can be moved.
     WhatIf,
+    /// The window from which a run begins again at a node.
+    Rerun,
     /// What lies above the panes.
     Overlay,
     /// Everywhere below an overlay.

@@ -369,7 +369,7 @@ pub enum Msg {
 }
 
 /// What must happen outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Tell the engine.
     Send(Command),

@@ -7,6 +7,7 @@ pub mod detail;
 pub mod evidence;
 pub mod node;
 pub mod path;
+pub mod rerun;
 pub mod run_history;
 pub mod turn_rows;
 pub mod welcome;

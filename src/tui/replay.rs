@@ -238,6 +238,10 @@ impl Replay {
             Some(Action::Slow) => self.set_slow(!self.is_slow),
             Some(
                 Action::Retry
+                | Action::EditQuestion
+                | Action::PreviousBranch
+                | Action::NextBranch
+                | Action::RunAgain
                 | Action::Replay
                 | Action::Sessions
                 | Action::ChooseModel

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::domain::{Complexity, LabelTarget, LabelVerdict};
 use crate::protocol::{
     Branches, Event, EventBody, EventPacker, Fork, PackedEvents, QuestionPlace, RecordedGradings,
-    RunId, RunLabels, Timestamp,
+    RerunRequest, RunId, RunLabels, Timestamp,
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
@@ -176,6 +176,22 @@ impl Turns {
         }
     }
 
+    /// The events of a turn. Of one that began at a node of another run, those of that one up to the node
+    /// come first, if they are known.
+    pub fn events_with_earlier(&mut self, at: usize) -> Vec<Arc<Event>> {
+        self.open(at);
+        let Some(turn) = self.shown.get(at) else {
+            return Vec::new();
+        };
+        let mut packer = EventPacker::default();
+        let events = turn.events(&mut packer);
+        RerunRequest::with_earlier(events, |run| {
+            let mut all = self.shown.iter().chain(&self.hidden);
+            let earlier = all.find(|turn| turn.exchange().id == *run);
+            earlier.map_or_else(Vec::new, |turn| turn.events(&mut packer))
+        })
+    }
+
     /// The last run that has not ended and goes on.
     pub fn going_on(&self) -> Option<&Exchange> {
         let mut exchanges = self.shown.iter().rev().map(TurnView::exchange);
@@ -325,6 +341,17 @@ impl TurnView {
         match &self.kept {
             CachedRows::Open(open) => Some(open),
             CachedRows::Packed(_) => None,
+        }
+    }
+
+    /// Its events; none where what was packed cannot be read.
+    fn events(&self, packer: &mut EventPacker) -> Vec<Arc<Event>> {
+        match &self.kept {
+            CachedRows::Open(open) => open.events.clone(),
+            CachedRows::Packed(closed) => {
+                let events = packer.unpack(&closed.events).into_iter().flatten();
+                events.map(Arc::new).collect()
+            }
         }
     }
 
@@ -492,7 +519,7 @@ impl PackedRun {
 }
 
 /// A question to send.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TurnQuestion {
     /// The text.
     pub text: String,
@@ -501,6 +528,8 @@ pub struct TurnQuestion {
     /// Where it stands in the conversation; one of which nothing is said follows what is shown when it
     /// is sent.
     pub place: QuestionPlace,
+    /// The node of an earlier run at which its run begins.
+    pub rerun: Option<Box<RerunRequest>>,
 }
 
 impl TurnQuestion {
@@ -510,6 +539,7 @@ impl TurnQuestion {
             text: text.into(),
             route,
             place: QuestionPlace::default(),
+            rerun: None,
         }
     }
 }
@@ -787,6 +817,7 @@ mod turn_tests {
         let Exchange {
             id,
             place,
+            rerun,
             query,
             within,
             mode: _,
@@ -817,6 +848,7 @@ mod turn_tests {
         let error = finish.as_ref().and_then(|finish| finish.error.as_ref());
         id.0.len()
             + named
+            + format!("{rerun:?}").len()
             + query.capacity()
             + within
             + answer.capacity()

@@ -139,6 +139,10 @@ fn refused(model: &mut Model, command: Command) -> Option<Effect> {
             model.racing = None;
             ask::refused(model, &query);
         }
+        Command::Rerun(_) => {
+            model.pending = None;
+            model.warn("The engine is busy and did not begin the run; try again.");
+        }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(_) => sessions::refused(model),
         Command::Label(change) => labels::not_kept(model, change, "the engine is busy; try again"),

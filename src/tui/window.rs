@@ -18,6 +18,7 @@ use super::fold::outcome_word;
 use super::ink::{Ink, Row, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
 use super::pane_state::{List, PathItem};
+use super::rerun_plan::RerunPlan;
 use super::slash::SlashCommand;
 
 /// The longest text that is looked for, in characters.
@@ -89,6 +90,8 @@ pub enum Overlay {
     },
     /// What a run would have done within other limits.
     WhatIf(Sliders),
+    /// What is to be changed before a run begins again at a node.
+    Rerun(Box<RerunPlan>),
 }
 
 /// A window that only shows.
@@ -118,7 +121,11 @@ impl Overlay {
 
     /// Whether one of its rows is selected; else it is only scrolled.
     pub fn is_choice(&self) -> bool {
-        self.is_typed() || matches!(self, Self::Retry | Self::Samples | Self::Detail { .. })
+        self.is_typed()
+            || matches!(
+                self,
+                Self::Retry | Self::Samples | Self::Detail { .. } | Self::Rerun(_)
+            )
     }
 
     /// Where keys are looked up while it has them.
@@ -127,6 +134,7 @@ impl Overlay {
             Self::Detail { .. } => &[KeyContext::Detail, KeyContext::Overlay],
             Self::Event { .. } => &[KeyContext::Event, KeyContext::Overlay],
             Self::WhatIf(_) => &[KeyContext::WhatIf, KeyContext::Overlay],
+            Self::Rerun(_) => &[KeyContext::Rerun, KeyContext::Overlay],
             Self::Sessions(_) => &[KeyContext::Sessions, KeyContext::Menu],
             Self::Models(_) => &[KeyContext::Models, KeyContext::Menu],
             Self::Recall(_) => &[KeyContext::Recall, KeyContext::Menu],

@@ -14,7 +14,7 @@ use super::panes::detail;
 use super::slash::ROUTES;
 use super::window::{SessionTask, Window};
 use super::window_view::WindowView;
-use super::{act, answers, ask, audit, copy, focus, models, reading, sessions};
+use super::{act, answers, ask, audit, copy, focus, models, reading, rerun, sessions};
 
 /// How far a key moves a slider with Shift.
 const LEAP: i64 = 10;
@@ -33,6 +33,9 @@ pub fn plain_digit(event: KeyEvent) -> Option<usize> {
 pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<Effect> {
     if let Some(mut effects) = sessions::task_key(model, event) {
         return effects.pop();
+    }
+    if rerun::type_key(model, event) {
+        return None;
     }
     let window = model.overlay.as_mut()?;
     if action.is_none() && window.shown.is_typed() && window.type_key(event) {
@@ -54,7 +57,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
 }
 
 fn act(model: &mut Model, action: Action) -> Option<Effect> {
-    if move_slider(model, action) {
+    if move_slider(model, action) || rerun::act(model, action) {
         return None;
     }
     let window = model.overlay.as_mut()?;
@@ -66,6 +69,7 @@ fn act(model: &mut Model, action: Action) -> Option<Effect> {
         (Action::NextWarning, Overlay::Event { .. }) => audit::next_warning_event(model, true),
         (Action::PreviousWarning, Overlay::Event { .. }) => audit::next_warning_event(model, false),
         (Action::Open, Overlay::Detail { .. }) => unfold(model),
+        (Action::RunAgain, Overlay::Detail { .. }) => rerun::open(model),
         (Action::Open, _) => return choose(model),
         (Action::SearchAnswers, _) => return Some(answers::open(model)),
         (Action::Rename | Action::Delete | Action::Export, Overlay::Sessions(_)) => {
@@ -110,6 +114,7 @@ fn choose(model: &mut Model) -> Option<Effect> {
     match window.shown {
         Overlay::Retry if at < ROUTES.len() => ask::ask_again(model, ROUTES[at].1),
         Overlay::Samples => ask::sample(model, at),
+        Overlay::Rerun(plan) => rerun::begin(model, &plan),
         Overlay::Palette(mut rows) => act::choose_from_palette(model, rows.swap_remove(at)),
         Overlay::Recall(questions) => {
             model.prompt.set(&questions[at]);
@@ -139,6 +144,9 @@ pub fn click(model: &mut Model, position: Position) -> Option<Effect> {
 
 /// Pasted text, where it is typed into; says whether it was.
 pub fn paste(model: &mut Model, text: &str) -> bool {
+    if rerun::paste(model, text) {
+        return true;
+    }
     let window = model.overlay.as_mut();
     let Some(window) = window.filter(|window| window.shown.is_typed()) else {
         return false;

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::Complexity;
+use crate::domain::{Complexity, NodeName};
 use crate::protocol::{Mode, NoticeLevel, joined};
 use crate::text::one_line;
 
@@ -16,7 +16,7 @@ use super::keymap::KeyContext;
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
 use super::panes::wording::route_ink;
-use super::panes::{compare, detail, run_history, welcome, what_if};
+use super::panes::{compare, detail, rerun, run_history, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
 use super::theme::{Theme, clear, draw_row};
 use super::window::{Page, Window};
@@ -266,6 +266,16 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
             (detail::title(*item, mode), rows)
         }
         Overlay::WhatIf(sliders) => ("What if", what_if::rows(model, sliders, width)),
+        Overlay::Rerun(plan) => {
+            let title = match plan.from() {
+                NodeName::AnalyzeAndRoute => "Again from analyze_and_route",
+                NodeName::Plan => "Again from plan",
+                NodeName::ToolExec => "Again from tool_exec",
+                NodeName::GradeEvidence => "Again from grade_evidence",
+                NodeName::Synthesize => "Again from synthesize",
+            };
+            (title, rerun::rows(plan, width))
+        }
         Overlay::Palette(_)
         | Overlay::Sessions(_)
         | Overlay::Models(_)

@@ -529,6 +529,7 @@ pub fn origin(run: &RunId, node: NodeName) -> CallOrigin<'_> {
         node,
         calls: None,
         waits: None,
+        instruction: None,
     }
 }
 

@@ -213,6 +213,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
             node: NodeName::Synthesize,
             calls: Some(&run.calls),
             waits: Some(&run.waits.sink),
+            instruction: run.state.instruction_for(NodeName::Synthesize),
         },
         query: &run.state.query,
         question: &run.state.question,

@@ -18,6 +18,7 @@ use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob};
 use crate::domain::{Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord};
 use crate::files::read_own_file;
 use crate::reasoner::offline::answer_instruction;
+use crate::text::sanitize;
 
 /// Who said it, and what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +32,16 @@ impl Message {
         let content = content.into();
         Self { role, content }
     }
+}
+
+/// The messages, the last with what the person tells the model besides.
+pub fn instructed(mut messages: Vec<Message>, instruction: Option<&str>) -> Vec<Message> {
+    if let (Some(last), Some(instruction)) = (messages.last_mut(), instruction) {
+        let instruction = sanitize(instruction);
+        last.content
+            .push_str(&format!("\n\nThe person adds: {instruction}"));
+    }
+    messages
 }
 
 /// The prompt of every job, in their order.

@@ -296,6 +296,7 @@ mod tests {
                 node: NodeName::Plan,
                 calls: None,
                 waits: None,
+                instruction: None,
             },
             query: &question.text,
             question,

@@ -185,7 +185,10 @@ impl EvidenceFold {
             tool: item.tool,
             found_with: item.score,
             excerpt: one_line(&item.excerpt, 2 * EvidenceItem::EXCERPT_CHARS),
-            grade: None,
+            grade: item.known_grade.map(|known| Grade {
+                score: Some(known.grade),
+                by: known.by,
+            }),
             standing,
             measured: item.measured,
             held_by: None,
@@ -206,7 +209,7 @@ impl EvidenceFold {
             return self.found.push(row);
         };
         // A grade speaks of the text that was graded; a grown passage has none yet.
-        if known.lines == row.lines {
+        if known.lines == row.lines && row.grade.is_none() {
             row.grade = known.grade;
         }
         *known = row;
@@ -242,6 +245,7 @@ mod tests {
             low,
             place: None,
             measured: Measured::default(),
+            known_grade: None,
         }
     }
 

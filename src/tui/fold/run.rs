@@ -7,7 +7,7 @@ use crate::domain::{
     NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, ToolCall, Wait, Warnings, edge,
 };
 use crate::protocol::{
-    CostDetails, Event, EventBody, ItemScore, Mode, QuestionPlace, RunEnd, RunId, Timestamp,
+    CostDetails, Event, EventBody, ItemScore, Mode, QuestionPlace, Rerun, RunEnd, RunId, Timestamp,
 };
 use crate::text::{StreamSanitizer, one_line, sanitize};
 use crate::tui::ink::{measure, measure_beside};
@@ -52,6 +52,7 @@ impl RunView {
             session,
             settings,
             place,
+            rerun,
             query,
             within,
             filters,
@@ -65,6 +66,7 @@ impl RunView {
         let exchange = Exchange {
             id: event.run.clone(),
             place: place.clone(),
+            rerun: rerun.clone(),
             query: sanitize(query).into_owned(),
             within: within
                 .iter()
@@ -76,10 +78,17 @@ impl RunView {
             started: event.ts,
             ..Exchange::default()
         };
+        let mut nodes = [NodeView::default(); NodeName::ALL.len()];
+        if let Some(rerun) = rerun {
+            for node in &mut nodes[..rerun.from as usize] {
+                node.state = NodeState::Skipped("taken over");
+            }
+        }
         Some(Self {
             exchange,
             session: session.clone(),
             limits: *settings,
+            nodes,
             ..Self::default()
         })
     }
@@ -370,6 +379,8 @@ pub struct Exchange {
     pub id: RunId,
     /// Where its question stands in the conversation.
     pub place: QuestionPlace,
+    /// Where it began, if at a node of another run.
+    pub rerun: Option<Box<Rerun>>,
     /// The question, clean.
     pub query: String,
     /// What it was kept within, clean: names, then filters.
@@ -659,7 +670,7 @@ fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
             };
             format!("rule {}{founded}", rule.as_str())
         }
-        GradedBy::Grader | GradedBy::Fallback => {
+        GradedBy::Grader | GradedBy::Hand | GradedBy::Fallback => {
             let name = match grading.by {
                 GradedBy::Fallback => "fallback",
                 _ => "avg",

@@ -148,12 +148,14 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             query,
             forced_route,
             place,
+            rerun,
             ..
         } => {
-            let again = match place {
-                place if place.retry_of.is_some() => "again: ",
-                place if place.edit_of.is_some() => "edited: ",
-                _ => "",
+            let again = match (rerun, place) {
+                (Some(rerun), _) => rerun.in_words() + ": ",
+                (None, place) if place.retry_of.is_some() => "again: ".to_owned(),
+                (None, place) if place.edit_of.is_some() => "edited: ".to_owned(),
+                (None, _) => String::new(),
             };
             match forced_route {
                 Some(route) => format!("{again}{query} (route: {})", route.as_str()),
@@ -256,7 +258,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             match by {
                 GradedBy::Rule(rule) => format!("{action} · {items} · by rule {}", rule.as_str()),
                 GradedBy::Fallback => format!("{action} · {items} · by fallback 0.50"),
-                GradedBy::Grader | GradedBy::NoEvidence => {
+                GradedBy::Grader | GradedBy::Hand | GradedBy::NoEvidence => {
                     let average = grading.measured();
                     format!("{action} · avg {average} · {items} · by {}", by.as_str())
                 }

@@ -216,6 +216,9 @@ impl WindowRows<'_> {
                 let words = match by {
                     GradedBy::Grader => format!(", average {} by the grader", measure(*average)),
                     GradedBy::Rule(rule) => format!(", by rule {}: no {call}", rule.as_str()),
+                    GradedBy::Hand => {
+                        format!(", average {} by grades set by hand", measure(*average))
+                    }
                     GradedBy::Fallback => ", the reply could not be read: 0.50 each".to_owned(),
                     GradedBy::NoEvidence => format!(", there is no evidence: no {call}"),
                 };

@@ -60,7 +60,7 @@ fn counts(run: &RunView, graded: Option<&Grading>) -> String {
     };
     let round = run.visits.iter().filter(|visit| visit.node == node).count();
     let mut words = Vec::new();
-    if let Some(grading) = graded.filter(|grading| grading.by == GradedBy::Grader) {
+    if let Some(grading) = graded.filter(|grading| grading.by.is_measured()) {
         words.push(format!("{} graded", grading.items));
     }
     match evidence.sent() {
@@ -92,7 +92,9 @@ fn verdict(run: &RunView, grading: &Grading, row: &mut Row) {
     };
     row.push(Ink::Dim, " · ");
     match grading.by {
-        GradedBy::Grader => row.push(Ink::Text, format!("avg {}", grading.measured())),
+        GradedBy::Grader | GradedBy::Hand => {
+            row.push(Ink::Text, format!("avg {}", grading.measured()));
+        }
         GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
         GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
         // What was dropped before and is sent for want of better was not graded again.

@@ -148,10 +148,10 @@ fn verdicts(run: &RunView) -> Row {
     let gradings = run.visits.iter().filter_map(|visit| visit.graded.as_ref());
     for (at, grading) in gradings.enumerate() {
         row.push(Ink::Dim, if at > 0 { " ▸ " } else { "  " });
-        let measured = grading.average.filter(|_| grading.by == GradedBy::Grader);
+        let measured = grading.average.filter(|_| grading.by.is_measured());
         match (grading.by, measured) {
             (_, Some(average)) => row.push(super::wording::band(average), grading.measured()),
-            (GradedBy::Grader, None) => row.push(Ink::Dropped, "none left"),
+            (GradedBy::Grader | GradedBy::Hand, None) => row.push(Ink::Dropped, "none left"),
             (GradedBy::Rule(_), _) => {
                 row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));
             }

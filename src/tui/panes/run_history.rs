@@ -163,6 +163,10 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
         figure(&made, known(total.calls), [bars(&|day| day.calls)]),
         figure(&spared, known(total.saved), [bars(&|day| day.saved)]),
     ];
+    if total.reruns > 0 {
+        let again = format!("{} from a node", grouped(total.reruns as u64));
+        lines.push(figure("again", again, []));
+    }
     let tokens = &total.tokens;
     if tokens.runs == 0 {
         return lines;

@@ -1,7 +1,7 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
 use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
-use crate::protocol::{Fork, Mode, RunLabels};
+use crate::protocol::{Fork, Mode, Rerun, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
@@ -47,7 +47,10 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
 /// Lays a turn out; `code` holds what was read of the answer's code before.
 fn lay_out(turn: &TurnView, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let run = turn.exchange();
-    let mut rows = question_rows(&run.query, &run.within, run.forced, turn.retry, width);
+    let mut rows = match &run.rerun {
+        Some(rerun) => rerun_rows(rerun, turn.retry, &run.query, width),
+        None => question_rows(&run.query, &run.within, run.forced, turn.retry, width),
+    };
     if let Some(fork) = turn.fork {
         rows.insert(rows.len() - 1, fork_row(fork, width));
     }
@@ -118,6 +121,20 @@ pub fn question_rows(
     }
     rows.push(Row::default());
     rows
+}
+
+/// Where a run begins again, what of its state was changed, and of which question where that stands
+/// further up.
+fn rerun_rows(rerun: &Rerun, retry: Option<Retry>, query: &str, width: usize) -> Vec<Row> {
+    let words = rerun.in_words();
+    let (from, changes) = words.split_once(" · ").unwrap_or((&words, "as recorded"));
+    let row = Row::new(Ink::You, format!(" {from}")).add(Ink::Dim, format!(" · {changes}"));
+    if retry == Some(Retry::Below) {
+        return vec![row.fit(width), Row::default()];
+    }
+    let line = crate::text::one_line(query, 200);
+    let question = Row::new(Ink::Text, " ".repeat(GUTTER)).add(Ink::Dim, line);
+    vec![row.fit(width), question.fit(width), Row::default()]
 }
 
 /// Which of the branches that part at a question is shown.
@@ -270,7 +287,10 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let text = crate::text::sanitize(&question.text);
         let first = question.place.retry_of.as_ref();
         let retry = first.map(|first| Retry::placement(&model.turns, first));
-        rows.extend(question_rows(&text, &[], question.route, retry, width));
+        rows.extend(match &question.rerun {
+            Some(again) => rerun_rows(&again.rerun, retry, &text, width),
+            None => question_rows(&text, &[], question.route, retry, width),
+        });
         let waited = model.starting.map(|waited| waited.line(model.now));
         let doing = waited.as_deref().unwrap_or("starting");
         rows.push(working(model, doing, true, width));

@@ -100,7 +100,7 @@ pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
     match item.grade {
         None => low(found_by(item, room)),
         Some(Grade {
-            by: GradedBy::Grader,
+            by: GradedBy::Grader | GradedBy::Hand,
             score: Some(score),
         }) => graded_row(item, score.value(), with_bar),
         Some(Grade { by, score }) => {

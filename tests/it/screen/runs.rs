@@ -52,6 +52,7 @@ impl Tape {
             session: "s1".to_owned(),
             single: false,
             place: QuestionPlace::default(),
+            rerun: None,
             query: query.to_owned(),
             within: Vec::new(),
             filters: Vec::new(),
@@ -254,6 +255,7 @@ pub fn item(
         low: false,
         place: None,
         measured: Measured::default(),
+        known_grade: None,
     }
 }
 
