@@ -107,7 +107,7 @@ impl RunTrace {
     fn begin(event: &Event, detail: Detail) -> Option<Self> {
         let EventBody::RunStarted {
             session,
-            retry_of,
+            place,
             query,
             mode,
             model,
@@ -140,7 +140,7 @@ impl RunTrace {
             trace.set(0, "kb_agent.forced_route", text(route.as_str()));
         }
         trace.set_text(0, "input.value", query);
-        if let Some(first) = retry_of {
+        if let Some(first) = &place.retry_of {
             trace.spans[0].links.push(Link {
                 trace_id: trace_id(first),
                 span_id: span_id(first, 0),
