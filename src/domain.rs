@@ -14,6 +14,7 @@ mod filter;
 mod grade;
 mod graded_by;
 mod mention;
+mod passage_ranks;
 mod place;
 mod question;
 mod route;
@@ -41,6 +42,7 @@ pub use graded_by::GradedBy;
 pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };
+pub use passage_ranks::{Cut, ListPlace, PassageRanks};
 pub use place::{LineRange, Place, PlaceUnit, location};
 pub use question::{
     Earlier, Language, Languages, Literals, NamedPath, Parts, Question, QuestionKind,

@@ -22,6 +22,7 @@ mod sessions;
 mod stamp;
 mod statistics;
 mod summary;
+mod why;
 
 pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
@@ -40,11 +41,12 @@ pub use models::{
 };
 pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
-pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
+pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, ToolRun, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id, use_local_times};
 pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
 pub use summary::RunSummary;
+pub use why::{CallReport, PassageReport};
 
 use serde::{Deserialize, Serialize};
 

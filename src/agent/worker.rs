@@ -100,6 +100,7 @@ impl Worker {
                 // Documents and logs are read beside the agent.
                 Command::Cancel
                 | Command::ReadDocument { .. }
+                | Command::Explain { .. }
                 | Command::Session(_)
                 | Command::Index(_)
                 | Command::Model(_)
@@ -162,6 +163,7 @@ impl Worker {
                         Command::Ask { .. }
                         | Command::Race { .. }
                         | Command::ReadDocument { .. }
+                        | Command::Explain { .. }
                         | Command::Session(_)
                         | Command::Index(_)
                         | Command::Model(_)

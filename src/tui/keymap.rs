@@ -269,6 +269,8 @@ pub enum Action {
     Mouse,
     /// Letters act on the answer that is chosen.
     ActOnAnswer,
+    /// Why a passage was found or was not.
+    Why,
     /// Open the file in the person's editor.
     Edit,
     /// Stop the run, else close what is open.

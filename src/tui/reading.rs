@@ -62,6 +62,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
         Action::PreviousEvidence => return next(model, -1),
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
+        Action::Why => return why(model),
         Action::Mouse => return Some(report(model, !model.mouse)),
         Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,
@@ -85,6 +86,21 @@ pub fn more(model: &mut Model) -> Option<Effect> {
 pub fn arrived(model: &mut Model, text: DocumentText) {
     if let Some(view) = &mut model.reading {
         view.take(text);
+    }
+}
+
+/// Asks why the passage at the line that is seen was found or was not, or closes the answer.
+fn why(model: &mut Model) -> Option<Effect> {
+    let view = model.reading.as_mut()?;
+    let line = view.ask_why()?;
+    let (run, source) = (view.run.clone(), view.file.clone());
+    Some(Effect::Send(Command::Explain { run, source, line }))
+}
+
+/// Takes why a passage was found or was not, if its document is the one that is read.
+pub fn explained(model: &mut Model, source: &str, lines: &[String]) {
+    if let Some(view) = model.reading.as_mut().filter(|view| view.file == source) {
+        view.take_explanation(lines);
     }
 }
 
