@@ -27,6 +27,7 @@ mod search;
 mod stats;
 mod store;
 mod trust;
+mod why;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,8 @@ enum CliCommand {
     Graph(graph::Graph),
     /// List the recorded runs, newest first
     Runs(runs::Runs),
+    /// Say why a passage is, or is not, in what a recorded run found
+    Why(why::Why),
     /// Open a recorded run on the screen, step by step
     Replay(chat::ReplayArgs),
     /// Sum up the recorded runs: short cuts, what they saved, tokens, times
@@ -272,6 +275,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
+        Some(CliCommand::Why(why)) => why::run(&why, &settings),
         Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
         Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
         Some(CliCommand::Export(export)) => export::run(&export, &settings),

@@ -15,6 +15,7 @@ mod grade;
 mod graded_by;
 mod label;
 mod mention;
+mod passage_ranks;
 mod place;
 mod question;
 mod route;
@@ -43,6 +44,7 @@ pub use label::{LabelTarget, LabelVerdict, other_routes};
 pub use mention::{
     Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
 };
+pub use passage_ranks::{Cut, ListPlace, PassageRanks};
 pub use place::{LineRange, Place, PlaceUnit, location};
 pub use question::{
     Earlier, Language, Languages, Literals, NamedPath, Parts, Question, QuestionKind,

@@ -17,6 +17,7 @@ mod samples;
 mod sessions;
 mod steps;
 mod upkeep;
+mod why;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,6 +51,7 @@ pub use opening::{Opening, Profile, mask_of, prepare_data_folder};
 pub use sessions::Resume;
 pub use steps::{Routed, StepRunner};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
+pub use why::{AskedPassage, explain_passage};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -244,6 +246,7 @@ impl Running {
                 | Update::Knowledge(_)
                 | Update::Contents(_)
                 | Update::Document(_)
+                | Update::Explained { .. }
                 | Update::Model(_)
                 | Update::NotAsked { .. }
                 | Update::NotLabelled { .. }

@@ -68,7 +68,7 @@ pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
 pub use opening::{StoreAdministration, store_setup_script};
 pub use scope::{Scope, ScopedQuestion};
-pub use search::{Hit, SearchMode};
+pub use search::{Hit, PassageLines, SearchMode};
 pub use source::{Skipped, Sources};
 pub use update::{Changes, MissingText, Phase, Progress, Unembedded, UpdateReport};
 pub use watch::{Watch, Woken};

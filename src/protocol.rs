@@ -25,6 +25,7 @@ mod sessions;
 mod stamp;
 mod statistics;
 mod summary;
+mod why;
 
 pub use branches::{Branches, Fork, QuestionPlace};
 pub use channels::{
@@ -45,7 +46,7 @@ pub use models::{
 };
 pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, KnownGrade, NumberedItem};
-pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
+pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, ToolRun, Verdict};
 pub use rerun::{GradeByHand, RecordedState, Rerun, RerunRequest};
 pub use sessions::{
     RecordedAnswer, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
@@ -53,6 +54,7 @@ pub use sessions::{
 pub use stamp::{RunId, Timestamp, new_id, use_local_times};
 pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
 pub use summary::RunSummary;
+pub use why::{CallReport, PassageReport};
 
 use serde::{Deserialize, Serialize};
 

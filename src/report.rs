@@ -2,9 +2,12 @@
 
 mod html;
 mod markdown;
+mod why;
 pub mod wording;
 
 use crate::protocol::RunRecord;
+
+pub use why::{lines as why_lines, summary as why_summary};
 
 /// The runs as Markdown, one after the other.
 pub fn markdown(runs: &[RunRecord]) -> String {

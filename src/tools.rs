@@ -14,11 +14,13 @@ mod local_file_qa;
 mod read_file;
 mod toolbox;
 mod vector_search;
+mod why;
 
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KnowledgeBase, Scope};
 pub use toolbox::KbToolbox;
+pub use why::{CallView, view_of_call};
 
 /// Runs the tool that is called, on the thread of the caller. Of what it finds the passages are left that
 /// the question is about.

@@ -102,6 +102,7 @@ impl Worker {
                 // Documents and logs are read beside the agent.
                 Command::Cancel
                 | Command::ReadDocument { .. }
+                | Command::Explain { .. }
                 | Command::Session(_)
                 | Command::Index(_)
                 | Command::Model(_)
@@ -171,6 +172,7 @@ impl Worker {
                         | Command::Race { .. }
                         | Command::Rerun(_)
                         | Command::ReadDocument { .. }
+                        | Command::Explain { .. }
                         | Command::Session(_)
                         | Command::Index(_)
                         | Command::Model(_)

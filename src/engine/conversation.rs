@@ -15,6 +15,7 @@ use super::models::ModelChooser;
 use super::reading::{self, PathLister, Receivers, StatisticsReader};
 use super::samples::Samples;
 use super::sessions::Sessions;
+use super::why::Explainer;
 use super::{Engine, EngineError};
 use crate::agent::ports::WaitSink;
 use crate::agent::{CurrentDialogue, Worker};
@@ -92,6 +93,7 @@ impl Conversation {
             index,
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
             paths: PathLister::new(updates.clone()),
+            explainer: Explainer::new(&engine.audit_log.path, &updates),
             tools: engine.agent.ports.tools.clone(),
             models: ModelChooser::new(
                 engine.thinking.endpoint.clone(),

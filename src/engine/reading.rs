@@ -20,6 +20,7 @@ use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::models::ModelChooser;
 use super::sessions::Task;
+use super::why::{AskedPassage, Explainer};
 use crate::agent::ScopedCommand;
 use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::audit::history;
@@ -38,6 +39,7 @@ pub(super) struct Receivers {
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
     pub(super) paths: PathLister,
+    pub(super) explainer: Explainer,
     pub(super) models: ModelChooser,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
@@ -62,6 +64,14 @@ pub(super) async fn dispatch(
                         reading.stop();
                     }
                     next = Some(PassageRequest { source, line });
+                }
+                Some(Command::Explain { run, source, line }) => {
+                    let asked = AskedPassage {
+                        run: run.0.to_string(),
+                        file: source,
+                        line: Some(line),
+                    };
+                    to.explainer.explain(knowledge.get(), asked);
                 }
                 Some(Command::Session(asked)) => {
                     if to.sessions.try_send(Task::Command(asked)).is_err() {
@@ -128,6 +138,7 @@ pub(super) async fn dispatch(
     }
     to.statistics.end().await;
     to.paths.end().await;
+    to.explainer.end().await;
     to.models.end().await;
 }
 
@@ -145,8 +156,23 @@ pub(super) async fn read_documents(
         while let Ok(later) = commands.try_recv() {
             command = later;
         }
-        let Command::ReadDocument { source, line } = command else {
-            continue;
+        let (source, line) = match command {
+            Command::ReadDocument { source, line } => (source, line),
+            Command::Explain { source, run, .. } => {
+                let run = one_line(&run.0, 80);
+                let file = one_line(&source, 200);
+                let line = format!("in a shell, `kb-agent why {run} {file}` tells this");
+                let lines = vec![line];
+                if updates
+                    .send(Update::Explained { source, lines })
+                    .await
+                    .is_err()
+                {
+                    break;
+                }
+                continue;
+            }
+            _ => continue,
         };
         let (settings, known) = (Arc::clone(&settings), opened.take());
         let wanted = PassageRequest { source, line };
@@ -595,6 +621,7 @@ mod naming_tests {
             index: mpsc::channel(1).0,
             statistics: StatisticsReader::new(home.path(), &updates),
             paths: PathLister::new(updates.clone()),
+            explainer: Explainer::new(home.path(), &updates),
             tools: tools.clone(),
             models: ModelChooser::new(None, offline(), updates.clone()),
         };

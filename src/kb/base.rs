@@ -12,12 +12,12 @@ use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::grep::{GrepPassage, ReadAs};
 use super::index::{ChunkKey, EmbeddedStore, Lease, Limits, Reader, Store, Within};
 use super::languages::LanguageChoice;
-use super::search::{Hit, SearchMode};
+use super::search::{Hit, PassageLines, SearchMode};
 use super::source::{Roots, Skipped, TextCache};
 use super::update::{Changes, Job, Progress, RefusedChunks, SkippedFiles, UpdateReport};
 use super::{grep, left_out, search};
 use crate::agent::ports::{BulkPriority, EmbedError, Embedder, EmbeddingChoice, ToolError};
-use crate::domain::Languages;
+use crate::domain::{Languages, ListPlace, PassageRanks};
 use crate::embed::BuiltInModel;
 
 /// A stop flag that is never raised.
@@ -429,6 +429,65 @@ impl KnowledgeBase {
     ) -> Result<(Vec<Hit>, ReadAs), KbError> {
         let (passages, read_as) = grep::grep(&self.roots, &self.texts, query, k, within)?;
         Ok((search::grep_hits(passages), read_as))
+    }
+
+    /// Where a passage stands in the lists of a hybrid search for the best `k`. Blocks.
+    pub(crate) fn ranks(
+        &self,
+        query: &str,
+        keywords: &[String],
+        k: usize,
+        passage: PassageLines<'_>,
+        within: Within<'_>,
+    ) -> Result<PassageRanks, KbError> {
+        let reader = self.reader();
+        let chunks = search::chunk_filter(reader.as_ref(), within)?;
+        let asked = search::HybridQuery {
+            query,
+            keywords,
+            k,
+            within: within.with_chunks(chunks.as_ref()),
+        };
+        search::ranks(reader.as_ref(), self.embedder.as_ref(), &asked, passage)
+    }
+
+    /// Where a passage stands by meaning. Blocks.
+    pub(crate) fn ranks_by_meaning(
+        &self,
+        query: &str,
+        passage: PassageLines<'_>,
+        within: Within<'_>,
+    ) -> Result<PassageRanks, KbError> {
+        let reader = self.reader();
+        let chunks = search::chunk_filter(reader.as_ref(), within)?;
+        let within = within.with_chunks(chunks.as_ref());
+        let embedder = self.embedder.as_ref();
+        let meaning = search::rank_by_meaning(reader.as_ref(), embedder, query, passage, within)?;
+        Ok(PassageRanks {
+            meaning,
+            ..PassageRanks::default()
+        })
+    }
+
+    /// Where lines of a passage stand among the first `depth` passages of a search of the files. Blocks.
+    pub(crate) fn ranks_in_files(
+        &self,
+        query: &str,
+        depth: usize,
+        passage: PassageLines<'_>,
+        within: Within<'_>,
+    ) -> Result<PassageRanks, KbError> {
+        let found = self.grep(query, depth, within)?;
+        let place = found.iter().position(|found| {
+            found.source == passage.source && found.matching.overlaps(passage.lines)
+        });
+        Ok(PassageRanks {
+            words: place.map(|at| ListPlace {
+                rank: at + 1,
+                score: found[at].score.value(),
+            }),
+            ..PassageRanks::default()
+        })
     }
 
     /// How many passages say what they must within these limits; `None` where they must say nothing. Blocks.

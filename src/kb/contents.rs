@@ -125,6 +125,19 @@ impl KnowledgeBase {
         Ok(found)
     }
 
+    /// All passages of a document, in their order.
+    pub fn passages(&self, source: &str, stop: &AtomicBool) -> Result<Vec<Passage>, KbError> {
+        let count = self.document(source)?.map_or(0, |document| document.chunks);
+        let limits = Limits::of_a_call(stop);
+        self.reader().openings(&[source], count, limits)
+    }
+
+    /// The documents that are called so: by a path, a name, a title or a folder.
+    pub fn documents_called(&self, name: &str, stop: &AtomicBool) -> Result<Vec<String>, KbError> {
+        let limits = Limits::of_a_call(stop);
+        Ok(self.reader().find(&NameQuery::Given(name), limits)?.sources)
+    }
+
     /// The headings above the first `passages` passages of a document, each once and in order, as
     /// they are written there; the first is its title where it has one.
     pub fn headings(

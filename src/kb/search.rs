@@ -14,7 +14,7 @@ use super::index::{
     tokens,
 };
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{LineRange, Measured, Place, Score};
+use crate::domain::{LineRange, ListPlace, Measured, PassageRanks, Place, Score};
 use calibration::{Cosines, RankBasis, Sides, share};
 pub(super) use passing::chunk_filter;
 
@@ -93,6 +93,16 @@ pub(super) fn lexical(
     k: usize,
     within: Within<'_>,
 ) -> Result<Vec<Hit>, KbError> {
+    let found = ranked_by_words(reader, query, k, within)?;
+    hits(reader, found, HashMap::new(), (k, within))
+}
+
+fn ranked_by_words(
+    reader: &dyn Reader,
+    query: &str,
+    k: usize,
+    within: Within<'_>,
+) -> Result<Vec<RankedMatch>, KbError> {
     let name = tokens::name_key(query);
     let mut lexical = reader.lexical(not_empty(query)?, name.as_deref(), pool(k), within)?;
     let named = take_named_matches(&mut lexical);
@@ -100,7 +110,7 @@ pub(super) fn lexical(
     let (candidates, _) = merge_matches(lexical.matches, Vec::new(), Vec::new());
     let mut found = rank(candidates, RankBasis::Words, Cosines::default(), full);
     put_named_first(&mut found, &named);
-    hits(reader, found, HashMap::new(), (k, within))
+    Ok(found)
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
@@ -110,15 +120,47 @@ pub(super) fn hybrid(
     embedder: &dyn Embedder,
     asked: &HybridQuery<'_>,
 ) -> Result<(Vec<Hit>, Option<KbError>), KbError> {
-    let both = format!("{} {}", asked.query, asked.keywords.join(" "));
-    let lexical_query = not_empty(&both)?;
+    let fused = fuse(reader, embedder, asked)?;
+    let hits = hits(reader, fused.found, fused.passages, (asked.k, asked.within))?;
+    Ok((hits, fused.failed))
+}
+
+/// The candidates of both sides as one list.
+#[derive(Default)]
+struct FusedMatches {
+    /// The candidates, best first.
+    found: Vec<RankedMatch>,
+    /// Those that are known by now.
+    passages: HashMap<ChunkId, Passage>,
+    /// Why the semantic side is missing, where it failed.
+    failed: Option<KbError>,
+}
+
+impl HybridQuery<'_> {
+    /// What is searched by its words.
+    fn words(&self) -> Result<String, KbError> {
+        let both = format!("{} {}", self.query, self.keywords.join(" "));
+        not_empty(&both).map(str::to_owned)
+    }
+}
+
+fn fuse(
+    reader: &dyn Reader,
+    embedder: &dyn Embedder,
+    asked: &HybridQuery<'_>,
+) -> Result<FusedMatches, KbError> {
+    let words = asked.words()?;
+    let lexical_query = words.as_str();
     let dense_query = if asked.query.trim().is_empty() {
         lexical_query
     } else {
         asked.query.trim()
     };
     if !calibration::can_read(embedder.model_id(), dense_query) {
-        return Ok((lexical(reader, lexical_query, asked.k, asked.within)?, None));
+        return Ok(FusedMatches {
+            found: ranked_by_words(reader, lexical_query, asked.k, asked.within)?,
+            ..FusedMatches::default()
+        });
     }
     let pool = pool(asked.k);
     let near = |vector: Vec<f32>| {
@@ -191,8 +233,85 @@ pub(super) fn hybrid(
     let (candidates, passages) = merge_matches(lexical.matches, fetched, semantic);
     let mut found = rank(candidates, by, cosines, full);
     put_named_first(&mut found, &named);
-    let hits = hits(reader, found, passages, (asked.k, asked.within))?;
-    Ok((hits, failed))
+    Ok(FusedMatches {
+        found,
+        passages,
+        failed,
+    })
+}
+
+/// How far a list is looked through for one passage.
+const DEPTH: usize = 5_000;
+
+/// The lines of a passage of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassageLines<'p> {
+    /// Its document, as evidence names it.
+    pub source: &'p str,
+    /// Its lines.
+    pub lines: LineRange,
+}
+
+impl PassageLines<'_> {
+    fn is_at(&self, found: &Match) -> bool {
+        found.source == self.source && found.lines == self.lines
+    }
+
+    fn place_in(&self, found: &[Match]) -> Option<ListPlace> {
+        let at = found.iter().position(|found| self.is_at(found))?;
+        Some(ListPlace {
+            rank: at + 1,
+            score: found[at].score,
+        })
+    }
+}
+
+/// Where a passage stands in the lists of a hybrid search; in those of words and meaning also far beyond what
+/// the search looks at.
+pub(super) fn ranks(
+    reader: &dyn Reader,
+    embedder: &dyn Embedder,
+    asked: &HybridQuery<'_>,
+    passage: PassageLines<'_>,
+) -> Result<PassageRanks, KbError> {
+    let words = asked.words()?;
+    let by_words = reader.lexical(&words, None, DEPTH, asked.within)?;
+    let query = if asked.query.trim().is_empty() {
+        &words
+    } else {
+        asked.query
+    };
+    let fused = join_lines(fuse(reader, embedder, asked)?.found);
+    let place = fused
+        .iter()
+        .position(|line| passage.is_at(&line.best.found));
+    Ok(PassageRanks {
+        words: passage.place_in(&by_words.matches),
+        meaning: rank_by_meaning(reader, embedder, query, passage, asked.within)?,
+        fused: place.map(|at| ListPlace {
+            rank: at + 1,
+            score: fused[at].score(),
+        }),
+    })
+}
+
+/// Where a passage stands by meaning; `None` where it has no vector, or the query is not read.
+pub(super) fn rank_by_meaning(
+    reader: &dyn Reader,
+    embedder: &dyn Embedder,
+    query: &str,
+    passage: PassageLines<'_>,
+    within: Within<'_>,
+) -> Result<Option<ListPlace>, KbError> {
+    if !calibration::can_read(embedder.model_id(), query) {
+        return Ok(None);
+    }
+    let vector = match embed(embedder, query, within) {
+        Err(KbError::Embed(_)) => return Ok(None),
+        vector => vector?,
+    };
+    let found = reader.semantic(&vector, DEPTH, within)?;
+    Ok(passage.place_in(&found))
 }
 
 /// Takes the chunks whose heading or document is called what the query asks for and nothing else.

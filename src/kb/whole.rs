@@ -71,6 +71,14 @@ impl KnowledgeBase {
     }
 }
 
+impl KnowledgeBase {
+    /// Reads a file of the base, which need not be a document of the index, and says why it cannot be read.
+    /// Blocks.
+    pub fn can_read(&self, resolved: &Path, stop: &AtomicBool) -> Result<(), ToolError> {
+        self.read_unless(resolved, stop).map(drop)
+    }
+}
+
 /// The most empty lines between two passages; no document has more.
 const MOST_BETWEEN: usize = 1_000_000;
 

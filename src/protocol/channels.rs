@@ -38,6 +38,16 @@ pub enum Command {
         /// The line to show, counted from 1.
         line: usize,
     },
+    /// Say why a passage is or is not in what a run found. A later one takes the place of one that is not
+    /// answered yet.
+    Explain {
+        /// The run.
+        run: RunId,
+        /// The document, as evidence names it.
+        source: String,
+        /// A line of the passage.
+        line: usize,
+    },
     /// Something about recorded conversations.
     Session(SessionCommand),
     /// Something about the index.
@@ -83,6 +93,13 @@ pub enum Update {
     Contents(KnowledgeContents),
     /// A document that was asked for.
     Document(DocumentText),
+    /// Why a passage is or is not in what a run found.
+    Explained {
+        /// The document, as it was asked for.
+        source: String,
+        /// The answer, a line each, the first a sentence that says all.
+        lines: Vec<String>,
+    },
     /// A question is not asked, because what it names to be kept within is not there.
     NotAsked {
         /// The question.

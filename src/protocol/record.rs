@@ -82,6 +82,9 @@ pub struct ToolRun {
     pub call: ToolCall,
     /// How many items it found.
     pub items: usize,
+    /// How well each of them matched.
+    #[serde(skip)]
+    pub scores: Vec<Score>,
     /// How long it took, milliseconds.
     pub ms: f64,
     /// Why it failed.
@@ -361,12 +364,13 @@ impl Step {
             EventBody::ToolFinished {
                 call,
                 items,
+                scores,
                 ms,
                 error,
-                ..
             } => self.tools.push(ToolRun {
                 call: call.clone(),
                 items: *items,
+                scores: scores.clone(),
                 ms: *ms,
                 error: error.clone(),
             }),

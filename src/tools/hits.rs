@@ -43,8 +43,12 @@ const COSINE_FLOOR: f64 = 0.15;
 
 /// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
 pub(super) fn is_relevant(hit: &Hit) -> bool {
-    let measured = &hit.measured;
-    measured.lexical_rank.is_some() || measured.cosine.is_some_and(|cosine| cosine >= COSINE_FLOOR)
+    is_relevant_by(hit.measured.lexical_rank.is_some(), hit.measured.cosine)
+}
+
+/// The same of a passage that holds words of the query or not, and is so near to it.
+pub(super) fn is_relevant_by(has_words: bool, cosine: Option<f64>) -> bool {
+    has_words || cosine.is_some_and(|cosine| cosine >= COSINE_FLOOR)
 }
 
 /// How well a hit matches on an even scale, 0–1: half of it is as near as half. The score is no

@@ -6,7 +6,8 @@ use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
 use crate::kb::{KnowledgeBase, Scope};
 
-const TOP: usize = 10;
+/// The most passages that are returned.
+pub(super) const TOP: usize = 10;
 
 pub(super) fn run(
     base: &KnowledgeBase,

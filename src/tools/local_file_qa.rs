@@ -17,7 +17,7 @@ use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Scope};
 use crate::text::stem;
 
 /// Passages looked at to find the files of a topic.
-const POOL: usize = 50;
+pub(super) const POOL: usize = 50;
 const MAX_FILES: usize = 4;
 const MAX_PASSAGES: usize = 6;
 /// The query that asks for nothing in particular.
@@ -268,7 +268,7 @@ fn files_about(
 }
 
 /// The question without the words that only ask for a file.
-fn topic(query: &str) -> String {
+pub(super) fn topic(query: &str) -> String {
     let telling: Vec<&str> = query
         .split_whitespace()
         .filter(|word| {

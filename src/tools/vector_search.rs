@@ -8,6 +8,11 @@ use crate::kb::{KnowledgeBase, Scope};
 const DEFAULT_K: usize = 10;
 const MAX_K: usize = 50;
 
+/// How many passages are returned at most, where so many are asked for.
+pub(super) fn passages(k: Option<usize>) -> usize {
+    k.unwrap_or(DEFAULT_K).min(MAX_K)
+}
+
 pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
@@ -15,15 +20,14 @@ pub(super) fn run(
     scope: &Scope,
     caller: Caller<'_>,
 ) -> Result<Vec<Evidence>, ToolError> {
-    let k = k.unwrap_or(DEFAULT_K);
-    if k == 0 {
+    if k == Some(0) {
         return Err(ToolError::BadArguments(format!(
             "k is 0; ask for 1 to {MAX_K} passages"
         )));
     }
     let stop = caller.stop;
     let hits = base
-        .vector(query, k.min(MAX_K), scope.limits(caller))?
+        .vector(query, passages(k), scope.limits(caller))?
         .into_iter()
         .filter(is_relevant);
     Ok(grown_evidence(

@@ -325,6 +325,8 @@ pub enum Action {
     Mouse,
     /// Letters act on the answer that is chosen.
     ActOnAnswer,
+    /// Why a passage was found or was not.
+    Why,
     /// Open the file in the person's editor.
     Edit,
     /// Write the question in the person's editor.

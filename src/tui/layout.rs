@@ -12,7 +12,6 @@ use crate::protocol::NoticeLevel;
 use super::ink::{Ink, Row, wrap};
 use super::model::{Model, Notice, Overlay};
 use super::pane_state::{Border, Divider, Pane, Split};
-use super::source_view::SourceView;
 use super::theme::{Theme, clear, draw_row};
 
 /// How many panes fit beside each other.
@@ -275,8 +274,9 @@ impl Arrangement {
 
     /// One document, below its title and what is to be said of it.
     fn reading(&mut self, model: &Model) {
-        let remarks = model.reading.as_ref().map(SourceView::remarks);
-        let border = 2 + remarks.map_or(0, |remarks| remarks.len()) as u16;
+        let said = model.reading.as_ref();
+        let said = said.map_or(0, |view| view.remarks().len() + view.explanation.len());
+        let border = 2 + said as u16;
         let above = border + 1;
         let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
         self.across.push((border, 0, right));

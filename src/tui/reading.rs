@@ -116,6 +116,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Effect> {
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
         Action::JudgeGood | Action::JudgeBad => return labels::judge(model, action),
+        Action::Why => return why(model),
         Action::Mouse => return Some(report(model, !model.mouse)),
         Action::Help => model.open(Overlay::Help),
         Action::Cancel => model.reading = None,
@@ -139,6 +140,28 @@ pub fn more(model: &mut Model) -> Option<Effect> {
 pub fn arrived(model: &mut Model, text: DocumentText) {
     if let Some(view) = &mut model.reading {
         view.take(text);
+    }
+}
+
+/// Asks why the passage at the line that is seen was found or was not, or closes the answer.
+fn why(model: &mut Model) -> Option<Effect> {
+    let found = model.reading.as_ref()?.found.as_ref();
+    // A document that was opened by its name is looked for in the run that the panes show.
+    let run = found.map(|(run, _)| run.clone());
+    let Some(run) = run.or_else(|| model.shown_run().map(|run| run.id.clone())) else {
+        model.inform("Nothing was asked yet.");
+        return None;
+    };
+    let view = model.reading.as_mut()?;
+    let line = view.ask_why()?;
+    let source = view.file.clone();
+    Some(Effect::Send(Command::Explain { run, source, line }))
+}
+
+/// Takes why a passage was found or was not, if its document is the one that is read.
+pub fn explained(model: &mut Model, source: &str, lines: &[String]) {
+    if let Some(view) = model.reading.as_mut().filter(|view| view.file == source) {
+        view.take_explanation(lines);
     }
 }
 

@@ -179,9 +179,8 @@ impl Replay {
             | Msg::Select(..)
             | Msg::NotSuspended
             | Msg::Edited(_) => true,
-            Msg::Update(Update::Document(_)) | Msg::Refused(Command::ReadDocument { .. }) => {
-                self.model.reading.is_some()
-            }
+            Msg::Update(Update::Document(_) | Update::Explained { .. })
+            | Msg::Refused(Command::ReadDocument { .. }) => self.model.reading.is_some(),
             _ => false,
         }
     }

@@ -20,6 +20,9 @@ use super::pane_state::List;
 /// Lines that are read for their colours before the first one seen.
 const LEAD: usize = 150;
 
+/// Lines that are shown of why a passage was found or was not.
+const MOST_EXPLAINED: usize = 10;
+
 /// What is shown of one item of evidence, or of a document as a whole.
 #[derive(Debug, Clone)]
 pub struct SourceView {
@@ -29,6 +32,8 @@ pub struct SourceView {
     pub file: String,
     /// Why what is shown is not what was found.
     pub doubt: Option<String>,
+    /// Why a passage of it was found or was not, clean, a line each; empty until that is asked for.
+    pub explanation: Vec<String>,
     /// The rows that are seen, as settled.
     pub visible: Vec<Row>,
     /// Where the passage stands: as it was found, or where the changed file holds it now.
@@ -92,6 +97,7 @@ impl SourceView {
             found: Some((run.id.clone(), item.id.clone())),
             file: item.file.clone(),
             doubt: None,
+            explanation: Vec::new(),
             visible: Vec::new(),
             lines: item.lines,
             excerpt: item.excerpt.clone(),
@@ -111,6 +117,7 @@ impl SourceView {
             found: None,
             file,
             doubt: None,
+            explanation: Vec::new(),
             visible: Vec::new(),
             // No line is marked.
             lines: LineRange { start: 1, end: 0 },
@@ -156,6 +163,28 @@ impl SourceView {
         if holds_it || moved.is_some() {
             self.doubt = doubt;
             self.lines = moved.unwrap_or(self.lines);
+        }
+    }
+
+    /// The line whose passage is asked about: that of the passage while it is in sight, else the first that is
+    /// seen. `None` where an answer is shown, which goes then.
+    pub fn ask_why(&mut self) -> Option<usize> {
+        if !self.explanation.is_empty() {
+            self.explanation.clear();
+            return None;
+        }
+        self.explanation = vec!["looking …".to_owned()];
+        let (top, bottom) = self.seen_lines();
+        let is_seen = (top..=bottom).contains(&self.lines.start);
+        let is_passage = is_seen || self.part().is_none();
+        Some(if is_passage { self.lines.start } else { top })
+    }
+
+    /// Takes the answer, unless it is not wanted any more.
+    pub fn take_explanation(&mut self, lines: &[String]) {
+        if !self.explanation.is_empty() {
+            let lines = lines.iter().take(MOST_EXPLAINED);
+            self.explanation = lines.map(|line| one_line(line, 400)).collect();
         }
     }
 

@@ -57,6 +57,9 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
             return ask::not_asked(model, &query, &reason);
         }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
+        Msg::Update(Update::Explained { source, lines }) => {
+            reading::explained(model, &source, &lines);
+        }
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Model(update)) => return models::arrived(model, update),
         Msg::Update(Update::NotLabelled { change, reason }) => {
@@ -144,6 +147,10 @@ fn refused(model: &mut Model, command: Command) -> Option<Effect> {
             model.warn("The engine is busy and did not begin the run; try again.");
         }
         Command::ReadDocument { .. } => reading::refused(model),
+        Command::Explain { source, .. } => {
+            let lines = ["The engine is busy; try again.".to_owned()];
+            reading::explained(model, &source, &lines);
+        }
         Command::Session(_) => sessions::refused(model),
         Command::Label(change) => labels::not_kept(model, change, "the engine is busy; try again"),
         Command::ReadStatistics => sessions::statistics_refused(model),

@@ -102,5 +102,6 @@ mod waits;
 mod watch;
 mod ways_to_servers;
 mod what_if;
+mod why;
 mod workplace;
 mod xls;

@@ -349,6 +349,11 @@ pub fn source_head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
     let mut rows = vec![source_title(model, view, width)];
     let remarks = view.remarks().into_iter();
     rows.extend(remarks.map(|remark| Row::new(Ink::Warning, format!(" ⚠ {remark}")).fit(width)));
+    let explained = view.explanation.iter().enumerate();
+    rows.extend(explained.map(|(at, line)| {
+        let ink = if at == 0 { Ink::Text } else { Ink::Dim };
+        Row::new(ink, format!(" {line}")).fit(width)
+    }));
     rows
 }
 
