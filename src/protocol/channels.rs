@@ -1,6 +1,6 @@
 use super::{
     DocumentText, Event, KnowledgeContents, LabelChange, ModelCommand, ModelUpdate, QuestionPlace,
-    RerunRequest, RunHistory, SessionCommand, SessionUpdate, Timestamp,
+    RerunRequest, RunHistory, RunId, SessionCommand, SessionUpdate, Timestamp,
 };
 use crate::domain::{Complexity, Languages, Wait};
 
