@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn every_command_stands_in_the_manual_with_its_purpose() {
         let page = include_str!("../../docs/screen.md");
-        assert_eq!(COMMANDS.len(), 20);
+        assert_eq!(COMMANDS.len(), 22);
         for command in COMMANDS.iter() {
             let arguments = command.arguments.replace('|', "\\|");
             let usage = format!("{} {arguments}", command.name);
