@@ -128,7 +128,11 @@ fn path(events: &[Event]) -> String {
         }
         match &event.body {
             EventBody::RunStarted {
-                query, model, mode, ..
+                query,
+                model,
+                mode,
+                rerun,
+                ..
             } => {
                 engine = *mode;
                 text.push_str(&format!(
@@ -137,6 +141,9 @@ fn path(events: &[Event]) -> String {
                     one_line(model, 80),
                     one_line(query, 200)
                 ));
+                if let Some(rerun) = rerun {
+                    text.push_str(&format!("{}\n", rerun.in_words()));
+                }
             }
             EventBody::NodeEntered { node, .. } => open = Some(*node),
             EventBody::NodeFinished {

@@ -147,6 +147,8 @@ pub(super) fn in_table(
 
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
     let id = &*run.id.0;
+    let again = run.rerun.as_ref().map(|rerun| rerun.in_words() + ": ");
+    let question = again.unwrap_or_default() + &run.question;
     vec![
         one_line(names.get(id).unwrap_or(&id), 64),
         run.time.minute(),
@@ -154,7 +156,7 @@ fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
         outcome(run),
         number(run.calls),
         number(run.saved),
-        one_line(&run.question, QUESTION),
+        one_line(&question, QUESTION),
     ]
 }
 

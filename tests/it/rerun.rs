@@ -85,6 +85,11 @@ fn a_run_begins_at_a_node_with_the_state_that_was_recorded_or_changed() {
     let stats = &json_lines(&stats.stdout)[0];
     assert_eq!((&stats["runs"], &stats["reruns"]), (&1.into(), &3.into()));
     assert_eq!(stats["latency"]["count"], 1);
+    let session = less[0]["session"].as_str().unwrap();
+    for args in [&["graph", id(&less)][..], &["runs", "--session", session]] {
+        let told = text(&demo.run_well(args).stdout);
+        told.must_hold("again from synthesize · 1 passage dropped");
+    }
     let exported = text(&demo.run_well(&["export", id(&less)]).stdout);
     exported.must_hold("again from synthesize · 1 passage dropped of run");
 }
@@ -210,7 +215,7 @@ fn ui_a_node_is_run_again_from_the_path_pane_with_a_passage_less() {
         terminal.press_until(" ", "1 passage dropped");
         terminal.press_until("0", "as recorded");
         // All grades down: the law says where that leads.
-        terminal.press_until("HHHH", "1 grade set · average");
+        terminal.press_until("HHHH", " · 1 grade set");
         terminal.press_until("0 ", "1 passage dropped");
         terminal.press_until("\r\u{1b}1", "again from grade_evidence · 1 passage dropped");
         terminal.leave();

@@ -46,23 +46,22 @@ fn what_happens(plan: &RerunPlan) -> String {
     }
 }
 
-/// What was changed so far, and what set grades come to.
+/// What set grades come to, and what was changed so far.
 fn changes(plan: &RerunPlan) -> Row {
-    let rerun = plan.rerun();
-    let words = rerun.in_words();
-    let words = words
-        .split_once(" · ")
-        .map_or("as recorded", |(_, changes)| changes);
-    let mut row = Row::new(Ink::Dim, words);
+    let mut row = Row::default();
     if let Some((average, reason)) = plan.verdict() {
-        let average = average.map_or_else(
-            || "nothing kept".to_owned(),
-            |it| format!("average {}", measure(it)),
-        );
-        row.push(Ink::Dim, format!(" · {average} → "));
+        let average = average.map(|average| format!("average {}", measure(average)));
+        let average = average.unwrap_or_else(|| "nothing kept".to_owned());
+        row.push(Ink::Dim, format!("{average} → "));
         row.push(reason_ink(Some(reason)), reason.as_str());
+        row.push(Ink::Dim, " · ");
     }
-    row
+    let words = plan.rerun().in_words();
+    let words = words.split_once(" · ");
+    row.add(
+        Ink::Dim,
+        words.map_or("as recorded", |(_, changes)| changes),
+    )
 }
 
 /// What the model is told besides, where that is something.

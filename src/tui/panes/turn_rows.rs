@@ -128,13 +128,16 @@ pub fn question_rows(
 fn rerun_rows(rerun: &Rerun, retry: Option<Retry>, query: &str, width: usize) -> Vec<Row> {
     let words = rerun.in_words();
     let (from, changes) = words.split_once(" · ").unwrap_or((&words, "as recorded"));
-    let row = Row::new(Ink::You, format!(" {from}")).add(Ink::Dim, format!(" · {changes}"));
-    if retry == Some(Retry::Below) {
-        return vec![row.fit(width), Row::default()];
+    let row = Row::new(Ink::You, from).add(Ink::Dim, format!(" · {changes}"));
+    let (first, rest) = (Row::new(Ink::Text, " "), " ".repeat(GUTTER));
+    let rest = Row::new(Ink::Text, rest);
+    let mut rows = wrap(&row, &first, &rest, width.saturating_sub(1));
+    if retry != Some(Retry::Below) {
+        let line = crate::text::one_line(query, 200);
+        rows.push(rest.add(Ink::Dim, line).fit(width));
     }
-    let line = crate::text::one_line(query, 200);
-    let question = Row::new(Ink::Text, " ".repeat(GUTTER)).add(Ink::Dim, line);
-    vec![row.fit(width), question.fit(width), Row::default()]
+    rows.push(Row::default());
+    rows
 }
 
 /// Which of the branches that part at a question is shown.
