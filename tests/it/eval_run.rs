@@ -206,6 +206,10 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
             &["plain.jsonl", "--settings", "none.env"],
             "none.env cannot be read",
         ),
+        (
+            &["plain.jsonl", "--junit", "none/junit.xml"],
+            "there is no folder none",
+        ),
     ] {
         let output = demo.run(&[&["eval", "run"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -317,4 +321,7 @@ fn ends_at_ctrl_c_without_a_report() {
     signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!demo.place().path().join("j.xml").exists());
+    // Its run has an end, and the next gate has nothing to say of it.
+    let next = run(&demo, &[]);
+    assert_eq!(text(&next.stderr), "");
 }

@@ -26,7 +26,7 @@ use crate::kb::KbError;
 use figures::{Limits, RunReport};
 use named_settings::NamedSettings;
 use question::ExpectedRun;
-use report_files::ReportFiles;
+use report_files::{ReportFiles, check_folder};
 use trial::Trial;
 
 /// Arguments of `eval run`.
@@ -96,12 +96,9 @@ pub(super) fn run(
     let variants = &run.variants(settings, env_file, overrides)?;
     let questions = question::read_questions(&run.questions)?;
     run.limits.check(&questions, &run.questions)?;
-    let trials = interruptible(async |cancel| {
-        tokio::select! {
-            trials = measure(&questions, variants, &cancel) => trials,
-            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
-        }
-    })?;
+    check_folder(run.junit.as_deref())?;
+    check_folder(run.markdown.as_deref())?;
+    let trials = interruptible(async |cancel| measure(&questions, variants, &cancel).await)?;
     let report = RunReport::new(questions, trials, variants, &run.limits);
     let files = ReportFiles {
         report: &report,
@@ -128,7 +125,11 @@ async fn measure(
 ) -> Result<Vec<Vec<Trial>>, CommandFailure> {
     let mut all = Vec::new();
     for variant in variants {
-        let engine = Engine::open(&variant.with_log_apart()).await?;
+        let apart = variant.with_log_apart();
+        let engine = tokio::select! {
+            engine = Engine::open(&apart) => engine?,
+            () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
+        };
         for notice in engine.notices() {
             print_notice(&format!("{}: {notice}", variant.name));
         }
@@ -136,7 +137,11 @@ async fn measure(
         let bar = progress_bar(questions.len());
         let mut trials = Vec::new();
         for question in questions {
+            // A run that is interrupted ends as every run does.
             trials.push(Trial::run(&engine, question, cancel).await?);
+            if cancel.is_cancelled() {
+                return Err(CommandFailure::interrupted());
+            }
             bar.inc(1);
         }
         bar.finish_and_clear();

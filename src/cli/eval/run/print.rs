@@ -118,9 +118,6 @@ pub(super) fn course(trial: &Trial) -> String {
             .map_or_else(|| "cost unknown".to_owned(), dollars);
         words.push_str(&format!(", {money}"));
     }
-    if let (Some(why), true) = (trial.trouble(), trial.failures.is_empty()) {
-        words.push_str(&format!(": {}", one_line(why, 200)));
-    }
     words
 }
 

@@ -24,6 +24,18 @@ pub(super) struct ReportFiles<'r> {
     pub(super) masks: Vec<Mask>,
 }
 
+/// Says no to a file in a folder that is not there, before anything is asked.
+pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
+    let folder = file.and_then(Path::parent);
+    match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(CommandFailure::usage(format!(
+            "there is no folder {}",
+            folder.display()
+        ))),
+    }
+}
+
 impl ReportFiles<'_> {
     /// Writes the files that are wanted, each whole.
     pub(super) fn write(

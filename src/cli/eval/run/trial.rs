@@ -167,12 +167,15 @@ impl Trial {
         let wrong_route = self.wrong_route(question);
         let missing: Vec<String> = self.missing_sources(question);
         let wrong_answer = self.wrong_answer(question);
+        let trouble = self.trouble().map(|why| format!("the run failed: {why}"));
+        let answer_is_wrong = trouble.is_some() || !wrong_answer.is_empty();
         let holds = |is_expected: bool, is_wrong: bool| is_expected.then_some(!is_wrong);
         self.checks = Checks {
             route_right: holds(!question.route.is_empty(), wrong_route.is_some()),
             sources_found: holds(!question.sources.is_empty(), !missing.is_empty()),
-            answer_right: holds(question.judges_answer(), !wrong_answer.is_empty()),
+            answer_right: holds(question.judges_answer(), answer_is_wrong),
         };
+        self.failures.extend(trouble);
         self.failures.extend(wrong_route);
         self.failures.extend(missing);
         self.failures.extend(wrong_answer);
@@ -207,11 +210,8 @@ impl Trial {
 
     fn wrong_answer(&self, question: &ExpectedRun) -> Vec<String> {
         let mut wrong = Vec::new();
-        if !question.judges_answer() {
-            return wrong;
-        }
-        if let Some(why) = self.trouble() {
-            wrong.push(format!("the run failed: {why}"));
+        // Why a run failed is said once.
+        if !self.is_complete() {
             return wrong;
         }
         let text = without_layout(self.answer.as_deref().unwrap_or_default());
