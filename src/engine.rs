@@ -21,6 +21,7 @@ mod upkeep;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use adding::{Adding, CurrentBase};
 use models::ThinkingEngine;
@@ -33,6 +34,7 @@ use crate::audit::{AuditError, AuditLog, LogSettings, Mask, Session, SessionNote
 use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, JobModels, RecordedSession, Update};
+use crate::telemetry::TraceSender;
 
 pub use crate::agent::RunRequest;
 pub use crate::agent::ports::blocking;
@@ -51,6 +53,8 @@ pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;
+/// How long the end of the program waits for a collector.
+const LAST_TRACES: Duration = Duration::from_secs(1);
 
 /// Everything that answers questions over one knowledge base.
 pub struct Engine {
@@ -72,6 +76,8 @@ pub struct Engine {
     said_before: Option<Dialogue>,
     /// The `.env` of a folder that names an endpoint.
     endpoint_file: Option<PathBuf>,
+    /// Sends runs to a collector, where one is set.
+    traces: Option<TraceSender>,
 }
 
 impl Engine {
@@ -161,6 +167,13 @@ impl Engine {
         event
     }
 
+    /// Waits a moment for what is still being sent of runs that have ended.
+    pub async fn end(&self) {
+        if let Some(traces) = &self.traces {
+            traces.end(LAST_TRACES).await;
+        }
+    }
+
     /// What is searched.
     pub fn knowledge(&self) -> Arc<KnowledgeBase> {
         self.knowledge.get()
@@ -191,7 +204,11 @@ impl Engine {
         &self,
         readers: mpsc::Sender<Update>,
     ) -> Result<(mpsc::Sender<Event>, JoinHandle<()>), EngineError> {
-        let log = AuditLog::open(&self.audit_log, self.mask.clone())?;
+        let mut log = AuditLog::open(&self.audit_log, self.mask.clone())?;
+        if let Some(traces) = &self.traces {
+            let mut collector = traces.collector();
+            log.copy_to(move |event| collector.take(event));
+        }
         let (events, written) = mpsc::channel(EVENTS_IN_FLIGHT);
         let audit = log.spawn(written, readers).map_err(|source| AuditError {
             path: self.audit_log.path.clone(),

@@ -11,6 +11,7 @@
 //!                          ├─► tools ─► kb ┼─► agent::ports, domain, text
 //!                          ├─► embed ─────┤
 //!                          ├─► audit ─────┘
+//!                          ├─► telemetry ─► http, protocol, domain, text
 //!                          └─► agent ──► protocol ─► domain ─► text
 //!
 //! leaves that several rooms share: http, files, globs, threads, themes
@@ -25,7 +26,8 @@
 //! EventBody ◄────────────────────────────────────────┘
 //!     ├─► audit          appends it, masked, before it is shown
 //!     ├─► tui::fold      what the panes draw
-//!     └─► cli            `ask`, `ask --json`
+//!     ├─► cli            `ask`, `ask --json`
+//!     └─► telemetry      the trace of a finished run, from what audit recorded
 //! ```
 //!
 //! The pure functions of `domain` (`route_after_…`, `approving_rule`) decide which node comes next.
@@ -71,6 +73,7 @@ pub mod kb;
 pub mod protocol;
 pub mod reasoner;
 pub mod report;
+pub mod telemetry;
 pub mod text;
 pub mod themes;
 mod threads;

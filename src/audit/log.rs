@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -53,6 +54,16 @@ pub struct AuditLog {
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
+    copies: Option<Copies>,
+}
+
+/// Takes each event as it is recorded.
+struct Copies(Box<dyn FnMut(Event) + Send>);
+
+impl fmt::Debug for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Copies")
+    }
 }
 
 /// Why there is no log.
@@ -144,7 +155,13 @@ impl AuditLog {
             end: ChainEnd::unknown(),
             failing: false,
             was_replaced: false,
+            copies: None,
         })
+    }
+
+    /// Hands each event on as it is recorded: masked, and without what no log holds.
+    pub fn copy_to(&mut self, take: impl FnMut(Event) + Send + 'static) {
+        self.copies = Some(Copies(Box::new(take)));
     }
 
     /// Starts the thread that owns the log: each event is written, then forwarded.
@@ -193,6 +210,11 @@ impl AuditLog {
         self.mask.mask_event(&mut line);
         for (name, field) in own.into_iter().flatten() {
             line[name] = field;
+        }
+        if let Some(Copies(take)) = &mut self.copies
+            && let Ok(recorded) = serde_json::from_value(line.clone())
+        {
+            take(recorded);
         }
         self.lock()?;
         let written = self.write(line);

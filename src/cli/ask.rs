@@ -147,7 +147,9 @@ async fn answer(
         let space = if sources.is_empty() { "" } else { "\n" };
         print_text(format!("{space}{sources}\n— {}\n", narrator.cost(end)))?;
     }
-    run.answer(end).await?;
+    let answer = run.answer(end).await;
+    engine.end().await;
+    answer?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::protocol::{RunSummary, SCHEMA};
 use crate::report;
+use crate::telemetry::{Detail, trace_request};
 use crate::text::one_line;
 use crate::tui::record;
 
@@ -51,6 +52,8 @@ pub(super) enum ExportFormat {
     Html,
     /// One JSON object
     Json,
+    /// OpenTelemetry traces (OTLP as JSON), with texts where KB_AGENT_AUDIT_PROMPTS=1
+    Otlp,
     /// A recording of the screen for asciinema, of one run
     Cast,
 }
@@ -61,8 +64,14 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
     let wanted = lookup
         .run_or_session(&export.name)
         .map_err(CommandFailure::failed)?;
-    if let ExportFormat::Cast = export.format {
-        return print_cast(&lookup, &wanted, export.size, settings);
+    match export.format {
+        ExportFormat::Cast => return print_cast(&lookup, &wanted, export.size, settings),
+        ExportFormat::Otlp => {
+            let events = lookup.events(&wanted).map_err(CommandFailure::failed)?;
+            let detail = Detail::from_audit_prompts(settings.audit_prompts);
+            return Ok(print_json(&trace_request(&events, detail))?);
+        }
+        ExportFormat::Md | ExportFormat::Html | ExportFormat::Json => {}
     }
     let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
     read_labels(&settings.audit_log).put_on(&mut records);
@@ -70,7 +79,7 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
         ExportFormat::Md => print_text(report::markdown(&records)),
         ExportFormat::Html => print_text(report::html(&records)),
         ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records})),
-        ExportFormat::Cast => Ok(()),
+        ExportFormat::Cast | ExportFormat::Otlp => Ok(()),
     };
     Ok(said?)
 }

@@ -58,15 +58,15 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
                 None => serve_standard_input(&server, &cancel).await,
             }
         };
-        let served = tokio::select! {
-            served = serving => served,
+        let ended = tokio::select! {
+            ended = serving => ended,
             failed = keeper.keep(settings) => failed,
         };
-        server.end_runs(LAST_EVENTS).await;
+        server.end(LAST_EVENTS).await;
         if cancel.is_cancelled() {
             return Err(CommandFailure::interrupted());
         }
-        served
+        ended
     })
 }
 

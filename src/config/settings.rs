@@ -13,7 +13,8 @@ use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
     EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, KEYS,
     LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING,
-    PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable,
+    variables,
 };
 use crate::domain::{Languages, RoutingLimits};
 use crate::files::read_certificates;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub store: Option<StoreSettings>,
     /// What clients of `mcp --http` prove themselves by; `None` makes one at each start.
     pub mcp_token: Option<SecretString>,
+    /// The collector that gets finished runs as traces; `None` sends none.
+    pub otlp_endpoint: Option<String>,
     /// Index, audit log, diagnostics.
     pub data_dir: PathBuf,
     /// The user's own prompts, prices and servers, where there are any.
@@ -204,6 +207,7 @@ impl Settings {
             sources,
             include: include(environment)?,
             store: store(environment)?,
+            otlp_endpoint: address(environment, OTLP_ENDPOINT)?,
             mcp_token: secret(environment, MCP_TOKEN)?,
             config_dir,
             data_dir,

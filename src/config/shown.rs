@@ -5,7 +5,7 @@ use std::path::Path;
 use super::settings::Overrides;
 use super::variables::{
     DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LOG, MCP_TOKEN,
-    SOURCE, STORE_PASSWORD, STORE_URL,
+    OTLP_ENDPOINT, SOURCE, STORE_PASSWORD, STORE_URL,
 };
 use crate::text::one_line;
 
@@ -24,7 +24,8 @@ pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
 }
 
 pub(super) const KEYS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];
-pub(super) const ADDRESSES: [&str; 3] = [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
+pub(super) const ADDRESSES: [&str; 4] =
+    [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL, OTLP_ENDPOINT];
 
 /// What a variable is set to, on one line and without what is secret.
 pub(super) fn masked(name: &str, value: &str) -> String {

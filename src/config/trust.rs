@@ -20,8 +20,8 @@ use super::error::SettingError;
 use super::settings::Overrides;
 use super::shown;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LLM_CA, SOURCE,
-    STORE_CA, STORE_PASSWORD, STORE_URL, variables,
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LLM_CA,
+    OTLP_ENDPOINT, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, variables,
 };
 use crate::files;
 
@@ -247,6 +247,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         (LLM_BASE_URL, "passages of"),
         (EMBEDDING_BASE_URL, "all text in"),
         (STORE_URL, "all text in"),
+        (OTLP_ENDPOINT, "traces of questions about"),
         (ca, "passages of"),
     ] {
         if let Some(to) = environment.get(url)

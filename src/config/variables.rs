@@ -122,6 +122,7 @@ pub(super) const CONFIG_DIR: &str = "KB_AGENT_CONFIG_DIR";
 pub(super) const STORE_URL: &str = "KB_AGENT_STORE_URL";
 pub(super) const STORE_PASSWORD: &str = "KB_AGENT_STORE_PASSWORD";
 pub(super) const STORE_CA: &str = "KB_AGENT_STORE_CA";
+pub(super) const OTLP_ENDPOINT: &str = "KB_AGENT_OTLP_ENDPOINT";
 pub(super) const MCP_TOKEN: &str = "KB_AGENT_MCP_TOKEN";
 pub(super) const AUDIT_LOG: &str = "KB_AGENT_AUDIT_LOG";
 pub(super) const LOG: &str = "KB_AGENT_LOG";

@@ -171,6 +171,7 @@ impl Conversation {
             let _ = tokio::task::spawn_blocking(move || audit.join()).await;
             let _ = self.sessions.await;
             let _ = self.indexing.await;
+            self.engine.end().await;
         };
         if tokio::time::timeout(IN_ORDER, in_order).await.is_err() {
             tracing::warn!("left behind at the end: work that did not stop in time");

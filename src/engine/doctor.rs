@@ -11,6 +11,7 @@ mod examination;
 mod index_checks;
 mod setting_checks;
 mod storage_checks;
+mod trace_checks;
 
 use crate::config::Survey;
 
@@ -50,6 +51,7 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
         Some(access) => index_checks::check_store(settings, access, &mut examination).await,
         None => index_checks::check(settings, embedding, &mut examination).await,
     }
+    trace_checks::check(settings, &mut examination).await;
     storage_checks::check_formats(settings, &mut examination);
     storage_checks::check(settings, &mut examination).await;
 }

@@ -16,6 +16,7 @@ use crate::audit::{AuditLog, InterruptedRun, LogSettings, Mask, Session};
 use crate::config::Settings;
 use crate::files::create_private_dir;
 use crate::protocol::JobModels;
+use crate::telemetry::{Detail, TraceSender};
 
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
@@ -35,6 +36,7 @@ pub struct Opening {
     mask: Mask,
     notices: Vec<String>,
     session: Session,
+    traces: Option<TraceSender>,
 }
 
 impl Opening {
@@ -51,6 +53,7 @@ impl Opening {
         notices.extend(interruptions(&closed));
         let built_in = BuiltInModels::new();
         let thinking = thinking_engine(settings, built_in.judge())?;
+        let traces = trace_sender(settings)?;
         Ok(Self {
             settings: settings.clone(),
             profile: Profile::from_settings(settings),
@@ -60,6 +63,7 @@ impl Opening {
             mask,
             notices,
             session,
+            traces,
         })
     }
 
@@ -92,6 +96,7 @@ impl Opening {
             live: Arc::new(Mutex::new(self.session)),
             said_before: None,
             endpoint_file: settings.endpoint_file,
+            traces: self.traces,
         })
     }
 
@@ -126,6 +131,15 @@ pub fn mask_of(settings: &Settings) -> Mask {
     let secrets = llm.chain(embedding).chain(passwords);
     let secrets = secrets.chain(store.map(|at| &at.url));
     Mask::knowing(secrets.map(|secret| secret.expose_secret().to_owned()))
+}
+
+/// Who sends runs to the collector that the settings name, with their texts where the audit log has them.
+pub(super) fn trace_sender(settings: &Settings) -> Result<Option<TraceSender>, EngineError> {
+    let detail = Detail::from_audit_prompts(settings.audit_prompts);
+    let endpoint = settings.otlp_endpoint.as_deref();
+    let sender = endpoint.map(|endpoint| TraceSender::new(endpoint, detail));
+    let sender = sender.transpose();
+    sender.map_err(|trouble| EngineError::Setting(trouble.to_string()))
 }
 
 /// One line, however many runs were cut short.

@@ -65,6 +65,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     // Recorded runs as documents, for the command line and for the screen's engine.
     ("report", &["protocol", "domain", "text"]),
+    // Recorded runs as traces, for the command line and for who collects them.
+    ("telemetry", &["http", "protocol", "domain", "text"]),
     (
         "tui",
         // The question, while the person's editor has it.
@@ -73,14 +75,34 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "config", "reasoner", "tools", "kb", "embed", "audit", "agent", "report", "protocol",
-            "domain", "files", "text",
+            "config",
+            "reasoner",
+            "tools",
+            "kb",
+            "embed",
+            "audit",
+            "agent",
+            "report",
+            "telemetry",
+            "protocol",
+            "domain",
+            "files",
+            "text",
         ],
     ),
     (
         "cli",
         &[
-            "tui", "engine", "config", "kb", "audit", "report", "protocol", "domain", "files",
+            "tui",
+            "engine",
+            "config",
+            "kb",
+            "audit",
+            "report",
+            "telemetry",
+            "protocol",
+            "domain",
+            "files",
             "text",
         ],
     ),

@@ -83,6 +83,7 @@ mod terminal;
 mod terminal_habits;
 mod terminal_looks;
 mod tools;
+mod traces;
 mod trust_demo;
 mod trust_documents;
 mod trust_files;

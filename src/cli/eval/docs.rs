@@ -187,6 +187,7 @@ async fn measure(
         bar.inc(1);
     }
     bar.finish_and_clear();
+    engine.end().await;
     Ok(report)
 }
 

@@ -140,6 +140,7 @@ async fn measure(
             bar.inc(1);
         }
         bar.finish_and_clear();
+        engine.end().await;
         all.push(trials);
     }
     Ok(all)

@@ -83,6 +83,11 @@ impl SharedBase {
         }
     }
 
+    /// The engine, if it is open.
+    pub(super) fn engine(&self) -> Option<Arc<Engine>> {
+        self.states.borrow().engine.clone()
+    }
+
     /// What the index lacks, in one line; `None` where it lacks nothing.
     pub(super) fn shortfall(&self) -> Option<String> {
         let state = self.states.borrow();

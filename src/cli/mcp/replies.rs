@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::{LONGEST_NAME, PAGE, address_of};
 use crate::cli::ask::RouteOption;
 use crate::cli::search::Tool;
-use crate::domain::{Complexity, LineRange, Place};
+use crate::domain::{Complexity, Confidence, LineRange, Outcome, Place, Score};
 use crate::kb::{Document, Hit};
 use crate::protocol::{EvidenceRecord, RunRecord, Step, Timestamp};
 use crate::report::wording;
@@ -314,7 +314,7 @@ impl From<&EvidenceRecord> for EvidenceReply {
             n: evidence.n,
             at: SourceLines::new(&item.source, item.lines, item.place.as_ref()),
             score: item.score.value(),
-            grade: evidence.grade.map(|grade| grade.value()),
+            grade: evidence.grade.map(Score::value),
             scores: wording::scores(evidence),
             cited: evidence.cited,
         }
@@ -336,9 +336,9 @@ impl AskReply {
         });
         Self {
             run: summary.id.to_string(),
-            outcome: summary.outcome.map(|outcome| outcome.as_str()),
+            outcome: summary.outcome.map(Outcome::as_str),
             answer: sanitize(run.answer.as_deref().unwrap_or_default()).into_owned(),
-            confidence: confidence.map(|confidence| confidence.value()),
+            confidence: confidence.map(Confidence::value),
             confidence_level: confidence.map(|confidence| confidence.level().advice()),
             citations: citations.collect(),
             route: summary.route.map(Complexity::as_str),

@@ -73,13 +73,16 @@ impl Server {
     }
 
     /// Waits for the end of the runs that are cancelled, so that their log says how they ended.
-    pub(super) async fn end_runs(&self, patience: Duration) {
+    pub(super) async fn end(&self, patience: Duration) {
         self.runs.close();
         if tokio::time::timeout(patience, self.runs.wait())
             .await
             .is_err()
         {
             tracing::warn!("left behind at the end: a run that did not stop in time");
+        }
+        if let Some(engine) = self.base.engine() {
+            engine.end().await;
         }
     }
 

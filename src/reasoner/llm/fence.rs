@@ -32,6 +32,12 @@ pub struct PromptFence {
     mark: String,
 }
 
+impl Default for PromptFence {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl PromptFence {
     /// Makes a fence with a random mark, which a document cannot guess.
     pub fn new() -> Self {

@@ -1,0 +1,157 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Url};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use super::spans::{Detail, trace_request};
+use crate::http::{Site, Variables};
+use crate::protocol::{Event, EventBody, RunId};
+use crate::text::{Trouble, one_line};
+
+/// How long a collector has for one trace.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Where a collector takes traces, below its root.
+const BELOW_ROOT: [&str; 2] = ["v1", "traces"];
+/// The setting that its address comes from.
+const VARIABLES: Variables = Variables {
+    base_url: "KB_AGENT_OTLP_ENDPOINT",
+    api_key: "KB_AGENT_OTLP_ENDPOINT",
+    model: "KB_AGENT_OTLP_ENDPOINT",
+};
+
+/// Sends the trace of each run that has ended to a collector. Cheap to clone.
+///
+/// Each is sent once, beside everything else. A collector that does not take it costs a line of
+/// diagnostics, and nothing more until it takes one again.
+#[derive(Debug, Clone)]
+pub struct TraceSender {
+    client: Client,
+    url: Url,
+    detail: Detail,
+    runtime: Handle,
+    sending: TaskTracker,
+    is_failing: Arc<AtomicBool>,
+}
+
+/// Gathers the events of runs, in whatever order they come, and sends each run when it has ended.
+#[derive(Debug)]
+pub struct RunCollector {
+    sender: TraceSender,
+    open: HashMap<RunId, Vec<Event>>,
+}
+
+impl TraceSender {
+    /// To the collector at this root, or at this address of its traces. Sends nothing yet; what is
+    /// sent later is sent on the runtime of the caller.
+    pub fn new(endpoint: &str, detail: Detail) -> Result<Self, Trouble> {
+        let site = Site::new(endpoint, None, &VARIABLES)?;
+        let is_whole = site
+            .base()
+            .path()
+            .ends_with(&format!("/{}", BELOW_ROOT.join("/")));
+        let below: &[&str] = if is_whole { &[] } else { &BELOW_ROOT };
+        Ok(Self {
+            client: site.client()?,
+            url: site.url(below),
+            detail,
+            runtime: Handle::current(),
+            sending: TaskTracker::new(),
+            is_failing: Arc::default(),
+        })
+    }
+
+    /// Takes the events of runs as they are recorded.
+    pub fn collector(&self) -> RunCollector {
+        RunCollector {
+            sender: self.clone(),
+            open: HashMap::new(),
+        }
+    }
+
+    /// Waits for what is being sent, so long at most.
+    pub async fn end(&self, patience: Duration) {
+        self.sending.close();
+        if tokio::time::timeout(patience, self.sending.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "left behind at the end: a trace that the collector did not take in time"
+            );
+        }
+    }
+
+    /// Sends a trace without spans, which a collector takes as it takes any other.
+    pub async fn try_out(&self) -> Result<(), Trouble> {
+        self.post(&ExportTraceServiceRequest::default()).await
+    }
+
+    /// Where traces go.
+    pub fn url(&self) -> String {
+        one_line(self.url.as_str(), 200)
+    }
+
+    fn send(&self, events: Vec<Event>) {
+        let sender = self.clone();
+        let sent = async move {
+            let sent = sender.post(&trace_request(&events, sender.detail)).await;
+            let was_failing = sender.is_failing.swap(sent.is_err(), Ordering::Relaxed);
+            if let Err(trouble) = sent.map_err(|trouble| trouble.to_string())
+                && !was_failing
+            {
+                tracing::warn!("traces are not taken: {trouble}");
+            }
+        };
+        self.sending.spawn_on(sent, &self.runtime);
+    }
+
+    async fn post(&self, request: &ExportTraceServiceRequest) -> Result<(), Trouble> {
+        let unsent = |why: String| {
+            Trouble::new(
+                format!("{}: {why}", self.url()),
+                "see to KB_AGENT_OTLP_ENDPOINT and to the collector there",
+            )
+        };
+        let sent = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, "application/x-protobuf")
+            .timeout(PATIENCE)
+            .body(request.encode_to_vec())
+            .send();
+        let reply = sent.await.map_err(|error| {
+            let why = if error.is_timeout() {
+                "no reply in time"
+            } else if error.is_connect() {
+                "no connection"
+            } else {
+                "the connection broke"
+            };
+            unsent(why.to_owned())
+        })?;
+        let status = reply.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        Err(unsent(format!("the reply is {status}")))
+    }
+}
+
+impl RunCollector {
+    /// Takes the next event of a run.
+    pub fn take(&mut self, event: Event) {
+        let is_last = matches!(event.body, EventBody::RunFinished { .. });
+        let run = event.run.clone();
+        self.open.entry(run.clone()).or_default().push(event);
+        if is_last && let Some(events) = self.open.remove(&run) {
+            self.sender.send(events);
+        }
+    }
+}
