@@ -45,7 +45,7 @@ impl Client {
             sent: 0,
             told: Vec::new(),
         };
-        let welcome = client.ask("initialize", hello());
+        let welcome = client.ask("initialize", &hello());
         assert_eq!(welcome["serverInfo"]["name"], "kb-agent");
         client.send(&json!({"method": "notifications/initialized"}));
         client
@@ -57,7 +57,7 @@ impl Client {
         writeln!(self.to.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn begin(&mut self, method: &str, params: Value) -> u64 {
+    fn begin(&mut self, method: &str, params: &Value) -> u64 {
         self.sent += 1;
         self.send(&json!({"id": self.sent, "method": method, "params": params}));
         self.sent
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.begin(method, params);
         let reply = self.end(id);
         assert!(reply["error"].is_null(), "{reply}");
@@ -86,7 +86,7 @@ impl Client {
 
     /// The result of a tool.
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+        self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
     /// What a tool says went wrong.
@@ -122,7 +122,7 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
     );
     place.file("outside.md", "The secret lighthouse.\n");
     let mut client = serving(&place);
-    let tools = client.ask("tools/list", json!({}));
+    let tools = client.ask("tools/list", &json!({}));
     let mut names = Vec::new();
     for tool in tools["tools"].as_array().unwrap() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
@@ -161,16 +161,16 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
     let below = below["structuredContent"]["documents"].as_array().unwrap();
     assert_eq!(below.len(), 1);
 
-    let listed = client.ask("resources/list", json!({}));
+    let listed = client.ask("resources/list", &json!({}));
     assert_eq!(listed["resources"][1]["uri"], passage["uri"]);
-    let whole = client.ask("resources/read", json!({"uri": passage["uri"]}));
+    let whole = client.ask("resources/read", &json!({"uri": passage["uri"]}));
     let contents = &whole["contents"][0];
     assert_eq!(contents["mimeType"], "text/markdown");
     contents["text"]
         .as_str()
         .unwrap()
         .must_hold("They are old.");
-    let templates = client.ask("resources/templates/list", json!({}));
+    let templates = client.ask("resources/templates/list", &json!({}));
     assert_eq!(
         templates["resourceTemplates"][0]["uriTemplate"],
         "kb:///{+path}"
@@ -181,7 +181,7 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
         assert!(!why.contains("lighthouse"), "{why}");
         why.must_hold("knowledge base");
     }
-    let id = client.begin("resources/read", json!({"uri": "kb:///%2E%2E/outside.md"}));
+    let id = client.begin("resources/read", &json!({"uri": "kb:///%2E%2E/outside.md"}));
     let error = client.end(id)["error"]["message"].clone();
     error.as_str().unwrap().must_hold("knowledge base");
     let why = client.refused("search", &json!({"query": "bells", "k": 0}));
@@ -201,7 +201,7 @@ fn an_answer_comes_with_its_path_its_scores_and_its_citations() {
         "arguments": {"question": "What is the difference between REFINE and RE_RETRIEVE?"},
         "_meta": {"progressToken": "p1"},
     });
-    let result = client.ask("tools/call", asked);
+    let result = client.ask("tools/call", &asked);
     let answer = &result["structuredContent"];
     assert_eq!(answer["outcome"], "answered");
     assert_eq!(answer["route"], "complex");
@@ -255,7 +255,7 @@ fn a_question_that_its_client_cancels_ends_and_the_log_says_so() {
         command
     });
     let asked = json!({"name": "ask", "arguments": {"question": "When does the gate open?"}});
-    let id = client.begin("tools/call", asked);
+    let id = client.begin("tools/call", &asked);
     until("the model is asked", || never.hanging() == 1);
     client.send(&json!({"method": "notifications/cancelled", "params": {"requestId": id}}));
     until("the question is given up", || never.hung_up() == 1);
@@ -279,7 +279,7 @@ fn a_client_is_answered_at_once_though_the_base_does_not_open() {
     let mut command = place.command(&["mcp", "--kb", "kb"]);
     command.env("KB_AGENT_EMBEDDING_BASE_URL", silent.base_url());
     let mut client = Client::start(command);
-    let tools = client.ask("tools/list", json!({}));
+    let tools = client.ask("tools/list", &json!({}));
     assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
     client.leave();
 }
