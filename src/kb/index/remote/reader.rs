@@ -310,7 +310,7 @@ impl Reader for RemoteReader {
         let mut values: Vec<TypedValue<'_>> =
             vec![(&text, TEXT), (&k, INT8), (&without, INT8_ARRAY)];
         let statement = if only.is_some() {
-            values.push((&only, INT8_ARRAY));
+            values.extend([(&only as _, INT8_ARRAY), (&sources as _, TEXT_ARRAY)]);
             include_str!("sql/nearest_of_chunks.sql")
         } else if sources.is_some() {
             values.push((&sources, TEXT_ARRAY));
