@@ -260,8 +260,42 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         CommandFailure::from(EngineError::DataDir { path, source })
     })?;
     let _diagnostics = diagnostics::start(&settings);
+    let started = Started {
+        settings,
+        environment,
+        overrides,
+        env_file: env_file.map(Path::to_owned),
+        resume,
+        start,
+    };
+    run_with_settings(command, started)
+}
+
+/// What a command is run with.
+struct Started {
+    settings: Settings,
+    environment: Environment,
+    overrides: Overrides,
+    env_file: Option<PathBuf>,
+    resume: Option<Resume>,
+    start: StartOptions,
+}
+
+/// Runs a command that needs the settings; none opens the screen.
+fn run_with_settings(command: Option<CliCommand>, with: Started) -> Result<(), CommandFailure> {
+    let Started {
+        settings,
+        environment,
+        overrides,
+        env_file,
+        resume,
+        start,
+    } = with;
+    let env_file = env_file.as_deref();
     match command {
-        None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new(), &start),
+        None if start.is_plain || plain::is_needed() => {
+            plain::run(&settings, resume, Vec::new(), &start)
+        }
         None => chat::run(&settings, resume, Vec::new(), &start),
         Some(CliCommand::Demo(demo)) => {
             chat::run_demo(&demo, &settings, &start.over_demo(&environment))

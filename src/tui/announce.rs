@@ -50,7 +50,10 @@ impl TerminalStatus {
             let finish = exchange.finish.as_ref().filter(|_| !exchange.is_recorded);
             finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
         });
-        let answered = took_long.clone().last().map(|turn| &turn.exchange().query);
+        let answered = took_long
+            .clone()
+            .next_back()
+            .map(|turn| &turn.exchange().query);
         Self {
             title,
             progress,

@@ -13,16 +13,8 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct KeyboardsFile {
     us: String,
-    keyboard: Vec<Keyboard>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Keyboard {
-    /// Who reads the table wants to know it.
-    #[serde(rename = "name")]
-    _name: String,
-    keys: String,
+    /// The letters of each at the places of `us`.
+    keyboards: Vec<String>,
 }
 
 /// Stands where a key has no letter of its own.
@@ -33,8 +25,8 @@ static PLACES: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     // A test reads it too.
     let file: KeyboardsFile = toml::from_str(source).unwrap_or_default();
     let mut places = HashMap::new();
-    for keyboard in &file.keyboard {
-        for (letter, latin) in keyboard.keys.chars().zip(file.us.chars()) {
+    for keys in &file.keyboards {
+        for (letter, latin) in keys.chars().zip(file.us.chars()) {
             if letter != NO_LETTER {
                 places.entry(letter).or_insert(latin);
             }
@@ -74,9 +66,9 @@ mod tests {
         let source = include_str!("../../assets/keyboards.toml");
         let file: KeyboardsFile = toml::from_str(source).unwrap();
         let count = file.us.chars().count();
-        assert!(file.us.is_ascii() && file.keyboard.len() > 3);
-        for keyboard in file.keyboard {
-            assert_eq!(keyboard.keys.chars().count(), count, "{}", keyboard._name);
+        assert!(file.us.is_ascii() && file.keyboards.len() > 3);
+        for keys in file.keyboards {
+            assert_eq!(keys.chars().count(), count, "{keys}");
         }
     }
 

@@ -464,6 +464,16 @@ impl KeyContext {
 
 // Keys by their names: as the table spells them, as help and the last line show them.
 
+/// How keys are called in the last line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeyNames {
+    /// By signs, such as `⏎` and `^R`.
+    #[default]
+    Signs,
+    /// By words, where the terminal has no such signs.
+    Words,
+}
+
 /// A key with its modifiers, and the key that is pressed before it where it ends a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -518,6 +528,14 @@ impl Key {
     /// `^R`, for the last line.
     pub fn glyph(self) -> String {
         self.spelled(KeyStroke::glyph)
+    }
+
+    /// What the last line calls it.
+    pub fn called(self, names: KeyNames) -> String {
+        match names {
+            KeyNames::Signs => self.glyph(),
+            KeyNames::Words => self.name(),
+        }
     }
 
     fn spelled(self, spell: impl Fn(KeyStroke) -> String) -> String {

@@ -23,7 +23,7 @@ use super::error::TuiError;
 use super::find::{Find, SearchedText};
 use super::fold::{AuditLine, AuditRow, PendingCall, RunView, audit_lines};
 use super::ink::Row;
-use super::keymap::Keymap;
+use super::keymap::{KeyNames, Keymap};
 use super::pace::Pace;
 use super::pane_state::{ChatScroll, ClickUnit, List, Menu, Pane, Pointer, Split};
 use super::prompt::{Prompt, PromptKeys};
@@ -111,8 +111,8 @@ pub struct Model {
     pub menu: Menu,
     /// The search in the conversation.
     pub find: Option<Find>,
-    /// Whether the terminal has signs for keys; else their names stand.
-    pub has_glyphs: bool,
+    /// How the last line calls keys.
+    pub key_names: KeyNames,
     /// Colours that were chosen and are not in use yet.
     pub theme: Option<String>,
     /// The themes that there are, the user's among them.
@@ -168,7 +168,6 @@ impl Model {
                 ..KnowledgeStatus::default()
             },
             side: Pane::Path,
-            has_glyphs: true,
             themes: ThemeName::all().map(|theme| theme.to_string()).collect(),
             mouse: setup.mouse,
             split: *setup.split.borrow(),

@@ -17,6 +17,7 @@ use crate::protocol::{Event, EventBody, RecordedRun, Timestamp, Update};
 use super::announce::TerminalStatus;
 use super::error::TuiError;
 use super::focus::focus;
+use super::keymap::KeyNames;
 use super::layout::{Arrangement, LayoutWidth};
 use super::links::{Link, links};
 use super::model::{AskedBy, Effect, Model, Msg, Setup, TurnQuestion, WalkStep};
@@ -57,7 +58,9 @@ impl Screen {
         let walk = Walk::new(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
         model.themes = looks.names();
-        model.has_glyphs = terminal.glyphs != Glyphs::Ascii;
+        if terminal.glyphs == Glyphs::Ascii {
+            model.key_names = KeyNames::Words;
+        }
         if walk.is_some() {
             model.asked_by = AskedBy::Demo;
         }

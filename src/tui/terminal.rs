@@ -662,9 +662,12 @@ mod copy_tests {
     #[test]
     fn a_multiplexer_is_told_by_its_variable() {
         let set = |name: &'static str| {
-            Multiplexer::detect(move |asked| match asked == name {
-                true => "1".to_owned(),
-                false => String::new(),
+            Multiplexer::detect(move |asked| {
+                if asked == name {
+                    "1".to_owned()
+                } else {
+                    String::new()
+                }
             })
         };
         assert_eq!(set("TMUX"), Some(Multiplexer::Tmux));

@@ -183,13 +183,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         let word = opening.filter(|_| hint.action == Action::Open);
         let word = word.or(hint.hint.as_deref()).unwrap_or_default();
         let key = hint.keys.first();
-        let key = key.map(|key| {
-            if model.has_glyphs {
-                key.glyph()
-            } else {
-                key.name()
-            }
-        });
+        let key = key.map(|key| key.called(model.key_names));
         let key = key.unwrap_or_default();
         let hint = Row::new(Ink::Key, key).add(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
