@@ -180,7 +180,11 @@ async fn ui_a_run_that_goes_on_keeps_its_models_and_the_next_question_has_the_ne
     let mut terminal = open(&place, &server.base_url(), 120, 36);
     terminal.press_until("hello\r", "answering …");
     terminal.keys("/model gemma-3\r");
-    // Sent at once behind the choice: it waits for both.
+    // What comes with it would be pasted text.
+    terminal.wait_for("an empty prompt", |screen| {
+        !screen.contents().contains("/model gemma-3")
+    });
+    // Sent behind the choice: it waits for both.
     terminal.press_until("hello again\r", "Then said.");
     terminal.leave();
     let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
