@@ -13,7 +13,7 @@ use super::citations::without_marks;
 pub struct Dialogue {
     session: String,
     branches: Branches,
-    /// By the first run of the question.
+    /// Turns by the first run of their question.
     answered: HashMap<RunId, Turn>,
 }
 
@@ -34,7 +34,7 @@ impl Dialogue {
     /// What a question that stands there knows, oldest first: what was said before it in its branch. One
     /// that is asked once more knows what it knew before, so that two routes answer the same.
     pub fn turns_before(&self, place: &QuestionPlace) -> Vec<Turn> {
-        let before = self.branches.before(place).into_iter();
+        let before = self.branches.questions_before(place).into_iter();
         before
             .filter_map(|first| self.answered.get(first).cloned())
             .collect()

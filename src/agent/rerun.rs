@@ -26,7 +26,7 @@ impl Run<'_> {
         rerun: &Rerun,
         events: &[Arc<Event>],
     ) -> Result<NodeName, Stop> {
-        let recorded = RecordedState::at(events, rerun.from);
+        let recorded = RecordedState::at_node(events, rerun.from);
         let Some(recorded) = recorded else {
             return Err(Stop::Failed(format!("{} {NO_STATE}", rerun.from)));
         };

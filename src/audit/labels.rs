@@ -76,7 +76,7 @@ impl Labels {
         self.by_run.get(run).cloned().unwrap_or_default()
     }
 
-    /// Those that hold, in the order in which they were given.
+    /// The labels that hold, in the order in which they were given.
     pub fn holding(&self) -> Vec<&Label> {
         let mut last = BTreeMap::new();
         for (at, label) in self.given.iter().enumerate() {

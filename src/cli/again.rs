@@ -64,7 +64,7 @@ impl Again {
             events.into_iter().flatten().map(Arc::new).collect()
         };
         let events = RerunRequest::with_earlier(events_of(&run.id), events_of);
-        let state = RecordedState::at(&events, node).ok_or_else(|| {
+        let state = RecordedState::at_node(&events, node).ok_or_else(|| {
             let run = one_line(&run.id.0, 40);
             usage(match node {
                 NodeName::AnalyzeAndRoute => {

@@ -85,10 +85,10 @@ pub struct Settings {
 /// Which keys edit the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EditingKeys {
-    /// Those of a shell.
+    /// The keys of a shell.
     #[default]
     Shell,
-    /// Those of vi.
+    /// The keys of vi.
     Vi,
 }
 

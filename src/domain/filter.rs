@@ -106,7 +106,7 @@ pub enum Condition {
 pub struct Filter {
     /// What it asks for.
     pub condition: Condition,
-    /// As it is written.
+    /// The filter as it is written.
     pub written: String,
     /// Where in the question.
     pub range: Range<usize>,
@@ -218,11 +218,11 @@ pub fn without_limits(question: &str) -> String {
 pub fn open_filter(before: &str) -> Option<(&str, &'static FilterName)> {
     let at = starts(before).filter(|at| {
         let rest = &before[*at..];
-        let value = named(rest).map(|(filter, colon)| (filter, &rest[colon..]));
+        let value = filter_name(rest).map(|(filter, colon)| (filter, &rest[colon..]));
         value.is_some_and(|(_, value)| ends_open(value))
     });
     let at = at.last()?;
-    let (filter, _) = named(&before[at..])?;
+    let (filter, _) = filter_name(&before[at..])?;
     Some((&before[at..], filter))
 }
 
@@ -256,11 +256,11 @@ fn filter_at(question: &str, at: usize) -> Option<Result<Filter, String>> {
         written: rest[..length].to_owned(),
         range: at..at + length,
     };
-    if let Some((phrase, length)) = quoted(rest) {
+    if let Some((phrase, length)) = quotation(rest) {
         let is_ended = rest[length..].chars().next().is_none_or(is_end);
         return is_ended.then(|| Ok(filter(Condition::Phrase(phrase.to_owned()), length)));
     }
-    let (named, colon) = named(rest)?;
+    let (named, colon) = filter_name(rest)?;
     let (value, length) = value_of(&rest[colon..])?;
     let length = colon + length;
     let parsed = (named.parse)(value).map_err(|why| format!("{} {why}", &rest[..length]));
@@ -271,7 +271,7 @@ fn filter_at(question: &str, at: usize) -> Option<Result<Filter, String>> {
 fn left_out_at(question: &str, at: usize) -> Option<Filter> {
     let rest = question[at..].strip_prefix('-')?;
     let is_spaced = question[..at].ends_with(char::is_whitespace);
-    let (words, length) = quoted(rest).or_else(|| {
+    let (words, length) = quotation(rest).or_else(|| {
         let word = rest.split(char::is_whitespace).next()?;
         let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '\'' | '’');
         let count = word.chars().filter(|c| c.is_alphabetic()).count();
@@ -318,7 +318,7 @@ fn is_blank(question: &str, from: usize, taken: &[Range<usize>]) -> bool {
 }
 
 /// What stands between straight quotes here, and how long that is with them.
-fn quoted(text: &str) -> Option<(&str, usize)> {
+fn quotation(text: &str) -> Option<(&str, usize)> {
     let inner = text.strip_prefix('"')?;
     let end = inner.find(['"', '\n'])?;
     let words = inner[..end].trim();
@@ -328,7 +328,7 @@ fn quoted(text: &str) -> Option<(&str, usize)> {
 }
 
 /// The filter whose name and colon stand here, and how long both are.
-fn named(text: &str) -> Option<(&'static FilterName, usize)> {
+fn filter_name(text: &str) -> Option<(&'static FilterName, usize)> {
     FILTERS.iter().find_map(|filter| {
         let length = filter.name.len();
         let name = text.get(..length)?;
@@ -340,7 +340,7 @@ fn named(text: &str) -> Option<(&'static FilterName, usize)> {
 /// What a filter says after its colon, and how long that is as it stands there.
 fn value_of(text: &str) -> Option<(&str, usize)> {
     if text.starts_with('"') {
-        return quoted(text);
+        return quotation(text);
     }
     let end = text
         .find(|c: char| c.is_whitespace() || is_mark_of_cjk_text(c))

@@ -42,7 +42,7 @@ impl LabelVerdict {
         self == Self::Good
     }
 
-    /// In words: `good`, `bad`, `should be complex`.
+    /// The verdict in words: `good`, `bad`, `should be complex`.
     pub fn in_words(self) -> String {
         match self {
             Self::Good => "good".to_owned(),

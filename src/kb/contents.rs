@@ -50,7 +50,7 @@ impl KnowledgeBase {
         for_each_document(self.reader().as_ref(), stop, each)
     }
 
-    /// At most `count` documents whose names begin with `prefix`, behind that of `after`, in the order
+    /// Returns at most `count` documents whose names begin with `prefix`, behind that of `after`, in the order
     /// of their names. Blocks, and ends soon after `stop` is raised.
     pub fn documents_beginning(
         &self,

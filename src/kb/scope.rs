@@ -18,7 +18,7 @@ use crate::text::extension;
 pub struct Scope {
     /// Names of the documents; `None` for all.
     documents: Option<HashSet<String>>,
-    /// Those that the question names.
+    /// The documents that the question names.
     named: Option<HashSet<String>>,
     names: Vec<String>,
     filters: Vec<Filter>,
@@ -57,7 +57,7 @@ impl Scope {
         let query = without_mentions(&rest);
         if !query.contains(char::is_alphanumeric) {
             let names = scope.names.iter().map(|name| format!("@{name}"));
-            let said: Vec<String> = names.chain(scope.written()).collect();
+            let said: Vec<String> = names.chain(scope.filter_texts()).collect();
             return Err(ToolError::BadArguments(format!(
                 "{} says where to look; say what to look for, too",
                 said.join(" ")
@@ -158,7 +158,7 @@ impl Scope {
     }
 
     /// Its filters as they are written.
-    pub fn written(&self) -> impl Iterator<Item = String> {
+    pub fn filter_texts(&self) -> impl Iterator<Item = String> {
         self.filters.iter().map(|filter| filter.written.clone())
     }
 
@@ -303,7 +303,12 @@ impl Scope {
 
     /// Why something is not looked at.
     pub fn outside(&self, asked: &str) -> ToolError {
-        let limits: Vec<String> = self.names.iter().cloned().chain(self.written()).collect();
+        let limits: Vec<String> = self
+            .names
+            .iter()
+            .cloned()
+            .chain(self.filter_texts())
+            .collect();
         ToolError::BadArguments(format!(
             "{asked} is outside {}, within which the question is kept",
             limits.join(", ")

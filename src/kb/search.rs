@@ -130,7 +130,7 @@ pub(super) fn hybrid(
 struct FusedMatches {
     /// The candidates, best first.
     found: Vec<RankedMatch>,
-    /// Those that are known by now.
+    /// The chunks that are known by now.
     passages: HashMap<ChunkId, Passage>,
     /// Why the semantic side is missing, where it failed.
     failed: Option<KbError>,

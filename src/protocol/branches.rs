@@ -28,7 +28,7 @@ impl QuestionPlace {
         }
     }
 
-    /// In the place of the question of this run, the first of them.
+    /// A question in the place of that of this run, the first of its runs.
     pub fn edit_of(first: RunId) -> Self {
         Self {
             edit_of: Some(first),
@@ -95,13 +95,13 @@ impl Branches {
     }
 
     /// The questions of the branch that is shown, each by its first run.
-    pub fn shown(&self) -> Vec<&RunId> {
+    pub fn shown_questions(&self) -> Vec<&RunId> {
         let branch = self.branch(self.shown).into_iter();
         branch.map(|at| &self.questions[at].first).collect()
     }
 
     /// The questions that come before one that stands there, each by its first run.
-    pub fn before(&self, place: &QuestionPlace) -> Vec<&RunId> {
+    pub fn questions_before(&self, place: &QuestionPlace) -> Vec<&RunId> {
         let known = |first: &Option<RunId>| self.position(first.as_ref()?);
         let last = match known(&place.retry_of).or_else(|| known(&place.edit_of)) {
             Some(same) => self.questions[same].follows,
@@ -130,7 +130,7 @@ impl Branches {
     }
 
     /// The question that begins the branch so many after that of this one, round and round.
-    pub fn beside(&self, first: &RunId, by: isize) -> Option<&RunId> {
+    pub fn sibling(&self, first: &RunId, by: isize) -> Option<&RunId> {
         let (siblings, at) = self.siblings(first)?;
         let count = siblings.len().cast_signed();
         let beside = (at.cast_signed() + by).rem_euclid(count).cast_unsigned();
@@ -152,7 +152,7 @@ impl Branches {
         self.questions.iter().rposition(|one| one.first == *first)
     }
 
-    /// From the first question to this one.
+    /// The questions from the first to this one.
     fn branch(&self, last: Option<usize>) -> Vec<usize> {
         let before = |at: &usize| self.questions[*at].follows;
         let mut branch: Vec<usize> = std::iter::successors(last, before).collect();
@@ -215,25 +215,25 @@ mod tests {
         assert!(!branches.is_forked());
         edited(&mut branches, "B", "b");
         asked(&mut branches, "D");
-        assert_eq!(names(&branches.shown()), "a B D");
+        assert_eq!(names(&branches.shown_questions()), "a B D");
         assert_eq!(branches.fork_at(&run("B")), Some(Fork { at: 2, of: 2 }));
         assert_eq!(branches.fork_at(&run("a")), None);
         assert_eq!(branches.next_place(), QuestionPlace::default());
 
-        let beside = branches.beside(&run("B"), 1).unwrap().clone();
+        let beside = branches.sibling(&run("B"), 1).unwrap().clone();
         branches.show(&beside);
-        assert_eq!(names(&branches.shown()), "a b c");
+        assert_eq!(names(&branches.shown_questions()), "a b c");
         let place = branches.next_place();
         assert_eq!(place.after, Some(run("c")));
-        assert_eq!(names(&branches.before(&place)), "a b c");
+        assert_eq!(names(&branches.questions_before(&place)), "a b c");
         branches.add(&run("e"), &place);
-        assert_eq!(names(&branches.shown()), "a b c e");
+        assert_eq!(names(&branches.shown_questions()), "a b c e");
         assert_eq!(branches.next_place(), QuestionPlace::default());
         // What is on another branch is known to no question of this one.
         let again = QuestionPlace::retry_of(run("B"));
-        assert_eq!(names(&branches.before(&again)), "a");
+        assert_eq!(names(&branches.questions_before(&again)), "a");
         branches.add(&run("B2"), &again);
-        assert_eq!(names(&branches.shown()), "a B D");
+        assert_eq!(names(&branches.shown_questions()), "a B D");
     }
 
     #[test]
@@ -242,12 +242,12 @@ mod tests {
         asked(&mut branches, "a");
         edited(&mut branches, "A", "a");
         edited(&mut branches, "Ä", "A");
-        assert_eq!(names(&branches.shown()), "Ä");
+        assert_eq!(names(&branches.shown_questions()), "Ä");
         assert_eq!(branches.fork_at(&run("A")), Some(Fork { at: 2, of: 3 }));
-        assert_eq!(branches.beside(&run("Ä"), 1), Some(&run("a")));
+        assert_eq!(branches.sibling(&run("Ä"), 1), Some(&run("a")));
         assert!(
             branches
-                .before(&QuestionPlace::edit_of(run("a")))
+                .questions_before(&QuestionPlace::edit_of(run("a")))
                 .is_empty()
         );
     }
@@ -259,9 +259,9 @@ mod tests {
         asked(&mut branches, "b");
         branches.add(&run("a2"), &QuestionPlace::retry_of(run("a")));
         asked(&mut branches, "c");
-        assert_eq!(names(&branches.shown()), "a b c");
+        assert_eq!(names(&branches.shown_questions()), "a b c");
         edited(&mut branches, "d", "of a run that is left out");
         branches.add(&run("e2"), &QuestionPlace::retry_of(run("e")));
-        assert_eq!(names(&branches.shown()), "a b c d e");
+        assert_eq!(names(&branches.shown_questions()), "a b c d e");
     }
 }

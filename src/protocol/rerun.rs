@@ -149,7 +149,7 @@ pub struct RecordedState {
 impl RecordedState {
     /// The state at the last visit of the node; `None` where it was not entered, or is the one at which
     /// every run begins.
-    pub fn at(events: &[Arc<Event>], node: NodeName) -> Option<Self> {
+    pub fn at_node(events: &[Arc<Event>], node: NodeName) -> Option<Self> {
         let entered = events.iter().rposition(|event| enters(event, node))?;
         if node == NodeName::AnalyzeAndRoute {
             return None;

@@ -48,7 +48,7 @@ pub struct RunCollector {
 }
 
 impl TraceSender {
-    /// To the collector at this root, or at this address of its traces. Sends nothing yet; what is
+    /// A sender to the collector at this root, or at this address of its traces. Sends nothing yet; what is
     /// sent later is sent on the runtime of the caller.
     pub fn new(endpoint: &str, detail: Detail) -> Result<Self, Trouble> {
         let site = Site::new(endpoint, None, &VARIABLES)?;

@@ -20,7 +20,7 @@ pub(super) fn why_nothing(
         return Ok(Some(format!("{why}.")));
     }
     let mut without = Vec::new();
-    for (at, written) in scope.written().enumerate() {
+    for (at, written) in scope.filter_texts().enumerate() {
         let wider = scope.without_filter(base, at, stop)?;
         let hits = base.hybrid(query, &[], LOOKED_FOR, wider.limits(stop.into()))?;
         let found = hits.iter().filter(|hit| is_relevant(hit)).count();

@@ -59,7 +59,7 @@ impl Toolbox for KbToolbox {
         };
         let (within, filters) = (
             found.scope.names().to_vec(),
-            found.scope.written().collect(),
+            found.scope.filter_texts().collect(),
         );
         let tools = Self {
             base: Arc::clone(&self.base),

@@ -112,7 +112,7 @@ pub fn take_back(model: &mut Model) -> bool {
 }
 
 /// The editor is closed: the prompt holds what was written in it.
-pub fn written(model: &mut Model, written: Result<String, String>) {
+pub fn take_draft(model: &mut Model, written: Result<String, String>) {
     match written {
         Ok(text) => model.prompt.set(sanitize(&text).trim_end()),
         Err(reason) => model.warn(&reason),

@@ -467,10 +467,10 @@ impl KeyContext {
 /// How keys are called in the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeyNames {
-    /// By signs, such as `⏎` and `^R`.
+    /// Keys are signs, such as `⏎` and `^R`.
     #[default]
     Signs,
-    /// By words, where the terminal has no such signs.
+    /// Keys are words, where the terminal has no such signs.
     Words,
 }
 

@@ -28,7 +28,7 @@ pub fn judge(model: &mut Model, action: Action) -> Option<Effect> {
         model.inform("Esc leaves the replay; what it shows can be judged then.");
         return None;
     }
-    let judged = match judged(model) {
+    let judged = match judged_item(model) {
         Ok(judged) => judged,
         Err(why) => {
             model.inform(why);
@@ -100,7 +100,7 @@ fn turn_of<'m>(model: &'m mut Model, run: &RunId) -> Option<&'m mut TurnView> {
 }
 
 /// What the keys are on, or why nothing there can be judged.
-fn judged(model: &Model) -> Result<Judged, &'static str> {
+fn judged_item(model: &Model) -> Result<Judged, &'static str> {
     if let Some(view) = &model.reading {
         let found = view.found.as_ref();
         let (run, item) = found.ok_or("This document was opened by its name; no run found it.")?;

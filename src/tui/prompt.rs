@@ -33,10 +33,10 @@ pub struct Prompt {
 /// Which keys edit the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PromptKeys {
-    /// Those of a shell.
+    /// The keys of a shell.
     #[default]
     Shell,
-    /// Those of vi.
+    /// The keys of vi.
     Vi,
 }
 

@@ -53,7 +53,7 @@ impl RerunPlan {
         events: Vec<Arc<Event>>,
         from: NodeName,
     ) -> Option<Self> {
-        let recorded = RecordedState::at(&events, from)?;
+        let recorded = RecordedState::at_node(&events, from)?;
         let passage = |item: &EvidenceItem, is_kept| PlannedPassage {
             item: item.clone(),
             grade: recorded.grades.get(&item.id).map(|known| known.grade),

@@ -39,7 +39,7 @@ pub struct Screen {
     replay: Option<Box<Replay>>,
     /// Asks by itself, and holds events back.
     walk: Option<Walk>,
-    /// Of the frame that was drawn last.
+    /// The links of the frame that was drawn last.
     links: Vec<Link>,
 }
 

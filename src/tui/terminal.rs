@@ -57,9 +57,9 @@ pub enum Notices {
     /// It shows none, or it is not known to.
     #[default]
     None,
-    /// By OSC 9, as iTerm2 and those that follow it.
+    /// OSC 9, as iTerm2 and those that follow it.
     Osc9,
-    /// By OSC 777, as urxvt and those that follow it.
+    /// OSC 777, as urxvt and those that follow it.
     Osc777,
 }
 

@@ -26,7 +26,7 @@ pub const GUTTER: usize = 7;
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     shown: Vec<TurnView>,
-    /// Those of other branches, in the same order.
+    /// Turns of other branches, in the same order.
     hidden: Vec<TurnView>,
     branches: Branches,
     packer: EventPacker,
@@ -61,7 +61,7 @@ impl Turns {
     /// Which question of its branch the turn at this index asks, from 1.
     pub fn number_of_question(&self, at: usize) -> Option<usize> {
         let first = self.shown.get(at)?.exchange().first_run();
-        let questions = self.branches.shown().into_iter();
+        let questions = self.branches.shown_questions().into_iter();
         let before = questions.take_while(|question| *question != first);
         Some(before.count() + 1)
     }
@@ -70,7 +70,7 @@ impl Turns {
     pub fn place_of_question(&self, number: usize) -> Option<usize> {
         let first = self
             .branches
-            .shown()
+            .shown_questions()
             .into_iter()
             .nth(number.checked_sub(1)?)?;
         let is_it = |turn: &TurnView| turn.exchange().first_run() == first;
@@ -84,7 +84,7 @@ impl Turns {
         let first = upwards
             .map(|turn| turn.exchange().first_run())
             .find(|first| self.branches.fork_at(first).is_some())?;
-        let beside = self.branches.beside(first, by)?.clone();
+        let beside = self.branches.sibling(first, by)?.clone();
         self.show_question(&beside)
     }
 
@@ -107,7 +107,12 @@ impl Turns {
 
     /// Parts the turns of the branch that is shown from the others, and tells each where branches part.
     fn show_branch(&mut self) {
-        let questions: HashSet<RunId> = self.branches.shown().into_iter().cloned().collect();
+        let questions: HashSet<RunId> = self
+            .branches
+            .shown_questions()
+            .into_iter()
+            .cloned()
+            .collect();
         let mut all = std::mem::take(&mut self.shown);
         all.append(&mut self.hidden);
         all.sort_by_key(|turn| turn.number);

@@ -72,7 +72,7 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
             model.notify_unless_warned(level, &message);
         }
         Msg::Edited(result) => return reading::edited(model, result),
-        Msg::Written(written) => ask::written(model, written),
+        Msg::Written(written) => ask::take_draft(model, written),
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);

@@ -201,7 +201,7 @@ fn ui_a_key_of_the_source_view_says_why() {
     let place = place();
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
     terminal.wait_for_text("Markdown");
-    terminal.press_until("/route simple\r", "simple");
+    terminal.press_until("/route simple\r", "Route for new questions: simple");
     terminal.press_until("What is the rent of flat 3?\r", "1 cited");
     terminal.press_until("\t\t", "▸ Evidence");
     let screen = terminal.press_until("\r", "▸ Source");

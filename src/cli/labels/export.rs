@@ -51,7 +51,7 @@ pub(super) fn run(
             path.display()
         )));
     }
-    let mut texts = PassageTexts::of(settings);
+    let mut texts = PassageTexts::from_settings(settings);
     let sets = [
         routing(judged),
         grading(judged, &mut texts),
@@ -255,7 +255,7 @@ struct PassageTexts {
 }
 
 impl PassageTexts {
-    fn of(settings: &Settings) -> Self {
+    fn from_settings(settings: &Settings) -> Self {
         Self {
             documents: document_reader(settings).ok(),
             mask: mask_of(settings),
@@ -264,13 +264,13 @@ impl PassageTexts {
     }
 
     fn text_of(&mut self, item: &EvidenceItem) -> String {
-        let whole = self.whole(item);
+        let whole = self.read_passage(item);
         self.shortened += usize::from(whole.is_none());
         whole.unwrap_or_else(|| item.excerpt.clone())
     }
 
     /// The lines of the document, where they still begin as they did.
-    fn whole(&self, item: &EvidenceItem) -> Option<String> {
+    fn read_passage(&self, item: &EvidenceItem) -> Option<String> {
         let never = AtomicBool::new(false);
         let documents = self.documents.as_ref()?;
         let document = documents.whole_document(&item.source, &never).ok()?;

@@ -30,7 +30,7 @@ pub(in crate::cli) fn read_labels(log: &Path) -> Labels {
 /// The labels that hold, and the runs that they are about.
 pub(super) struct JudgedRuns {
     pub labels: Vec<Label>,
-    /// Those that the log still has, with their labels, in the order in which they began.
+    /// The judged runs that the log still has, with their labels, in the order in which they began.
     pub runs: Vec<RunRecord>,
     /// What each of them is called.
     names: BTreeMap<String, String>,

@@ -90,7 +90,7 @@ pub(super) fn resource(
             one_line(address, 200)
         ))
     })?;
-    let document = whole(base, &source, stop).map_err(unknown)?;
+    let document = read_document(base, &source, stop).map_err(unknown)?;
     let mut text = sanitize(&document.text).into_owned();
     if text.len() > MOST_BYTES {
         let end = text[..text.floor_char_boundary(MOST_BYTES)].rfind('\n');
@@ -116,7 +116,7 @@ fn mime_type(source: &str) -> &'static str {
 }
 
 /// The text of a document: of its file, or out of the shared index where that is elsewhere.
-pub(super) fn whole(
+pub(super) fn read_document(
     base: &KnowledgeBase,
     source: &str,
     stop: &AtomicBool,
@@ -130,7 +130,7 @@ pub(super) fn whole(
     stored.ok_or_else(|| one_line(&error.to_string(), 400))
 }
 
-/// At most so many lines are read at once …
+/// The most lines that are read at once …
 const MOST_LINES: usize = 400;
 /// … and at most so many bytes.
 const MOST_BYTES_OF_LINES: usize = 40_000;

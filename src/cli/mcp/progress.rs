@@ -19,7 +19,7 @@ pub(super) struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// Of that call.
+    /// The token of that call.
     pub(super) fn new(context: &RequestContext<RoleServer>) -> Self {
         Self {
             peer: context.peer.clone(),

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::base::SharedBase;
-use super::documents::{TEMPLATE, lines, page, resource, resources, whole};
+use super::documents::{TEMPLATE, lines, page, read_document, resource, resources};
 use super::progress::ProgressReporter;
 use super::replies::{
     AskReply, AskRequest, DocumentReply, ListReply, ListRequest, PassageReply, ReadReply,
@@ -131,7 +131,7 @@ impl Server {
         if query.trim().is_empty() {
             return Err("the query is empty: say what to search for".to_owned());
         }
-        let k = within("k", k, 100)?;
+        let k = number_within("k", k, 100)?;
         let call = self.begin(context).await?;
         let asked = query.clone();
         let search = move |base: &KnowledgeBase| within_its_scope(base, tool.mode(), &asked, k);
@@ -172,7 +172,7 @@ impl Server {
         } = request;
         let call = self.begin(context).await?;
         let read = move |base: &KnowledgeBase, stop: &AtomicBool| {
-            let document = whole(base, &path, stop)?;
+            let document = read_document(base, &path, stop)?;
             let lines = lines(&document, start_line, end_line)?;
             let place = document.place(lines.range);
             let missing = document.missing.iter().map(|line| one_line(line, 400));
@@ -233,7 +233,7 @@ impl Server {
             cursor,
             limit,
         } = request;
-        let limit = within("limit", limit, 1000)?;
+        let limit = number_within("limit", limit, 1000)?;
         let call = self.begin(context).await?;
         let list = move |base: &KnowledgeBase, stop: &AtomicBool| {
             page(base, &prefix, cursor.as_deref(), limit, stop)
@@ -316,7 +316,7 @@ fn refused(why: String) -> ErrorData {
 }
 
 /// A number from 1 to `most`.
-fn within(name: &str, number: usize, most: usize) -> Result<usize, String> {
+fn number_within(name: &str, number: usize, most: usize) -> Result<usize, String> {
     if (1..=most).contains(&number) {
         return Ok(number);
     }

@@ -348,7 +348,7 @@ impl Plain {
     /// Asks a question in other words, as if what came after it had not been said; without one lists
     /// those of the branch with their numbers.
     async fn edit(&mut self, argument: &str) -> Result<(), CommandFailure> {
-        let asked = self.branches.shown();
+        let asked = self.branches.shown_questions();
         if argument.is_empty() {
             return Ok(print_text(listing::questions(&asked, &self.runs))?);
         }
@@ -371,11 +371,11 @@ impl Plain {
 
     /// Goes on in the next of the branches that part last.
     fn step_branch(&mut self) -> Result<String, CommandFailure> {
-        let asked = self.branches.shown().into_iter().rev();
+        let asked = self.branches.shown_questions().into_iter().rev();
         let mut forks = asked.filter(|first| self.branches.fork_at(first).is_some());
         let beside = forks
             .next()
-            .and_then(|first| self.branches.beside(first, 1));
+            .and_then(|first| self.branches.sibling(first, 1));
         let Some(first) = beside.cloned() else {
             let why = "this conversation has one branch; /edit begins another";
             return Err(CommandFailure::usage(why));
@@ -385,7 +385,7 @@ impl Plain {
         let fork = fork.map_or_else(String::new, |fork| {
             format!("Branch {} of {}:\n", fork.at, fork.of)
         });
-        Ok(fork + &listing::questions(&self.branches.shown(), &self.runs))
+        Ok(fork + &listing::questions(&self.branches.shown_questions(), &self.runs))
     }
 
     fn runs_in_table(&self) -> String {

@@ -18,7 +18,7 @@ pub struct Wording {
 /// Some words as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words {
-    /// In lower case, with one space between them.
+    /// The words in lower case, with one space between them.
     plain: String,
     /// The terms that the index has of them; none of words that stand everywhere.
     terms: Vec<String>,

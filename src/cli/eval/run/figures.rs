@@ -15,23 +15,23 @@ use crate::text::{one_line, plural};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits, each for every settings file")]
 pub(super) struct Limits {
-    /// At least this share of the routes is right, 0 to 1
+    /// The least share of routes that must be right, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_route: Option<f64>,
-    /// At least this share of the questions has its sources among the evidence, 0 to 1
+    /// The least share of questions whose sources must be among the evidence, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_sources: Option<f64>,
-    /// At least this share of the answers is as expected (answer_contains, answer_lacks, outcome), 0
+    /// The least share of answers that must be as expected (answer_contains, answer_lacks, outcome), 0
     /// to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_answers: Option<f64>,
     /// 95 of 100 runs take at most so many milliseconds
     #[arg(long, value_name = "MS", value_parser = positive)]
     max_p95_ms: Option<f64>,
-    /// At most so many reasoning calls a question, on average
+    /// The most reasoning calls a question may take, on average
     #[arg(long, value_name = "N", value_parser = positive)]
     max_calls: Option<f64>,
-    /// At most so many US dollars for all questions
+    /// The most US dollars that may be spent for all questions
     #[arg(long, value_name = "USD", value_parser = positive)]
     max_cost: Option<f64>,
 }
@@ -255,7 +255,7 @@ impl RunFigures {
 #[derive(Debug, Serialize)]
 pub(super) struct RunReport {
     pub questions: Vec<AskedQuestion>,
-    /// By the settings, in the order in which they were given.
+    /// Summaries by settings, in the order in which these were given.
     pub summary: Vec<RunFigures>,
     /// One line for each limit that is broken and for each of the settings under which runs failed.
     pub broken: Vec<String>,
@@ -268,7 +268,7 @@ pub(super) struct RunReport {
 pub(super) struct AskedQuestion {
     #[serde(flatten)]
     pub expected: ExpectedRun,
-    /// In the order of the settings.
+    /// Results in the order of the settings.
     pub results: Vec<NamedTrial>,
 }
 

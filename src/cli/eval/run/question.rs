@@ -76,7 +76,7 @@ struct QuestionLine {
     answer_lacks: Value,
     #[serde(default)]
     outcome: Value,
-    /// Of files for `eval routing`.
+    /// The route of files for `eval routing`.
     #[serde(default, rename = "query_type")]
     _query_type: Option<IgnoredAny>,
 }

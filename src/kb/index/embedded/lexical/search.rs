@@ -131,7 +131,7 @@ impl LexicalView {
             let exact = TermQuery::new(self.term(term), IndexRecordOption::Basic);
             (Occur::Must, Box::new(exact))
         });
-        let all = self.among(Box::new(BooleanQuery::new(each.collect())), within);
+        let all = self.limit_to_documents(Box::new(BooleanQuery::new(each.collect())), within);
         let mut addresses: Vec<DocAddress> = self
             .searcher
             .search(&all, &DocSetCollector)?
@@ -221,11 +221,11 @@ impl LexicalView {
 
     fn query(&self, terms: &[SearchTerm], within: Option<&[u32]>) -> Box<dyn Query> {
         let any = terms.iter().map(|word| self.word_query(word)).collect();
-        self.among(Box::new(BooleanQuery::union(any)), within)
+        self.limit_to_documents(Box::new(BooleanQuery::union(any)), within)
     }
 
     /// Limits a query to documents of these numbers.
-    fn among(&self, query: Box<dyn Query>, within: Option<&[u32]>) -> Box<dyn Query> {
+    fn limit_to_documents(&self, query: Box<dyn Query>, within: Option<&[u32]>) -> Box<dyn Query> {
         let Some(documents) = within else {
             return query;
         };
