@@ -19,7 +19,7 @@ pub fn excerpt_around<'a>(
     let at = places.min().unwrap_or(0);
     // Lower case may have other lengths: characters are counted.
     let skipped = lower[..at].chars().count().saturating_sub(BEFORE);
-    let rest: String = text.chars().skip(skipped).take(length + 1).collect();
+    let rest: String = text.chars().skip(skipped).take(2 * length).collect();
     let sign = if skipped > 0 { "…" } else { "" };
     one_line(&format!("{sign}{rest}"), length)
 }

@@ -179,8 +179,9 @@ async fn ui_a_run_that_goes_on_keeps_its_models_and_the_next_question_has_the_ne
         .stream(NodeName::Synthesize, "Then said.");
     let mut terminal = open(&place, &server.base_url(), 120, 36);
     terminal.press_until("hello\r", "answering …");
-    terminal.keys("/model gemma-3\r");
-    // What comes with it would be pasted text.
+    terminal.press_until("/model gemma-3", "> /model gemma-3");
+    // What comes with Enter would be pasted text.
+    terminal.keys("\r");
     terminal.wait_for("an empty prompt", |screen| {
         !screen.contents().contains("/model gemma-3")
     });
