@@ -260,7 +260,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         CommandFailure::from(EngineError::DataDir { path, source })
     })?;
     let _diagnostics = diagnostics::start(&settings);
-    let started = Started {
+    let context = CommandContext {
         settings,
         environment,
         overrides,
@@ -268,11 +268,11 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         resume,
         start,
     };
-    run_with_settings(command, started)
+    run_with_settings(command, context)
 }
 
 /// What a command is run with.
-struct Started {
+struct CommandContext {
     settings: Settings,
     environment: Environment,
     overrides: Overrides,
@@ -282,8 +282,11 @@ struct Started {
 }
 
 /// Runs a command that needs the settings; none opens the screen.
-fn run_with_settings(command: Option<CliCommand>, with: Started) -> Result<(), CommandFailure> {
-    let Started {
+fn run_with_settings(
+    command: Option<CliCommand>,
+    with: CommandContext,
+) -> Result<(), CommandFailure> {
+    let CommandContext {
         settings,
         environment,
         overrides,

@@ -72,7 +72,7 @@ use event_loop::event_loop;
 use theme::Theme;
 
 pub use background::Background;
-pub use cast::{Output, record};
+pub use cast::record_replay;
 pub use error::TuiError;
 pub use layout::LEAST;
 pub use markdown::printed_markdown;

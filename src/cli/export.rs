@@ -12,7 +12,7 @@ use crate::protocol::{RunSummary, SCHEMA};
 use crate::report;
 use crate::telemetry::{Detail, trace_request};
 use crate::text::one_line;
-use crate::tui::record;
+use crate::tui::record_replay;
 
 /// The longest part of a question that a cast is called by, in characters.
 const TITLE: usize = 200;
@@ -100,7 +100,8 @@ fn print_cast(
     };
     let events = lookup.events(wanted).map_err(CommandFailure::failed)?;
     let setup = setup_of_run(run, settings);
-    let outputs = record(setup, events, (width, height).into()).map_err(CommandFailure::failed)?;
+    let outputs =
+        record_replay(setup, events, (width, height).into()).map_err(CommandFailure::failed)?;
     let outputs = outputs.ok_or_else(|| CommandFailure::failed("this run has no beginning"))?;
     print_json(&json!({
         "version": 2,

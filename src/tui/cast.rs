@@ -17,18 +17,18 @@ use super::model::{FRAME, Msg, Setup};
 use super::screen::Screen;
 
 /// What is written to the terminal, and when: seconds from the start.
-pub type Output = (f64, String);
+pub type TimedOutput = (f64, String);
 
 /// Longer recordings end here, frames.
 const MOST_FRAMES: usize = 20_000;
 
 /// Records the replay of these events on a terminal of this size; one that was too fast to be followed
 /// is slowed. `None` where the events begin no run.
-pub fn record(
+pub fn record_replay(
     setup: Setup,
     events: Vec<Event>,
     size: Size,
-) -> Result<Option<Vec<Output>>, TuiError> {
+) -> Result<Option<Vec<TimedOutput>>, TuiError> {
     let mut screen = Screen::new(setup)?;
     if !screen.replay_recorded(events) {
         return Ok(None);
