@@ -13,8 +13,8 @@ use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWant
 
 /// How many vectors are remembered where nothing else is said: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
-/// Number of texts whose token vectors are kept: about 18 MB with 96 tokens a text.
-const TEXTS_WITH_TOKENS: NonZeroUsize = NonZeroUsize::new(128).unwrap();
+/// Number of texts whose token vectors are kept where nothing else is said: about 18 MB with 96 tokens a text.
+const TEXTS_WITH_TOKENS: usize = 128;
 
 /// An embedding that does not compute a vector twice.
 pub struct CachedEmbedder {
@@ -26,16 +26,15 @@ pub struct CachedEmbedder {
 impl CachedEmbedder {
     /// Remembers what `inner` makes.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
-        Self::holding(CAPACITY, inner)
+        Self::holding(CAPACITY, TEXTS_WITH_TOKENS, inner)
     }
 
-    /// The same, up to so many vectors of whole texts.
-    pub fn holding(capacity: usize, inner: Arc<dyn Embedder>) -> Self {
-        let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
+    /// Remembers up to so many vectors of whole texts, and the token vectors of up to so many texts.
+    pub fn holding(capacity: usize, texts_with_tokens: usize, inner: Arc<dyn Embedder>) -> Self {
         Self {
             inner,
             vectors: Cache::holding(capacity),
-            tokens: Cache::holding(TEXTS_WITH_TOKENS),
+            tokens: Cache::holding(texts_with_tokens),
         }
     }
 }
@@ -44,7 +43,8 @@ impl CachedEmbedder {
 struct Cache<K, V>(Mutex<LruCache<K, V>>);
 
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
-    fn holding(capacity: NonZeroUsize) -> Self {
+    fn holding(capacity: usize) -> Self {
+        let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
         Self(Mutex::new(LruCache::new(capacity)))
     }
 
@@ -170,7 +170,7 @@ mod tests {
     fn it_holds_what_it_was_made_for() {
         for (capacity, asked) in [(2, 2), (1, 4)] {
             let inner = Arc::new(CountedLengths::default());
-            let remembering = CachedEmbedder::holding(capacity, inner.clone());
+            let remembering = CachedEmbedder::holding(capacity, 1, inner.clone());
             for text in ["a", "bb", "a", "bb"] {
                 remembering.embed(&[text]).unwrap();
             }
@@ -206,11 +206,11 @@ mod tests {
         assert_eq!(inner.asked.load(Ordering::Relaxed), 4);
         lengths(&["a"], 8);
         assert_eq!(inner.asked.load(Ordering::Relaxed), 5, "other tokens");
-        for at in 0..TEXTS_WITH_TOKENS.get() {
+        for at in 0..TEXTS_WITH_TOKENS {
             lengths(&[&format!("text {at}")], 9);
         }
         lengths(&["a"], 9);
-        let asked = 6 + TEXTS_WITH_TOKENS.get();
+        let asked = 6 + TEXTS_WITH_TOKENS;
         assert_eq!(
             inner.asked.load(Ordering::Relaxed),
             asked,

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 use crate::frozen_demo;
 use crate::support::{Finished, run};
 
+/// Vectors and texts that are remembered: all of a base, so that no question embeds a text that an earlier one did.
+const REMEMBERED: usize = 1 << 14;
+
 pub struct Bench {
     tools: Arc<dyn Toolbox>,
     embedder: Arc<CachedEmbedder>,
@@ -26,7 +29,8 @@ impl Bench {
     /// Reads and embeds the documents of `folder`.
     pub fn over(folder: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let embedder = Arc::new(CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in())));
+        let models = Arc::new(JudgeEmbedder::built_in());
+        let embedder = Arc::new(CachedEmbedder::holding(REMEMBERED, REMEMBERED, models));
         let bases = [folder.to_owned()];
         let of_passages = frozen_demo::knowing_the_pages(embedder.clone());
         let base = KnowledgeBase::open(&bases, home.path(), of_passages).unwrap();
