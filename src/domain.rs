@@ -50,7 +50,8 @@ pub use question::{
     Earlier, Language, Languages, Literals, NamedPath, Parts, Question, QuestionKind,
 };
 pub use route::{
-    RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
+    RouteReason, RouterThresholds, RoutingLimits, route_after_analyze, route_after_grade,
+    route_after_tool_exec,
 };
 pub use routing_plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use score::{Score, average};

@@ -16,7 +16,7 @@ use super::variables::{
     OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable,
     variables,
 };
-use crate::domain::{Languages, RoutingLimits};
+use crate::domain::{Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
 use crate::globs::Inclusion;
 use crate::http::is_this_machine;
@@ -203,6 +203,10 @@ impl Settings {
                 )?
                 .unwrap_or(defaults.auto_approve_max_items),
                 thresholds: defaults.thresholds,
+                router: RouterThresholds {
+                    chitchat: number(environment, "KB_AGENT_CHITCHAT_THRESHOLD", PROBABILITIES)?,
+                    complex: number(environment, "KB_AGENT_COMPLEX_THRESHOLD", PROBABILITIES)?,
+                },
             },
             sources,
             include: include(environment)?,
@@ -458,6 +462,9 @@ const VALUE_CHARS: usize = 80;
 /// What is wrong with a file is told up to this length, its path included.
 const FILE_CHARS: usize = 400;
 
+/// What a probability may be held against; from 0 on everything would be taken.
+const PROBABILITIES: RangeInclusive<f64> = 0.01..=1.0;
+
 fn number<T: FromStr + PartialOrd>(
     environment: &Environment,
     name: &str,
@@ -695,6 +702,8 @@ mod tests {
             ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "NaN"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "-1"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "101"),
+            ("KB_AGENT_CHITCHAT_THRESHOLD", "0"),
+            ("KB_AGENT_COMPLEX_THRESHOLD", "1.5"),
             ("KB_AGENT_AUDIT_KEEP_MB", "0"),
             ("KB_AGENT_AUDIT_PROMPTS", "yes"),
             ("KB_AGENT_LLM_TIMEOUT_SECS", "0"),
@@ -809,12 +818,17 @@ mod tests {
             ("KB_AGENT_MAX_ITERATIONS", "10"),
             ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "0.65"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "0"),
+            ("KB_AGENT_CHITCHAT_THRESHOLD", "0.6"),
         ])
         .unwrap();
         let limits = RoutingLimits {
             max_iterations: 10,
             vector_score_threshold: 0.65,
             auto_approve_max_items: 0,
+            router: RouterThresholds {
+                chitchat: Some(0.6),
+                complex: None,
+            },
             ..RoutingLimits::default()
         };
         assert_eq!(settings.limits, limits);

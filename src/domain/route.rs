@@ -79,6 +79,28 @@ pub struct RoutingLimits {
     /// What grades are held against.
     #[serde(flatten)]
     pub thresholds: GradeThresholds,
+    /// What the probabilities of the built-in router are held against.
+    #[serde(flatten)]
+    pub router: RouterThresholds,
+}
+
+/// From which probability on the built-in router takes a route; `None` where the language of the question says it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RouterThresholds {
+    /// Small talk, above 0 to 1.
+    #[serde(
+        default,
+        rename = "chitchat_threshold",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub chitchat: Option<f64>,
+    /// A question that needs several look-ups, above 0 to 1.
+    #[serde(
+        default,
+        rename = "complex_threshold",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub complex: Option<f64>,
 }
 
 impl Default for RoutingLimits {
@@ -88,6 +110,7 @@ impl Default for RoutingLimits {
             vector_score_threshold: 0.8,
             auto_approve_max_items: 2,
             thresholds: GradeThresholds::default(),
+            router: RouterThresholds::default(),
         }
     }
 }

@@ -270,14 +270,15 @@ pub(super) fn thinking_engine(
     settings: &Settings,
     judge_embedder: Arc<dyn Embedder>,
 ) -> Result<ThinkingEngine, EngineError> {
+    let offline = |embedder| OfflineReasoner::new(embedder).with_thresholds(settings.limits.router);
     let Some(llm) = &settings.llm else {
         let embedder = Arc::new(CachedEmbedder::new(judge_embedder));
         return Ok(ThinkingEngine {
-            reasoner: Arc::new(OfflineReasoner::new(embedder)),
+            reasoner: Arc::new(offline(embedder)),
             endpoint: None,
         });
     };
-    let reasoner = endpoint_reasoner(settings, llm)?.with_embedder(judge_embedder);
+    let reasoner = endpoint_reasoner(settings, llm)?.with_offline(offline(judge_embedder));
     let endpoint = Arc::new(reasoner);
     Ok(ThinkingEngine {
         reasoner: endpoint.clone(),

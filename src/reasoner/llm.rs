@@ -39,9 +39,8 @@ use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc};
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, CallWaits, Embedder, GradeJob, Grades, Identity,
-    PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, UnreadableGrades,
-    WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, CallWaits, GradeJob, Grades, Identity, PlanJob,
+    PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
 };
 use crate::domain::{Complexity, Evidence, NodeName, Outcome, Question, Score, Turn};
 pub use crate::http::{ListedModel, ModelUse};
@@ -112,10 +111,10 @@ impl EndpointReasoner {
         })
     }
 
-    /// The same with an embedding by which the offline engine reads what a model takes for small talk.
+    /// The same with the offline engine, which reads again what a model takes for small talk.
     #[must_use]
-    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.offline = Some(Arc::new(OfflineReasoner::new(embedder)));
+    pub fn with_offline(mut self, offline: OfflineReasoner) -> Self {
+        self.offline = Some(Arc::new(offline));
         self
     }
 

@@ -23,7 +23,9 @@ use crate::agent::ports::{
     Identity, PlanJob, PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
     TokenVectors, TokensWanted,
 };
-use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
+use crate::domain::{
+    Complexity, Evidence, Language, Outcome, Question, RouterThresholds, Turn, Usage,
+};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
 use judge::Verdict;
@@ -44,12 +46,23 @@ const PIECE: usize = 4;
 /// The embedded thinking engine.
 pub struct OfflineReasoner {
     embedder: Arc<dyn Embedder>,
+    thresholds: RouterThresholds,
 }
 
 impl OfflineReasoner {
     /// An engine that compares meaning with this embedding.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder }
+        Self {
+            embedder,
+            thresholds: RouterThresholds::default(),
+        }
+    }
+
+    /// The same engine that routes by these thresholds.
+    #[must_use]
+    pub fn with_thresholds(mut self, thresholds: RouterThresholds) -> Self {
+        self.thresholds = thresholds;
+        self
     }
 }
 
@@ -69,9 +82,10 @@ impl Reasoner for OfflineReasoner {
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let (forced, failed) = (job.forced, job.failed.to_vec());
+        let thresholds = self.thresholds;
         let route = move |embedder: &dyn Embedder| {
             let question = read(&query, &history);
-            Ok(route(&question, forced, &failed, embedder))
+            Ok(route(&question, forced, &failed, thresholds, embedder))
         };
         self.blocking(route).await
     }
@@ -103,10 +117,11 @@ impl Reasoner for OfflineReasoner {
     ) -> Result<Synthesis, ReasonerError> {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let composed = if job.complexity == Complexity::Chitchat {
+            let thresholds = self.thresholds;
             let reply = move |embedder: &dyn Embedder| {
                 let question = read(&query, &history);
                 let small_talk = Some(Complexity::Chitchat);
-                Ok(route(&question, small_talk, &[], embedder).reply)
+                Ok(route(&question, small_talk, &[], thresholds, embedder).reply)
             };
             let text = self.blocking(reply).await?.unwrap_or_default();
             answer::ComposedAnswer::without_quotation(text, Outcome::Answered)

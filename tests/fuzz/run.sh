@@ -4,7 +4,8 @@
 # Needs a C++ compiler, and no nightly toolchain. What is found lies in tests/fuzz/artifacts/TARGET;
 # inputs that reach new code are kept in $KB_AGENT_FUZZ_FOUND/TARGET, where that is set: it begins
 # with a third of the small ones that were found before (found.tar.xz).
-# KB_AGENT_FUZZ_PROFILE=dev builds quickly and runs slowly.
+# KB_AGENT_FUZZ_PROFILE=dev builds quickly, on the crates that the tests have built and with coverage of this crate
+# only, and runs slowly.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=$1
@@ -12,14 +13,17 @@ shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
 profile=${KB_AGENT_FUZZ_PROFILE:-release}
-host=$(rustc -vV | sed -n 's/^host: //p')
+build=${CARGO_TARGET_DIR:-target}
+wrapper=RUSTC_WORKSPACE_WRAPPER
+if [ "$profile" = release ]; then
+    wrapper=RUSTC_WRAPPER
+    build=$build/fuzz
+    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=2 CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
+fi
 
-# The versions are those of the program; what only fuzzing needs is added to them.
-cp Cargo.lock tests/fuzz/Cargo.lock
-# Build scripts are for the host and not instrumented: hence the explicit target.
-RUSTC_WRAPPER=$PWD/tests/fuzz/rustc.sh RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=16" \
-    cargo build --manifest-path tests/fuzz/Cargo.toml --target "$host" --profile "$profile"
-reader=tests/fuzz/target/$host/${profile/dev/debug}/reader
+env "$wrapper=$PWD/tests/fuzz/rustc.sh" \
+    cargo build --locked --package kb-agent-fuzz --target-dir "$build" --profile "$profile"
+reader=$build/${profile/dev/debug}/reader
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -5,7 +5,7 @@ shopt -s extglob
 args=("$@")
 case " $* " in
 *" --crate-name "@(kb_agent|reader|quick_xml|htmd|html5ever|mail_parser|msg_parser|rtf_parser_tt|csv)" "*)
-    args+=(-Cpasses=sancov-module)
+    args+=(--cfg fuzzing -Cpasses=sancov-module)
     for part in level=4 inline-8bit-counters pc-table trace-compares; do
         args+=("-Cllvm-args=-sanitizer-coverage-$part")
     done

@@ -9,6 +9,7 @@ use kb_agent::domain::{
 use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use kb_agent::reasoner::offline::OfflineReasoner;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -66,7 +67,9 @@ async fn r02_a_model_that_calls_everything_small_talk_is_not_believed() {
         Reply::plain(r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "Yes!"}"#),
     );
     let embedder = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-    let reasoner = reasoner_at(&endpoint).await.with_embedder(embedder);
+    let reasoner = reasoner_at(&endpoint)
+        .await
+        .with_offline(OfflineReasoner::new(embedder));
     let golden = include_str!("fixtures/golden.jsonl").lines();
     let golden = golden.map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut believed = Vec::new();

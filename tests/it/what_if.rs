@@ -49,6 +49,7 @@ fn limits() -> impl Strategy<Value = RoutingLimits> {
                 keep_from,
                 sufficient_from,
             },
+            ..RoutingLimits::default()
         },
     )
 }

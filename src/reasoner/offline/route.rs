@@ -9,8 +9,8 @@ mod learned;
 use super::language::{Token, filled, is_known_script, language_of, table, tokens};
 use crate::agent::ports::{Analysis, Embedder};
 use crate::domain::{
-    Complexity, Cue, Language, Literals, Parts, QueryType, Question, QuestionKind, RoutingPlan,
-    ToolName, ToolRecord, Usage,
+    Complexity, Cue, Language, Literals, Parts, QueryType, Question, QuestionKind,
+    RouterThresholds, RoutingPlan, ToolName, ToolRecord, Usage,
 };
 use crate::text::is_cjk;
 
@@ -22,6 +22,7 @@ pub fn route(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],
+    thresholds: RouterThresholds,
     embedder: &dyn Embedder,
 ) -> Analysis {
     let (text, language) = (question.text.as_str(), question.language);
@@ -34,7 +35,9 @@ pub fn route(
         }
     };
     let small_talk = talk(text);
-    let seems_talk = small_talk >= table(language).small_talk_from && !wants_knowledge(question);
+    let talk_from = thresholds.chitchat;
+    let talk_from = talk_from.unwrap_or(table(language).small_talk_from);
+    let seems_talk = small_talk >= talk_from && !wants_knowledge(question);
     let seems_talk = seems_talk && failed.is_empty();
     let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
     let (plan, mut because) = if is_talk {
@@ -46,7 +49,7 @@ pub fn route(
         let reason = "small talk; nothing to look up";
         (plan, reasons(reason, "chitchat", text, talk))
     } else {
-        plan_knowledge(question, forced, failed)
+        plan_knowledge(question, forced, failed, thresholds)
     };
     if forced.is_some() {
         because.clear();
@@ -87,9 +90,10 @@ fn plan_knowledge(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],
+    thresholds: RouterThresholds,
 ) -> (RoutingPlan, Vec<Cue>) {
     let (judged, because) = if failed.is_empty() {
-        complexity(question)
+        complexity(question, thresholds)
     } else {
         // Only a complex question is graded, so one that comes back was complex.
         let reason = "nothing useful was found before; another way is tried";
@@ -109,7 +113,7 @@ fn plan_knowledge(
 }
 
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
-fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
+fn complexity(question: &Question, thresholds: RouterThresholds) -> (Complexity, Vec<Cue>) {
     let text = question.text.as_str();
     let judge = |text: &str| learned::complexity(text, question.language);
     let simple = reason_of_simple(question.kind);
@@ -121,7 +125,8 @@ fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
                 return (Complexity::Simple, vec![sentence(&simple)]);
             };
             let chance_of = |text: &str| judge(text).unwrap_or_default();
-            if chance >= table(question.language).complex_from {
+            let complex_from = thresholds.complex;
+            if chance >= complex_from.unwrap_or(table(question.language).complex_from) {
                 let reason = "the question ties several facts together";
                 let because = reasons(reason, "complex", text, chance_of);
                 return (Complexity::Complex, because);
@@ -298,7 +303,37 @@ mod tests {
     }
 
     fn routed(text: &str) -> Analysis {
-        route(&read(text, &[]), None, &[], &NoVector)
+        routed_from(RouterThresholds::default(), text)
+    }
+
+    fn routed_from(thresholds: RouterThresholds, text: &str) -> Analysis {
+        route(&read(text, &[]), None, &[], thresholds, &NoVector)
+    }
+
+    #[test]
+    fn r01_thresholds_that_are_set_move_a_route() {
+        // Without a vector the words alone tell how probable a route is.
+        let talk = routed("thanks, that was it").small_talk.unwrap();
+        assert!(talk > 0.01 && talk < 0.8, "{talk}");
+        let complexity = |chitchat, complex, text| {
+            let thresholds = RouterThresholds { chitchat, complex };
+            routed_from(thresholds, text).plan.complexity
+        };
+        for (chitchat, expected) in [
+            (None, Complexity::Simple),
+            (Some(talk), Complexity::Chitchat),
+            (Some(1.0), Complexity::Simple),
+        ] {
+            let taken = complexity(chitchat, None, "thanks, that was it");
+            assert_eq!(taken, expected, "{chitchat:?}");
+        }
+        for (complex, expected) in [
+            (Some(0.01), Complexity::Complex),
+            (Some(1.0), Complexity::Simple),
+        ] {
+            let taken = complexity(None, complex, "Which of the rules saves the most calls?");
+            assert_eq!(taken, expected, "{complex:?}");
+        }
     }
 
     #[test]
@@ -325,14 +360,12 @@ mod tests {
 
     #[test]
     fn r02_without_a_vector_nothing_english_is_small_talk() {
-        let routed = route(&read("Hello there!", &[]), None, &[], &Broken);
+        let thresholds = RouterThresholds::default();
+        let question = read("Hello there!", &[]);
+        let routed = route(&question, None, &[], thresholds, &Broken);
         assert_eq!(routed.plan.complexity, Complexity::Simple);
-        let forced = route(
-            &read("Hello there!", &[]),
-            Some(Complexity::Chitchat),
-            &[],
-            &Broken,
-        );
+        let talk = Some(Complexity::Chitchat);
+        let forced = route(&question, talk, &[], thresholds, &Broken);
         assert_eq!(forced.plan.complexity, Complexity::Chitchat);
         assert!(forced.reply.is_some() && forced.because.is_empty());
     }
@@ -350,6 +383,7 @@ mod tests {
             &read("Redis vs Kafka", &[]),
             Some(Complexity::Simple),
             &[],
+            RouterThresholds::default(),
             &NoVector,
         );
         assert!(simple.plan.sub_questions.is_empty());

@@ -281,7 +281,7 @@ impl Generated {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 200, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 60, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn replay_shows_each_pane_as_it_was_live(run in generated(), has_run_before in any::<bool>()) {

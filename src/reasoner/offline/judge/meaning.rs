@@ -7,6 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
+use wide::f32x8;
+
 use super::super::passage::Passage;
 use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
@@ -118,7 +120,7 @@ fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
 fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVectors) -> f64 {
     let nearest = |token: &Vec<f32>| {
         let others = block.vectors.iter();
-        let cosines = others.map(|other| token.iter().zip(other).map(|(a, b)| a * b).sum::<f32>());
+        let cosines = others.map(|other| dot_product(token, other));
         cosines.reduce(f32::max).unwrap_or_default()
     };
     let tokens = question.vectors.iter().zip(weights);
@@ -130,6 +132,16 @@ fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVecto
     } else {
         0.0
     }
+}
+
+/// The dot product of two vectors of one length.
+fn dot_product(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+    let eights = a.iter().zip(b).fold(f32x8::ZERO, |sum, (a, b)| {
+        sum + f32x8::new(*a) * f32x8::new(*b)
+    });
+    let rest = a_rest.iter().zip(b_rest).map(|(a, b)| a * b);
+    eights.reduce_add() + rest.sum::<f32>()
 }
 
 /// The place of the sentence of a block that shares most with the question in words, the first of equal ones, and how
