@@ -17,6 +17,7 @@ mod ask;
 mod audit;
 mod background;
 mod branching;
+mod caret;
 mod cast;
 mod copy;
 mod error;

@@ -259,11 +259,8 @@ fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         return action.and_then(|action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
-        if is_typing(model)
-            && !menu::is_open(model)
-            && is_for_vi(model, event)
-            && model.prompt.vi_key(event)
-        {
+        let is_for_vi = !menu::is_open(model) || model.prompt.takes_commands();
+        if is_typing(model) && is_for_vi && model.prompt.vi_key(event) {
             return None;
         }
         if model.prompt.is_empty() {
@@ -303,12 +300,6 @@ fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         }
         None => None,
     }
-}
-
-/// Whether vi is asked about a key: on an empty prompt it only takes letters, so that Esc does what it does
-/// without it.
-fn is_for_vi(model: &Model, event: KeyEvent) -> bool {
-    !model.prompt.is_empty() || event.code != KeyCode::Esc
 }
 
 /// A character that begins a text. Spaces do not.
