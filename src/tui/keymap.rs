@@ -3,7 +3,7 @@
 //! The help overlay and the hints in the last line are made from the same table that is asked
 //! when a key arrives, so they cannot disagree with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
@@ -15,6 +15,9 @@ use super::keyboard::on_us_keyboard;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keymap {
+    /// Where letters are text, or may be.
+    #[serde(default)]
+    typed: HashSet<KeyContext>,
     #[serde(default)]
     titles: HashMap<KeyContext, String>,
     #[serde(default, rename = "key")]
@@ -79,9 +82,14 @@ impl Keymap {
     /// A key does one thing in a place, or begins sequences: what was bound to it before is not any more.
     fn bind(&mut self, mut entry: Binding) {
         for binding in &mut self.bindings {
-            if binding.place == entry.place {
-                binding.keys.retain(|key| !entry.keys.contains(key));
-            }
+            let is_there = binding.place == entry.place;
+            let holds_there = is_there || entry.place == KeyContext::Global;
+            let is_taken = |key: &Key, own: &Key| {
+                is_there && (key == own || key.begins(*own)) || holds_there && own.begins(*key)
+            };
+            binding
+                .keys
+                .retain(|key| !entry.keys.iter().any(|own| is_taken(key, own)));
         }
         let is_same = |one: &Binding| (one.action, one.place) == (entry.action, entry.place);
         let at = self.bindings.iter().position(is_same);
@@ -104,7 +112,10 @@ impl Keymap {
     pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let elsewhere = || {
             let latin = on_us_keyboard(event)?;
-            let without_text = places.iter().copied().filter(|place| !place.takes_text());
+            let without_text = places
+                .iter()
+                .copied()
+                .filter(|place| !self.typed.contains(place));
             self.bound(latin, &without_text.collect::<Vec<_>>())
         };
         self.bound(event, places).or_else(elsewhere)
@@ -120,18 +131,33 @@ impl Keymap {
         latin.filter(|_| !is_bound()).unwrap_or(event)
     }
 
-    /// Holds a key that begins a sequence in one of these places until the next key; says whether it
-    /// does.
+    /// Holds a key that begins a sequence until the next key; returns whether it does. The first of these
+    /// places that knows the key says what it is.
     pub fn begin_sequence(&mut self, event: KeyEvent, places: &[KeyContext]) -> bool {
-        let stroke = Key::from(event).stroke;
-        let begins = |one: &Binding| {
-            places.contains(&one.place) && one.keys.iter().any(|key| key.after == Some(stroke))
-        };
-        if self.pressed.is_some() || !self.bindings.iter().any(begins) {
-            return false;
+        let pressed = Key::from(event);
+        let is_beginning = places.iter().find_map(|place| {
+            let bindings = self.bindings.iter().filter(|one| one.place == *place);
+            let mut keys = bindings.flat_map(|one| &one.keys);
+            let known = keys.find(|key| **key == pressed || pressed.begins(**key))?;
+            Some(pressed.begins(*known))
+        });
+        let begins = is_beginning.unwrap_or(false) && self.pressed.is_none();
+        if begins {
+            self.pressed = Some(pressed.stroke);
         }
-        self.pressed = Some(stroke);
-        true
+        begins
+    }
+
+    /// The key that was pressed and waits for the next one of its sequence.
+    pub fn held(&self) -> Option<Key> {
+        let stroke = self.pressed?;
+        let after = None;
+        Some(Key { after, stroke })
+    }
+
+    /// Whether a key is held and these places know no sequence that goes on with this one.
+    pub fn leaves_sequence(&self, event: KeyEvent, places: &[KeyContext]) -> bool {
+        self.pressed.is_some() && self.action(event, places).is_none()
     }
 
     /// The next key begins anew.
@@ -443,25 +469,6 @@ pub enum KeyContext {
     Global,
 }
 
-impl KeyContext {
-    /// Whether letters are text there, or may be.
-    fn takes_text(self) -> bool {
-        matches!(
-            self,
-            Self::Prompt
-                | Self::Answer
-                | Self::Citation
-                | Self::Chosen
-                | Self::Find
-                | Self::Menu
-                | Self::Sessions
-                | Self::Models
-                | Self::Recall
-                | Self::Global
-        )
-    }
-}
-
 // Keys by their names: as the table spells them, as help and the last line show them.
 
 /// How keys are called in the last line.
@@ -536,6 +543,11 @@ impl Key {
             KeyNames::Signs => self.glyph(),
             KeyNames::Words => self.name(),
         }
+    }
+
+    /// Whether it is one key alone, with which this sequence begins.
+    fn begins(self, sequence: Self) -> bool {
+        self.after.is_none() && sequence.after == Some(self.stroke)
     }
 
     fn spelled(self, spell: impl Fn(KeyStroke) -> String) -> String {
@@ -726,6 +738,12 @@ mod tests {
         assert_eq!(pressed('о', plain, KeyContext::List), Some(Action::Down));
         assert_eq!(pressed('П', plain, KeyContext::List), Some(Action::Last));
         // It begins a question there.
+        for place in [
+            "prompt", "answer", "citation", "chosen", "find", "menu", "global",
+        ] {
+            let place: KeyContext = toml::Value::from(place).try_into().unwrap();
+            assert!(keymap.typed.contains(&place), "{place:?}");
+        }
         assert_eq!(pressed('х', plain, KeyContext::Answer), None);
         let own = "[[key]]\non = ['ctrl+с']\ndo = 'copy'\nwhere = 'list'\n";
         let mut own_keymap = Keymap::load().unwrap();
@@ -750,6 +768,27 @@ mod tests {
         assert_eq!(does('j'), Some(Action::Up));
         let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
         assert_eq!(keymap.action(down, &[KeyContext::List]), Some(Action::Down));
+    }
+
+    #[test]
+    fn a_key_of_the_users_that_begins_a_sequence_of_ours_is_theirs() {
+        let ctrl = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
+        let places = [KeyContext::Prompt, KeyContext::Global];
+        for place in ["prompt", "global"] {
+            let own = format!("[[key]]\non = ['ctrl+x']\ndo = 'copy'\nwhere = '{place}'");
+            let mut keymap = Keymap::load().unwrap();
+            assert!(keymap.begin_sequence(ctrl('x'), &places));
+            assert_eq!(keymap.action(ctrl('e'), &places), Some(Action::Write));
+            keymap.end_sequence();
+            keymap.put_own(&own).unwrap();
+            assert!(!keymap.begin_sequence(ctrl('x'), &places), "{place}");
+            assert_eq!(keymap.action(ctrl('x'), &places), Some(Action::Copy));
+            assert_eq!(keymap.action(ctrl('g'), &places), Some(Action::Write));
+        }
+        let own = "[[key]]\non = ['ctrl+g g']\ndo = 'copy'\nwhere = 'prompt'";
+        let mut keymap = Keymap::load().unwrap();
+        keymap.put_own(own).unwrap();
+        assert!(keymap.begin_sequence(ctrl('g'), &places));
     }
 
     #[test]

@@ -167,6 +167,11 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(&model.places());
+    if let Some(held) = model.keymap.held() {
+        let held = format!(" {}", held.called(model.key_names));
+        left = Row::new(Ink::Key, held).add(Ink::Dim, " waits for the next key, Esc drops it ");
+        hints.clear();
+    }
     if model.asked_by == AskedBy::Demo {
         left = Row::new(Ink::Key, " any key").add(Ink::Dim, " ends the demo");
         hints.clear();
