@@ -246,10 +246,11 @@ impl EventLoop {
     /// Draws a frame that the terminal shows as a whole, or not yet.
     fn draw(&mut self) -> io::Result<()> {
         queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
-        self.screen.draw(&mut self.drawn)?;
-        let links = self.screen.take_links();
         if self.guard.abilities.links {
+            let links = self.screen.draw_with_links(&mut self.drawn)?;
             self.links.write(links, self.drawn.backend_mut())?;
+        } else {
+            self.screen.draw(&mut self.drawn)?;
         }
         execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
     }
