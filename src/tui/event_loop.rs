@@ -35,8 +35,8 @@ use super::pane_state::Clicks;
 use super::screen::Screen;
 use super::terminal;
 use super::terminal::{
-    JobSignal, JobSignals, Output, TerminalGuard, copy_sequences, end_editor, is_job, start_editor,
-    stop_job,
+    JobSignal, JobSignals, Opening, Output, TerminalGuard, copy_sequences, end_editor, is_job,
+    start_editor, stop_job,
 };
 use super::unmarked_paste::UnmarkedPaste;
 
@@ -110,8 +110,11 @@ impl OpenEditor {
     /// What the screen is told of its end.
     fn message(self, ended: Result<(), String>) -> Msg {
         match self.draft {
-            None => Msg::Edited(ended),
-            Some(draft) => Msg::Written(ended.and_then(|()| draft.read())),
+            None => Msg::Edited(ended.map_err(|reason| format!("{reason}."))),
+            Some(draft) => Msg::Written(match ended {
+                Ok(()) => draft.read(),
+                Err(reason) => Err(draft.keep(&reason)),
+            }),
         }
     }
 }
@@ -394,14 +397,18 @@ impl EventLoop {
             *inputs = None;
             terminal::lend();
         };
-        match start_editor(path, line, give_away) {
+        let opening = match &draft {
+            Some(_) => Opening::Awaited,
+            None => Opening::Alone,
+        };
+        match start_editor(path, line, opening, give_away) {
             Ok(process) => self.editing = Some(OpenEditor { process, draft }),
             Err(reason) => {
                 if self.inputs.is_none() {
                     self.inputs = Some(EventStream::new());
                     terminal::take_again()?;
                 }
-                self.drawn = drawn_on(&self.guard)?;
+                self.begin_anew()?;
                 self.announcer.begin_again();
                 self.screen.handle(Msg::Edited(Err(reason)));
             }
@@ -429,7 +436,7 @@ async fn closed(editing: &mut Option<OpenEditor>) -> Result<(), String> {
     };
     match editor.process.wait().await {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("The editor ended with {status}.")),
-        Err(error) => Err(format!("The editor's end is not known: {error}.")),
+        Ok(status) => Err(format!("The editor ended with {status}")),
+        Err(error) => Err(format!("The editor's end is not known: {error}")),
     }
 }
