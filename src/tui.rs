@@ -56,7 +56,7 @@ mod theme;
 mod theme_choice;
 mod timeline;
 mod turns;
-mod unmarked_paste;
+mod unbracketed_paste;
 mod update;
 mod vi;
 mod view;

@@ -20,7 +20,7 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use tokio::process::Child;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Draft;
@@ -38,7 +38,7 @@ use super::terminal::{
     JobSignal, JobSignals, Opening, Output, TerminalGuard, copy_sequences, end_editor, is_job,
     start_editor, stop_job,
 };
-use super::unmarked_paste::UnmarkedPaste;
+use super::unbracketed_paste::UnbracketedPaste;
 
 /// How long a signal takes to be seen on a busy machine.
 const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);
@@ -62,7 +62,7 @@ pub async fn event_loop(
             announcer: Announcer::new(guard.abilities),
             answers: BackgroundReply::default(),
             clicks: Clicks::default(),
-            pastes: UnmarkedPaste::default(),
+            pastes: UnbracketedPaste::new(terminal::brackets_pastes()),
             links: LinkWriter::default(),
             inputs: None,
             editing: None,
@@ -92,7 +92,7 @@ struct EventLoop {
     announcer: Announcer,
     answers: BackgroundReply,
     clicks: Clicks,
-    pastes: UnmarkedPaste,
+    pastes: UnbracketedPaste,
     links: LinkWriter,
     /// Keys and clicks; none while the person's editor has the terminal.
     inputs: Option<EventStream>,
@@ -187,6 +187,7 @@ impl EventLoop {
                 _ = frames.tick(), if self.screen.is_animated() => {
                     pending.push(Msg::Tick(Timestamp::now()));
                 }
+                () = passed(self.pastes.held_until()) => {}
             }
             // Polled with this task's waker: the stream keeps the first one it is given.
             loop {
@@ -196,9 +197,11 @@ impl EventLoop {
                 };
                 pending.extend(self.messages(input?));
             }
-            if self.screen.takes_typing() {
-                pending = self.pastes.join(pending, Instant::now());
-            }
+            pending = if self.screen.takes_typing() {
+                self.pastes.join(pending, Instant::now())
+            } else {
+                self.pastes.leave(pending)
+            };
             while let Ok(update) = updates.try_recv() {
                 pending.push(Msg::Update(update));
             }
@@ -425,6 +428,14 @@ fn drawn_on(guard: &TerminalGuard) -> io::Result<DrawingTerminal> {
 async fn next_input(inputs: &mut Option<EventStream>) -> Option<io::Result<Input>> {
     match inputs {
         Some(inputs) => inputs.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The end of a time, if one is set.
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until.into()).await,
         None => std::future::pending().await,
     }
 }

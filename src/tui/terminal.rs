@@ -46,14 +46,14 @@ pub struct Abilities {
     /// A progress bar, by OSC 9;4.
     pub progress: bool,
     /// Notices on the desktop.
-    pub notices: Notices,
+    pub notices: DesktopNotification,
     /// Links to files of this machine, by OSC 8.
     pub links: bool,
 }
 
 /// How a terminal is told to show a notice on the desktop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Notices {
+pub enum DesktopNotification {
     /// It shows none, or it is not known to.
     #[default]
     None,
@@ -63,7 +63,7 @@ pub enum Notices {
     Osc777,
 }
 
-impl Notices {
+impl DesktopNotification {
     fn from_variables(term: &str, program: &str) -> Self {
         let program = program.to_lowercase();
         let is = |names: &str| {
@@ -107,7 +107,7 @@ impl Abilities {
         Self {
             title,
             progress: title && !shows_messages,
-            notices: Notices::from_variables(&term, &variable("TERM_PROGRAM")),
+            notices: DesktopNotification::from_variables(&term, &variable("TERM_PROGRAM")),
             // A terminal on another machine would look for the files there.
             links: title && variable("SSH_CONNECTION").is_empty(),
         }
@@ -428,13 +428,45 @@ impl Write for Output {
 }
 
 fn answers_queries() -> bool {
-    let says = |name: &str, words: &str| {
-        let value = env::var(name).unwrap_or_default().to_lowercase();
-        words.split(' ').any(|word| value.contains(word))
-    };
+    let says = |name: &str, words: &str| says(&env::var(name).unwrap_or_default(), words);
     env::var_os("KITTY_WINDOW_ID").is_some()
         || says("TERM", "kitty ghostty foot alacritty wezterm rio contour")
         || says("TERM_PROGRAM", "wezterm ghostty iterm rio")
+}
+
+/// Whether the terminal is known to mark what is pasted.
+pub fn brackets_pastes() -> bool {
+    brackets_pastes_by(|name| env::var(name).unwrap_or_default())
+}
+
+fn brackets_pastes_by(variable: impl Fn(&str) -> String) -> bool {
+    let is_set = |name: &str| !variable(name).is_empty();
+    // What they are shown on may mark nothing.
+    if is_set("TMUX") || is_set("STY") || says(&variable("TERM"), "screen tmux linux") {
+        return false;
+    }
+    [
+        "KITTY_WINDOW_ID",
+        "WT_SESSION",
+        "KONSOLE_VERSION",
+        "VTE_VERSION",
+    ]
+    .into_iter()
+    .any(is_set)
+        || says(
+            &variable("TERM"),
+            "kitty ghostty foot alacritty wezterm contour",
+        )
+        || says(
+            &variable("TERM_PROGRAM"),
+            "wezterm ghostty iterm apple_terminal vscode",
+        )
+}
+
+/// Whether one of these words stands in a variable.
+fn says(value: &str, words: &str) -> bool {
+    let value = value.to_lowercase();
+    words.split(' ').any(|word| value.contains(word))
 }
 
 // Being stopped and going on, as a shell's job does: Ctrl+Z, SIGTSTP, SIGCONT.
@@ -715,7 +747,49 @@ mod tests {
         let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
         assert!(of(&newer).progress);
         let notices = [both, foot, of(&newer)].map(|one| one.notices);
-        assert_eq!(notices, [Notices::None, Notices::Osc777, Notices::Osc9]);
+        assert_eq!(
+            notices,
+            [
+                DesktopNotification::None,
+                DesktopNotification::Osc777,
+                DesktopNotification::Osc9
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod paste_tests {
+    use super::*;
+
+    #[test]
+    fn only_a_terminal_that_is_known_marks_pastes() {
+        let by = |set: &[(&str, &str)]| {
+            brackets_pastes_by(|name| {
+                let found = set.iter().find(|(variable, _)| *variable == name);
+                found.map_or_else(String::new, |(_, value)| (*value).to_owned())
+            })
+        };
+        for known in [
+            ("TERM", "xterm-kitty"),
+            ("TERM_PROGRAM", "iTerm.app"),
+            ("VTE_VERSION", "7800"),
+        ] {
+            assert!(by(&[known]), "{known:?}");
+            // Another terminal may be attached to these.
+            assert!(!by(&[known, ("TMUX", "/tmp/tmux,1,0")]), "{known:?}");
+            assert!(!by(&[known, ("STY", "1.pts")]), "{known:?}");
+        }
+        for term in [
+            "",
+            "linux",
+            "xterm",
+            "xterm-256color",
+            "screen-256color",
+            "tmux-256color",
+        ] {
+            assert!(!by(&[("TERM", term)]), "{term}");
+        }
     }
 }
 
