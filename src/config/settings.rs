@@ -10,9 +10,9 @@ use secrecy::SecretString;
 use super::environment::{Environment, platform_config_dir, platform_data_dir};
 use super::error::SettingError;
 use super::variables::{
-    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE, JOBS, KEYS,
-    LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EDITING_KEYS, EMBEDDING, EMBEDDING_API_KEY,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE,
+    JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING,
     OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable,
     variables,
 };
@@ -92,7 +92,7 @@ pub enum EditingKeys {
     Vi,
 }
 
-const EDITING_KEYS: [(&str, EditingKeys); 2] =
+const EDITING_KEYS_BY_NAME: [(&str, EditingKeys); 2] =
     [("shell", EditingKeys::Shell), ("vi", EditingKeys::Vi)];
 
 /// An embedding endpoint.
@@ -220,7 +220,8 @@ impl Settings {
             ocr: ocr(environment)?,
             embedding_languages: choice(environment, EMBEDDING, &LANGUAGES)?.flatten(),
             mouse: choice(environment, MOUSE, &[("on", true), ("off", false)])?.unwrap_or(true),
-            editing_keys: choice(environment, KEYS, &EDITING_KEYS)?.unwrap_or_default(),
+            editing_keys: choice(environment, EDITING_KEYS, &EDITING_KEYS_BY_NAME)?
+                .unwrap_or_default(),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,

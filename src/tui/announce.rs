@@ -120,12 +120,12 @@ impl Announcer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::terminal::Notices;
+    use crate::tui::terminal::DesktopNotification;
 
     const ALL: Abilities = Abilities {
         title: true,
         progress: true,
-        notices: Notices::None,
+        notices: DesktopNotification::None,
         links: false,
     };
 
@@ -171,9 +171,12 @@ mod tests {
         announcer.begin_again();
         assert_eq!(announcer.sequences(after(3)), "");
         for (notices, sequence) in [
-            (Notices::Osc9, "\x07\x1b]9;kb-agent answered: why?\x1b\\"),
             (
-                Notices::Osc777,
+                DesktopNotification::Osc9,
+                "\x07\x1b]9;kb-agent answered: why?\x1b\\",
+            ),
+            (
+                DesktopNotification::Osc777,
                 "\x07\x1b]777;notify;kb-agent;answered: why?\x1b\\",
             ),
         ] {

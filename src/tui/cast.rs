@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Rect, Size};
@@ -20,7 +19,7 @@ use super::screen::Screen;
 pub type TimedOutput = (f64, String);
 
 /// Longer recordings end here, frames.
-const MOST_FRAMES: usize = 20_000;
+const MAX_FRAMES: usize = 20_000;
 
 /// Records the replay of these events on a terminal of this size; one that was too fast to be followed
 /// is slowed. `None` where the events begin no run.
@@ -43,9 +42,8 @@ pub fn record_replay(
     terminal.clear()?;
     screen.draw(&mut terminal)?;
     let mut outputs = vec![(0.0, written.take())];
-    let play = KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE);
-    screen.handle(Msg::Key(play));
-    for frame in 1..=MOST_FRAMES {
+    screen.play();
+    for frame in 1..=MAX_FRAMES {
         let now = FRAME * frame as u32;
         screen.handle(Msg::Tick(Timestamp(now.as_millis() as u64)));
         screen.draw(&mut terminal)?;
@@ -60,7 +58,7 @@ pub fn record_replay(
     Ok(Some(outputs))
 }
 
-/// What a terminal is sent, kept.
+/// Collects what is written to the terminal.
 #[derive(Clone, Default)]
 struct WrittenBytes(Rc<RefCell<Vec<u8>>>);
 
@@ -80,7 +78,7 @@ impl Write for WrittenBytes {
     }
 }
 
-/// A terminal of a size that nobody sees.
+/// A terminal of fixed size that only records.
 struct RecordedTerminal {
     drawn: CrosstermBackend<WrittenBytes>,
     size: Size,

@@ -20,7 +20,7 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use tokio::process::Child;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Draft;
@@ -35,10 +35,10 @@ use super::pane_state::Clicks;
 use super::screen::Screen;
 use super::terminal;
 use super::terminal::{
-    JobSignal, JobSignals, Output, TerminalGuard, copy_sequences, end_editor, is_job, start_editor,
-    stop_job,
+    JobSignal, JobSignals, Opening, Output, TerminalGuard, copy_sequences, end_editor, is_job,
+    start_editor, stop_job,
 };
-use super::unmarked_paste::UnmarkedPaste;
+use super::unbracketed_paste::UnbracketedPaste;
 
 /// How long a signal takes to be seen on a busy machine.
 const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);
@@ -62,7 +62,7 @@ pub async fn event_loop(
             announcer: Announcer::new(guard.abilities),
             answers: BackgroundReply::default(),
             clicks: Clicks::default(),
-            pastes: UnmarkedPaste::default(),
+            pastes: UnbracketedPaste::new(terminal::brackets_pastes()),
             links: LinkWriter::default(),
             inputs: None,
             editing: None,
@@ -92,7 +92,7 @@ struct EventLoop {
     announcer: Announcer,
     answers: BackgroundReply,
     clicks: Clicks,
-    pastes: UnmarkedPaste,
+    pastes: UnbracketedPaste,
     links: LinkWriter,
     /// Keys and clicks; none while the person's editor has the terminal.
     inputs: Option<EventStream>,
@@ -110,8 +110,11 @@ impl OpenEditor {
     /// What the screen is told of its end.
     fn message(self, ended: Result<(), String>) -> Msg {
         match self.draft {
-            None => Msg::Edited(ended),
-            Some(draft) => Msg::Written(ended.and_then(|()| draft.read())),
+            None => Msg::Edited(ended.map_err(|reason| format!("{reason}."))),
+            Some(draft) => Msg::Written(match ended {
+                Ok(()) => draft.read(),
+                Err(reason) => Err(draft.keep(&reason)),
+            }),
         }
     }
 }
@@ -184,6 +187,7 @@ impl EventLoop {
                 _ = frames.tick(), if self.screen.is_animated() => {
                     pending.push(Msg::Tick(Timestamp::now()));
                 }
+                () = passed(self.pastes.held_until()) => {}
             }
             // Polled with this task's waker: the stream keeps the first one it is given.
             loop {
@@ -193,9 +197,11 @@ impl EventLoop {
                 };
                 pending.extend(self.messages(input?));
             }
-            if self.screen.takes_typing() {
-                pending = self.pastes.join(pending, Instant::now());
-            }
+            pending = if self.screen.takes_typing() {
+                self.pastes.join(pending, Instant::now())
+            } else {
+                self.pastes.leave(pending)
+            };
             while let Ok(update) = updates.try_recv() {
                 pending.push(Msg::Update(update));
             }
@@ -246,10 +252,11 @@ impl EventLoop {
     /// Draws a frame that the terminal shows as a whole, or not yet.
     fn draw(&mut self) -> io::Result<()> {
         queue!(self.drawn.backend_mut(), BeginSynchronizedUpdate)?;
-        self.screen.draw(&mut self.drawn)?;
-        let links = self.screen.take_links();
         if self.guard.abilities.links {
+            let links = self.screen.draw_with_links(&mut self.drawn)?;
             self.links.write(links, self.drawn.backend_mut())?;
+        } else {
+            self.screen.draw(&mut self.drawn)?;
         }
         execute!(self.drawn.backend_mut(), EndSynchronizedUpdate)
     }
@@ -393,14 +400,18 @@ impl EventLoop {
             *inputs = None;
             terminal::lend();
         };
-        match start_editor(path, line, give_away) {
+        let opening = match &draft {
+            Some(_) => Opening::Awaited,
+            None => Opening::Alone,
+        };
+        match start_editor(path, line, opening, give_away) {
             Ok(process) => self.editing = Some(OpenEditor { process, draft }),
             Err(reason) => {
                 if self.inputs.is_none() {
                     self.inputs = Some(EventStream::new());
                     terminal::take_again()?;
                 }
-                self.drawn = drawn_on(&self.guard)?;
+                self.begin_anew()?;
                 self.announcer.begin_again();
                 self.screen.handle(Msg::Edited(Err(reason)));
             }
@@ -421,6 +432,14 @@ async fn next_input(inputs: &mut Option<EventStream>) -> Option<io::Result<Input
     }
 }
 
+/// The end of a time, if one is set.
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The end of the editor, if one is open: why it did not end well, in one line.
 async fn closed(editing: &mut Option<OpenEditor>) -> Result<(), String> {
     let Some(editor) = editing else {
@@ -428,7 +447,7 @@ async fn closed(editing: &mut Option<OpenEditor>) -> Result<(), String> {
     };
     match editor.process.wait().await {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("The editor ended with {status}.")),
-        Err(error) => Err(format!("The editor's end is not known: {error}.")),
+        Ok(status) => Err(format!("The editor ended with {status}")),
+        Err(error) => Err(format!("The editor's end is not known: {error}")),
     }
 }

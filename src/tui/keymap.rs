@@ -3,7 +3,7 @@
 //! The help overlay and the hints in the last line are made from the same table that is asked
 //! when a key arrives, so they cannot disagree with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
@@ -15,6 +15,9 @@ use super::keyboard::on_us_keyboard;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keymap {
+    /// Where letters are text, or may be.
+    #[serde(default)]
+    typed: HashSet<KeyContext>,
     #[serde(default)]
     titles: HashMap<KeyContext, String>,
     #[serde(default, rename = "key")]
@@ -76,12 +79,17 @@ impl Keymap {
         self.titles.get(&place).map_or("", String::as_str)
     }
 
-    /// A key does one thing in a place: what was bound to it before is not any more.
+    /// A key does one thing in a place, or begins sequences: what was bound to it before is not any more.
     fn bind(&mut self, mut entry: Binding) {
         for binding in &mut self.bindings {
-            if binding.place == entry.place {
-                binding.keys.retain(|key| !entry.keys.contains(key));
-            }
+            let is_there = binding.place == entry.place;
+            let holds_there = is_there || entry.place == KeyContext::Global;
+            let is_taken = |key: &Key, own: &Key| {
+                is_there && (key == own || key.begins(*own)) || holds_there && own.begins(*key)
+            };
+            binding
+                .keys
+                .retain(|key| !entry.keys.iter().any(|own| is_taken(key, own)));
         }
         let is_same = |one: &Binding| (one.action, one.place) == (entry.action, entry.place);
         let at = self.bindings.iter().position(is_same);
@@ -104,7 +112,10 @@ impl Keymap {
     pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let elsewhere = || {
             let latin = on_us_keyboard(event)?;
-            let without_text = places.iter().copied().filter(|place| !place.takes_text());
+            let without_text = places
+                .iter()
+                .copied()
+                .filter(|place| !self.typed.contains(place));
             self.bound(latin, &without_text.collect::<Vec<_>>())
         };
         self.bound(event, places).or_else(elsewhere)
@@ -120,18 +131,33 @@ impl Keymap {
         latin.filter(|_| !is_bound()).unwrap_or(event)
     }
 
-    /// Holds a key that begins a sequence in one of these places until the next key; says whether it
-    /// does.
+    /// Holds a key that begins a sequence until the next key; returns whether it does. The first of these
+    /// places that knows the key says what it is.
     pub fn begin_sequence(&mut self, event: KeyEvent, places: &[KeyContext]) -> bool {
-        let stroke = Key::from(event).stroke;
-        let begins = |one: &Binding| {
-            places.contains(&one.place) && one.keys.iter().any(|key| key.after == Some(stroke))
-        };
-        if self.pressed.is_some() || !self.bindings.iter().any(begins) {
-            return false;
+        let pressed = Key::from(event);
+        let is_beginning = places.iter().find_map(|place| {
+            let bindings = self.bindings.iter().filter(|one| one.place == *place);
+            let mut keys = bindings.flat_map(|one| &one.keys);
+            let known = keys.find(|key| **key == pressed || pressed.begins(**key))?;
+            Some(pressed.begins(*known))
+        });
+        let begins = is_beginning.unwrap_or(false) && self.pressed.is_none();
+        if begins {
+            self.pressed = Some(pressed.stroke);
         }
-        self.pressed = Some(stroke);
-        true
+        begins
+    }
+
+    /// The key that was pressed and waits for the next one of its sequence.
+    pub fn held(&self) -> Option<Key> {
+        let stroke = self.pressed?;
+        let after = None;
+        Some(Key { after, stroke })
+    }
+
+    /// Whether a key is held and these places know no sequence that goes on with this one.
+    pub fn leaves_sequence(&self, event: KeyEvent, places: &[KeyContext]) -> bool {
+        self.pressed.is_some() && self.action(event, places).is_none()
     }
 
     /// The next key begins anew.
@@ -203,13 +229,13 @@ impl Keymap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Send the question, or run the command that is typed.
+    /// Sends the question, or runs the command that is typed.
     Send,
-    /// Break the line.
+    /// Breaks the line.
     Newline,
-    /// The question asked before.
+    /// Recalls the question asked before.
     HistoryPrevious,
-    /// The question asked after.
+    /// Recalls the question asked after.
     HistoryNext,
     /// Moves one row up.
     Up,
@@ -223,13 +249,13 @@ pub enum Action {
     First,
     /// Selects the last row.
     Last,
-    /// Show more of what is selected.
+    /// Shows more of what is selected.
     Open,
-    /// Show more or less of what is selected, where it stands.
+    /// Shows more or less of what is selected, where it stands.
     Unfold,
-    /// The path as it ran, or the graph.
+    /// Shows the path as it ran, or the graph.
     Unroll,
-    /// Narrow the audit list.
+    /// Narrows the audit list.
     Filter,
     /// Shows the next event in the window of an event.
     NextEvent,
@@ -243,29 +269,29 @@ pub enum Action {
     Zoom,
     /// Shows all keys.
     Help,
-    /// The keys go to the next pane.
+    /// Gives the keys to the next pane.
     NextPane,
-    /// The keys go to the pane before.
+    /// Gives the keys to the pane before.
     PreviousPane,
-    /// The keys go to the chat pane.
+    /// Gives the keys to the chat pane.
     FocusChat,
-    /// The keys go to the path pane.
+    /// Gives the keys to the path pane.
     FocusPath,
-    /// The keys go to the evidence pane.
+    /// Gives the keys to the evidence pane.
     FocusEvidence,
-    /// The keys go to the audit pane.
+    /// Gives the keys to the audit pane.
     FocusAudit,
-    /// The panes show the run before.
+    /// Shows the run before in the panes.
     PreviousRun,
-    /// The panes show the run after.
+    /// Shows the run after in the panes.
     NextRun,
-    /// Choose a route and ask again.
+    /// Asks again by a route to be chosen.
     Retry,
-    /// Begin another run at a node, with the state that the run had there.
+    /// Begins another run at a node, with the state that the run had there.
     RunAgain,
-    /// Tell the model something besides.
+    /// Tells the model something besides.
     Instruct,
-    /// Take the question into the prompt, to ask it in other words.
+    /// Takes the question into the prompt, to be asked in other words.
     EditQuestion,
     /// Shows the branch of the conversation before.
     PreviousBranch,
@@ -275,39 +301,39 @@ pub enum Action {
     Sessions,
     /// Lists earlier questions.
     Recall,
-    /// Give it another name.
+    /// Gives the selected conversation another name.
     Rename,
-    /// Leave it out.
+    /// Deletes the selected conversation from the list.
     Delete,
-    /// Write it to a file.
+    /// Writes the conversation to a file.
     Export,
-    /// Two runs side by side.
+    /// Shows two runs side by side.
     Compare,
-    /// Take over what is selected in the list above the prompt.
+    /// Takes over what is selected in the list above the prompt.
     Complete,
-    /// All that can be done, to choose from.
+    /// Lists all that can be done, to choose from.
     Palette,
-    /// Search in the conversation.
+    /// Searches in the conversation.
     Find,
-    /// Sample questions to choose from.
+    /// Lists sample questions to choose from.
     Samples,
-    /// What the conversation came to.
+    /// Shows what all recorded runs came to.
     Stats,
-    /// What is indexed and what is not.
+    /// Shows what is indexed and what is not.
     ShowIndex,
-    /// What the knowledge base is made of.
+    /// Shows what the knowledge base is made of.
     ShowSources,
     /// Shows which engine answers.
     ShowEngine,
-    /// Which model does which job, to choose from.
+    /// Lists which model does which job, to choose from.
     ChooseModel,
     /// Goes to the next job in the list of models.
     NextJob,
     /// Goes to the previous job in the list of models.
     PreviousJob,
-    /// Forget the conversation.
+    /// Forgets the conversation.
     Forget,
-    /// Leave at once.
+    /// Leaves at once.
     Leave,
     /// Selects the next item of evidence.
     NextEvidence,
@@ -317,37 +343,37 @@ pub enum Action {
     NextCitation,
     /// Selects the previous citation of the answer.
     PreviousCitation,
-    /// Copy what is shown.
+    /// Copies what is shown.
     Copy,
-    /// Copy the run as Markdown.
+    /// Copies the run as Markdown.
     CopyRun,
-    /// Mouse reporting off, so that the terminal selects, or on again.
+    /// Turns mouse reporting off, so that the terminal selects, or on again.
     Mouse,
-    /// Letters act on the answer that is chosen.
+    /// Lets letters act on the answer that is chosen.
     ActOnAnswer,
-    /// Why a passage was found or was not.
+    /// Shows why a passage was found or was not.
     Why,
-    /// Open the file in the person's editor.
+    /// Opens the file in the person's editor.
     Edit,
-    /// Write the question in the person's editor.
+    /// Has the question written in the person's editor.
     Write,
-    /// The documents of the knowledge base, to choose from.
+    /// Lists the documents of the knowledge base, to choose from.
     Documents,
-    /// Read a document.
+    /// Shows a document.
     OpenDocument,
-    /// Keep the answer in a file.
+    /// Keeps the answer in a file.
     Save,
-    /// Search in all answers.
+    /// Searches in all answers.
     SearchAnswers,
-    /// Stop the run, else close what is open.
+    /// Stops the run, else closes what is open.
     Cancel,
-    /// Clear the question; twice: leave.
+    /// Clears the question; twice: leaves.
     Quit,
-    /// Back to the shell, which brings it back with `fg`.
+    /// Goes back to the shell, which brings the program back with `fg`.
     Suspend,
-    /// Replay the run that is shown.
+    /// Replays the run that is shown.
     Replay,
-    /// Let the replay go on by itself, or stop it.
+    /// Lets the replay go on by itself, or stops it.
     Play,
     /// Replays one event forward.
     StepForward,
@@ -361,35 +387,35 @@ pub enum Action {
     ToStart,
     /// Goes to the last event.
     ToEnd,
-    /// Play faster.
+    /// Plays faster.
     Faster,
-    /// Play more slowly.
+    /// Plays more slowly.
     Slower,
-    /// Give every event time to be seen, or the time that it took.
+    /// Gives every event time to be seen, or the time that it took.
     Slow,
-    /// What the run would have done within other limits.
+    /// Shows what the run would have done within other limits.
     WhatIf,
-    /// Move what is selected down a step.
+    /// Moves what is selected down a step.
     Less,
-    /// Move it up a step.
+    /// Moves what is selected up a step.
     More,
-    /// Move it far down.
+    /// Moves what is selected far down.
     MuchLess,
-    /// Move it far up.
+    /// Moves what is selected far up.
     MuchMore,
-    /// All as it was.
+    /// Puts all back as it was.
     Reset,
-    /// Choose the route of the questions to come.
+    /// Chooses the route of the questions to come.
     Route,
-    /// Choose the colours.
+    /// Chooses the colours.
     Theme,
-    /// Ask by two routes at once.
+    /// Asks by two routes at once.
     Race,
-    /// Take up another folder or file.
+    /// Takes up another folder or file.
     Add,
-    /// What the keys are on is good.
+    /// Judges the focused item as good.
     JudgeGood,
-    /// What the keys are on is not good.
+    /// Judges the focused item as bad.
     JudgeBad,
 }
 
@@ -441,25 +467,6 @@ pub enum KeyContext {
     Overlay,
     /// Everywhere below an overlay.
     Global,
-}
-
-impl KeyContext {
-    /// Whether letters are text there, or may be.
-    fn takes_text(self) -> bool {
-        matches!(
-            self,
-            Self::Prompt
-                | Self::Answer
-                | Self::Citation
-                | Self::Chosen
-                | Self::Find
-                | Self::Menu
-                | Self::Sessions
-                | Self::Models
-                | Self::Recall
-                | Self::Global
-        )
-    }
 }
 
 // Keys by their names: as the table spells them, as help and the last line show them.
@@ -536,6 +543,11 @@ impl Key {
             KeyNames::Signs => self.glyph(),
             KeyNames::Words => self.name(),
         }
+    }
+
+    /// Whether it is one key alone, with which this sequence begins.
+    fn begins(self, sequence: Self) -> bool {
+        self.after.is_none() && sequence.after == Some(self.stroke)
     }
 
     fn spelled(self, spell: impl Fn(KeyStroke) -> String) -> String {
@@ -726,6 +738,12 @@ mod tests {
         assert_eq!(pressed('о', plain, KeyContext::List), Some(Action::Down));
         assert_eq!(pressed('П', plain, KeyContext::List), Some(Action::Last));
         // It begins a question there.
+        for place in [
+            "prompt", "answer", "citation", "chosen", "find", "menu", "global",
+        ] {
+            let place: KeyContext = toml::Value::from(place).try_into().unwrap();
+            assert!(keymap.typed.contains(&place), "{place:?}");
+        }
         assert_eq!(pressed('х', plain, KeyContext::Answer), None);
         let own = "[[key]]\non = ['ctrl+с']\ndo = 'copy'\nwhere = 'list'\n";
         let mut own_keymap = Keymap::load().unwrap();
@@ -750,6 +768,27 @@ mod tests {
         assert_eq!(does('j'), Some(Action::Up));
         let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
         assert_eq!(keymap.action(down, &[KeyContext::List]), Some(Action::Down));
+    }
+
+    #[test]
+    fn a_key_of_the_users_that_begins_a_sequence_of_ours_is_theirs() {
+        let ctrl = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
+        let places = [KeyContext::Prompt, KeyContext::Global];
+        for place in ["prompt", "global"] {
+            let own = format!("[[key]]\non = ['ctrl+x']\ndo = 'copy'\nwhere = '{place}'");
+            let mut keymap = Keymap::load().unwrap();
+            assert!(keymap.begin_sequence(ctrl('x'), &places));
+            assert_eq!(keymap.action(ctrl('e'), &places), Some(Action::Write));
+            keymap.end_sequence();
+            keymap.put_own(&own).unwrap();
+            assert!(!keymap.begin_sequence(ctrl('x'), &places), "{place}");
+            assert_eq!(keymap.action(ctrl('x'), &places), Some(Action::Copy));
+            assert_eq!(keymap.action(ctrl('g'), &places), Some(Action::Write));
+        }
+        let own = "[[key]]\non = ['ctrl+g g']\ndo = 'copy'\nwhere = 'prompt'";
+        let mut keymap = Keymap::load().unwrap();
+        keymap.put_own(own).unwrap();
+        assert!(keymap.begin_sequence(ctrl('g'), &places));
     }
 
     #[test]

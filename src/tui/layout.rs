@@ -12,6 +12,7 @@ use crate::protocol::NoticeLevel;
 use super::ink::{Ink, Row, wrap};
 use super::model::{Model, Notice, Overlay};
 use super::pane_state::{Border, Divider, Pane, Split};
+use super::panes::wording::route_ink;
 use super::theme::{Theme, clear, draw_row};
 
 /// How many panes fit beside each other.
@@ -161,7 +162,10 @@ impl Arrangement {
         let bottom = self.screen.height - 1;
         let width = right - left - 1;
         let most = (self.screen.height / 4).max(1);
-        let rows = model.prompt.rows(width.saturating_sub(5)).min(most).max(1);
+        // The sign before the text, and a free cell at each of its ends.
+        let beside = prompt_sign(model).width() as u16 + 2;
+        let rows = model.prompt.rows(width.saturating_sub(beside));
+        let rows = rows.min(most).max(1);
         let border = bottom - rows - 1;
         self.across.push((border, left, right));
         self.prompt = Some(Rect::new(left + 1, border + 1, width, rows));
@@ -291,6 +295,23 @@ impl Arrangement {
         self.titles.push((pane, title));
         self.panes.push((pane, inside));
     }
+}
+
+/// What stands before the text of the prompt: what the text is, by which route it goes, how keys edit it.
+pub fn prompt_sign(model: &Model) -> Row {
+    let is_typed = model.focus == Pane::Chat && !model.is_acting();
+    let ink = if is_typed { Ink::Focus } else { Ink::Dim };
+    let mut sign = match &model.editing {
+        Some(edit) => Row::new(Ink::Warning, format!(" edit {} > ", edit.number)),
+        None => Row::new(ink, " > "),
+    };
+    if let Some(route) = model.route {
+        sign.push(route_ink(route), format!("{} ", route.as_str()));
+    }
+    if model.prompt.takes_commands() && is_typed {
+        sign.push(Ink::Focus, "normal ");
+    }
+    sign
 }
 
 // The one line for the person, above or in the lower border.

@@ -7,10 +7,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell};
 use unicode_width::UnicodeWidthStr;
+use url::Url;
 
 use super::ink::{Ink, Row};
 use super::layout::Arrangement;
@@ -18,22 +18,6 @@ use super::menu;
 use super::model::Model;
 use super::pane_state::Pane;
 use super::panes::chat::citation_at_column;
-
-/// What a path of an address is written without.
-const NOT_IN_PATHS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
 
 /// Cells that lead to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,17 +37,18 @@ pub fn links(model: &Model, buffer: &Buffer) -> Vec<Link> {
     let places = Arrangement::new(model);
     let mut found = Vec::new();
     let mut add = |column: u16, row: u16, width: usize, file: &str| {
-        let Some(path) = path_of(model, file) else {
+        let path = path_of(model, file);
+        // A path that is not absolute has no address.
+        let Some(address) = path.and_then(|path| Url::from_file_path(path).ok()) else {
             return;
         };
         let cells =
             (column..column.saturating_add(width as u16)).map_while(|x| buffer.cell((x, row)));
-        let path = path.to_string_lossy();
         found.push(Link {
             column,
             row,
             cells: cells.cloned().collect(),
-            address: format!("file://{}", utf8_percent_encode(&path, NOT_IN_PATHS)),
+            address: address.into(),
         });
     };
     if let Some(area) = places.pane(Pane::Chat) {

@@ -27,11 +27,6 @@ use super::theme::{Theme, clear, draw_row};
 /// Rows of the list, where the screen has room for them.
 const MOST_ROWS: u16 = 12;
 
-/// What a path follows.
-const ADD: &str = "/add";
-/// What a document follows.
-const OPEN: &str = "/open";
-
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MenuEntry {
@@ -74,23 +69,23 @@ pub fn entries(model: &Model) -> Vec<MenuEntry> {
         let names = names.map(|name| of_path(name, EntryKind::Name));
         return names.chain(filters).collect();
     };
-    match line.split_once(char::is_whitespace) {
-        Some((OPEN, _)) => {
+    let Some((name, argument)) = line.split_once(char::is_whitespace) else {
+        let of = |command: &&'static SlashCommand| of_command(command, &model.themes);
+        return slash::matching(line).iter().map(of).collect();
+    };
+    match slash::action_of(name) {
+        Some(Action::OpenDocument) => {
             let names = model.menu.names.iter();
             names
                 .filter(|name| !name.ends_with('/'))
                 .map(|name| of_path(name, EntryKind::Document))
                 .collect()
         }
-        Some((ADD, _)) => {
+        Some(Action::Add) => {
             let paths = model.menu.paths.iter();
             paths.map(|path| of_path(path, EntryKind::Path)).collect()
         }
-        None => {
-            let of = |command: &&'static SlashCommand| of_command(command, &model.themes);
-            slash::matching(line).iter().map(of).collect()
-        }
-        Some((name, argument)) => of_argument(name, argument.trim_start(), &model.themes),
+        _ => of_argument(name, argument.trim_start(), &model.themes),
     }
 }
 
@@ -131,11 +126,12 @@ fn of_filter(text: &str, note: &str) -> MenuEntry {
 /// A document, a folder or another path.
 fn of_path(path: &str, kind: EntryKind) -> MenuEntry {
     let is_name = kind == EntryKind::Name;
-    let prefix = match kind {
-        EntryKind::Path => format!("{ADD} "),
-        EntryKind::Document => format!("{OPEN} "),
-        EntryKind::Name | EntryKind::Filter | EntryKind::Command => String::new(),
+    let command = match kind {
+        EntryKind::Path => slash::name_of(Action::Add),
+        EntryKind::Document => slash::name_of(Action::OpenDocument),
+        EntryKind::Name | EntryKind::Filter | EntryKind::Command => None,
     };
+    let prefix = command.map_or_else(String::new, |name| format!("{name} "));
     let note = if path.ends_with('/') { "folder" } else { "" };
     MenuEntry {
         text: prefix + path,
@@ -155,13 +151,17 @@ pub fn listed(model: &mut Model, typed: &str, paths: Vec<String>) {
 }
 
 fn document_typed(line: &str) -> Option<&str> {
-    let name = line.strip_prefix(OPEN)?.strip_prefix(char::is_whitespace)?;
-    Some(name.trim_start())
+    argument_typed(line, Action::OpenDocument)
 }
 
 fn path_typed(line: &str) -> Option<&str> {
-    let path = line.strip_prefix(ADD)?.strip_prefix(char::is_whitespace)?;
-    Some(path.trim_start())
+    argument_typed(line, Action::Add)
+}
+
+/// What is typed after the command that does this.
+fn argument_typed(line: &str, action: Action) -> Option<&str> {
+    let (name, argument) = line.split_once(char::is_whitespace)?;
+    (slash::action_of(name) == Some(action)).then(|| argument.trim_start())
 }
 
 fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<MenuEntry> {

@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
-use tui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
-use unicode_segmentation::UnicodeSegmentation;
+use tui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{FilterName, begins_mention, open_filter};
 use crate::text::sanitize;
 
-use super::vi::{Vi, ViStep, jump};
+use super::caret::{grapheme_after, grapheme_before, line_at_caret, move_within_line};
+use super::keyboard::on_us_keyboard;
+use super::vi::{Vi, ViStep};
 
 /// The largest question that is sent, bytes.
 pub const MAX_QUESTION: usize = 16 * 1024;
@@ -64,22 +65,36 @@ impl Prompt {
 
     /// A key that means something to vi; `false` for all others.
     pub fn vi_key(&mut self, key: KeyEvent) -> bool {
+        let is_empty = self.is_empty();
         let Some(vi) = &mut self.vi else {
             return false;
         };
         match key.code {
-            KeyCode::Esc if vi.is_inserting() => vi.leave_insert(&mut self.area),
-            KeyCode::Char(c)
-                if !vi.is_inserting() && (key.modifiers - KeyModifiers::SHIFT).is_empty() =>
-            {
+            // On an empty prompt Esc does what it does without vi.
+            KeyCode::Esc if vi.is_inserting() && !is_empty => vi.leave_insert(&mut self.area),
+            KeyCode::Esc => return vi.forget_pending(),
+            KeyCode::Char(typed) if !vi.is_inserting() && is_letter(key) => {
+                let place = on_us_keyboard(key).filter(|_| !vi.takes_text());
+                let letter = place
+                    .and_then(|place| place.code.as_char())
+                    .unwrap_or(typed);
+                if is_empty && !Vi::begins_on_empty_prompt(letter) {
+                    return false;
+                }
                 let arrow = |code| KeyEvent::new(code, KeyModifiers::NONE);
-                match vi.command(&mut self.area, c) {
+                match vi.command(&mut self.area, letter) {
                     ViStep::Previous => self.history_previous(arrow(KeyCode::Up)),
                     ViStep::Next => self.history_next(arrow(KeyCode::Down)),
                     ViStep::Done => self.recalled = None,
                 }
+                if let Some(vi) = &self.vi {
+                    vi.stay_on_text(&mut self.area);
+                }
             }
-            _ => return false,
+            _ => {
+                vi.forget_pending();
+                return false;
+            }
         }
         true
     }
@@ -105,7 +120,7 @@ impl Prompt {
 
     /// What stands before the caret from an `@` on that begins a name, the mark included.
     pub fn mention(&self) -> Option<&str> {
-        let (before, _) = self.at_caret();
+        let (before, _) = line_at_caret(&self.area);
         let begins = |at: &usize| begins_mention(&before[..*at]);
         let at = before.match_indices('@').map(|(at, _)| at).rfind(begins)?;
         let name = &before[at + 1..];
@@ -118,7 +133,7 @@ impl Prompt {
 
     /// What stands before the caret from the name of a filter on, and which filter that is.
     pub fn filter(&self) -> Option<(&str, &'static FilterName)> {
-        open_filter(self.at_caret().0)
+        open_filter(line_at_caret(&self.area).0)
     }
 
     /// Writes this in the place of what [`Prompt::mention`] says, or [`Prompt::filter`].
@@ -160,8 +175,11 @@ impl Prompt {
         (lines > usize::from(rows)).then(|| format!(" line {line} of {lines} "))
     }
 
-    /// A key that means text.
+    /// A key that means text; a letter that is no command of vi means nothing where letters are commands.
     pub fn key(&mut self, key: KeyEvent) {
+        if self.takes_commands() && is_letter(key) {
+            return;
+        }
         self.recalled = None;
         let ctrl = key.modifiers == KeyModifiers::CONTROL;
         match key.code {
@@ -172,18 +190,18 @@ impl Prompt {
             KeyCode::Char('z') if ctrl => {
                 self.area.undo();
             }
-            // The editor takes one code point at a time, and would leave a part of a picture.
+            // The editor takes one code point at a time, and would leave a part of an emoji.
             KeyCode::Char('h') if ctrl => self.delete_before(),
             KeyCode::Backspace if key.modifiers.is_empty() => self.delete_before(),
-            KeyCode::Delete if key.modifiers.is_empty() && self.picture_after() > 1 => {
-                self.jump(self.picture_after().cast_signed());
+            KeyCode::Delete if key.modifiers.is_empty() && self.emoji_after() > 1 => {
+                self.move_by(self.emoji_after().cast_signed());
                 self.delete_before();
             }
-            KeyCode::Left if key.modifiers.is_empty() && self.picture_before() > 1 => {
-                self.jump(-self.picture_before().cast_signed());
+            KeyCode::Left if key.modifiers.is_empty() && self.emoji_before() > 1 => {
+                self.move_by(-self.emoji_before().cast_signed());
             }
-            KeyCode::Right if key.modifiers.is_empty() && self.picture_after() > 1 => {
-                self.jump(self.picture_after().cast_signed());
+            KeyCode::Right if key.modifiers.is_empty() && self.emoji_after() > 1 => {
+                self.move_by(self.emoji_after().cast_signed());
             }
             _ => {
                 self.area.input(key);
@@ -191,38 +209,26 @@ impl Prompt {
         }
     }
 
-    /// Deletes the character before the caret, or the picture with all its code points.
+    /// Deletes the character before the caret, or the emoji with all its code points.
     fn delete_before(&mut self) {
-        for _ in 0..self.picture_before() {
+        for _ in 0..self.emoji_before() {
             self.area.delete_char();
         }
     }
 
     /// Moves the caret this many code points within its line.
-    fn jump(&mut self, by: isize) {
-        let caret = self.area.cursor();
-        let column = caret.1.saturating_add_signed(by);
-        jump(&mut self.area, DataCursor(caret.0, column));
+    fn move_by(&mut self, by: isize) {
+        move_within_line(&mut self.area, by);
     }
 
-    /// Code points of the picture before the caret; 1 where there is none.
-    fn picture_before(&self) -> usize {
-        let (before, _) = self.at_caret();
-        before.graphemes(true).next_back().map_or(1, picture_length)
+    /// Code points of the emoji before the caret; 1 where there is none.
+    fn emoji_before(&self) -> usize {
+        emoji_length(grapheme_before(&self.area))
     }
 
-    /// Code points of the picture after the caret; 1 where there is none.
-    fn picture_after(&self) -> usize {
-        let (_, after) = self.at_caret();
-        after.graphemes(true).next().map_or(1, picture_length)
-    }
-
-    /// The line of the caret, before it and after it.
-    fn at_caret(&self) -> (&str, &str) {
-        let caret = self.area.cursor();
-        let line = self.area.lines().get(caret.0).map_or("", String::as_str);
-        let end = line.char_indices().nth(caret.1).map_or(line.len(), |c| c.0);
-        line.split_at(end)
+    /// Code points of the emoji after the caret; 1 where there is none.
+    fn emoji_after(&self) -> usize {
+        emoji_length(grapheme_after(&self.area))
     }
 
     /// Inserts a line break.
@@ -234,10 +240,13 @@ impl Prompt {
     /// Pasted text, as one edit.
     pub fn paste(&mut self, text: &str) {
         self.recalled = None;
+        if let Some(vi) = &mut self.vi {
+            vi.forget_pending();
+        }
         self.area.insert_str(sanitize(text));
     }
 
-    /// Replaces the text, to which letters are added then.
+    /// Replaces the text and returns to insert mode.
     pub fn set(&mut self, text: &str) {
         self.area = area_of(text);
         self.vi = self.vi.as_ref().map(|_| Vi::default());
@@ -313,9 +322,14 @@ impl Prompt {
     }
 }
 
-/// Code points of a picture that is written with several; 1 for any other character, whose marks are
+/// Whether the key is a character alone.
+fn is_letter(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty()
+}
+
+/// Code points of an emoji that is written with several; 1 for any other character, whose marks are
 /// taken back one by one.
-fn picture_length(grapheme: &str) -> usize {
+fn emoji_length(grapheme: &str) -> usize {
     let is_part = |c| {
         matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{20e3}' | '\u{1f1e6}'..='\u{1f1ff}'
             | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0020}'..='\u{e007f}')
@@ -343,41 +357,92 @@ fn area_of(text: &str) -> TextArea<'static> {
 mod tests {
     use super::*;
 
+    /// The prompt with this text, in normal mode, after these keys; `⎋` is Esc.
+    fn after_keys(text: &str, keys: &str) -> Prompt {
+        let mut prompt = Prompt::default();
+        prompt.use_keys(PromptKeys::Vi);
+        prompt.set(text);
+        for c in "⎋".chars().chain(keys.chars()) {
+            let code = if c == '⎋' {
+                KeyCode::Esc
+            } else {
+                KeyCode::Char(c)
+            };
+            let key = KeyEvent::new(code, KeyModifiers::NONE);
+            if !prompt.vi_key(key) {
+                prompt.key(key);
+            }
+        }
+        prompt
+    }
+
     #[test]
     fn the_keys_of_vi_edit_the_question() {
         for (text, keys, edited) in [
             ("one two three", "bdw", "one two "),
             ("one two three", "0dwx", "wo three"),
-            ("one two three", "0wcwfour\u{1b}", "one four three"),
+            ("one two three", "0wcwfour⎋", "one four three"),
             ("one two", "0D", ""),
-            ("one two", "02xA!\u{1b}", "e two!"),
+            ("one two", "02xA!⎋", "e two!"),
             ("one", "ddu", "one"),
             ("one", "yypp", "oneoneone"),
-            ("one", "Otwo\u{1b}ggIa \u{1b}", "a two\none"),
+            ("one", "Otwo⎋ggIa ⎋", "a two\none"),
             ("one", "0rc", "cne"),
             ("one", "dq", "one"),
+            // What is no motion changes nothing, and no mode.
+            ("one", "cqx", "on"),
+            // Esc forgets what is not complete.
+            ("one two", "0d⎋wx", "one wo"),
+            ("one two", "03⎋x", "ne two"),
+            ("one two three four", "02d2w", ""),
+            // Whole lines go with their line break.
+            ("a\nb\nc", "dd", "a\nb"),
+            ("a\nb\nc", "ggdd", "b\nc"),
+            ("a\nb\nc", "gg2dd", "c"),
+            ("a\nb\nc", "gg9dd", ""),
+            ("a\nb\nc", "ggdj", "c"),
+            ("a\nb\nc", "dk", "a"),
+            ("a\nb\nc", "dj", "a\nb\nc"),
+            ("a\nb\nc", "ggjdG", "a"),
+            ("a\nb\nc", "ggjccd⎋", "a\nd\nc"),
+            ("a\nb\nc", "ggddp", "b\na\nc"),
+            ("a\nb", "yyggP", "b\na\nb"),
+            // An emoji of several code points is one character.
+            ("a👍🏽b", "0lx", "ab"),
+            ("a👍🏽b", "0lrc", "acb"),
+            ("a👍🏽", "x", "a"),
+            ("a👍🏽b", "X", "ab"),
+            // The place of a key counts on another keyboard, but not for a letter that is typed.
+            ("one", "ч", "on"),
+            ("one", "кч", "onч"),
         ] {
-            let mut prompt = Prompt::default();
-            prompt.use_keys(PromptKeys::Vi);
-            prompt.set(text);
-            for c in "\u{1b}".chars().chain(keys.chars()) {
-                let code = if c == '\u{1b}' {
-                    KeyCode::Esc
-                } else {
-                    KeyCode::Char(c)
-                };
-                let key = KeyEvent::new(code, KeyModifiers::NONE);
-                if !prompt.vi_key(key) {
-                    prompt.key(key);
-                }
-            }
+            let prompt = after_keys(text, keys);
             assert_eq!(prompt.text(), edited, "{keys}");
-            assert!(prompt.takes_commands());
+            assert!(prompt.takes_commands(), "{keys}");
         }
     }
 
     #[test]
-    fn a_picture_is_deleted_whole_and_marks_one_by_one() {
+    fn an_empty_prompt_leaves_to_others_what_begins_no_text() {
+        for letter in ['?', ']', '[', '+', '-', 'd', 'x'] {
+            let mut prompt = after_keys("one", "dd");
+            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+            assert!(!prompt.vi_key(key), "{letter}");
+            prompt.key(key);
+            assert!(prompt.is_empty(), "{letter}");
+        }
+        assert_eq!(after_keys("one", "ddP").text(), "one");
+        assert_eq!(after_keys("one", "ddatwo⎋").text(), "two");
+        // Esc means what it means without vi where nothing waits.
+        let mut prompt = after_keys("one", "dd");
+        let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+        assert!(!prompt.vi_key(escape));
+        let mut prompt = after_keys("one", "d");
+        assert!(prompt.vi_key(escape) && !prompt.vi_key(escape));
+    }
+
+    #[test]
+    fn an_emoji_is_deleted_whole_and_marks_one_by_one() {
         let pressed = |text: &str, keys: &[KeyCode]| {
             let mut prompt = Prompt::default();
             prompt.set(text);
@@ -387,7 +452,7 @@ mod tests {
             prompt.text()
         };
         let backspace = [KeyCode::Backspace];
-        for picture in [
+        for emoji in [
             "👨\u{200d}👩\u{200d}👧",
             "👍🏽",
             "🇩🇪",
@@ -395,18 +460,14 @@ mod tests {
             "1\u{fe0f}\u{20e3}",
             "🔥",
         ] {
-            assert_eq!(
-                pressed(&format!("a{picture}"), &backspace),
-                "a",
-                "{picture}"
-            );
+            assert_eq!(pressed(&format!("a{emoji}"), &backspace), "a", "{emoji}");
             let moved = [
                 KeyCode::Left,
                 KeyCode::Left,
                 KeyCode::Right,
                 KeyCode::Delete,
             ];
-            assert_eq!(pressed(&format!("a{picture}"), &moved), "a", "{picture}");
+            assert_eq!(pressed(&format!("a{emoji}"), &moved), "a", "{emoji}");
         }
         assert_eq!(pressed("e\u{301}", &backspace), "e");
         assert_eq!(pressed("नि", &backspace), "न");

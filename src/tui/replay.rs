@@ -278,7 +278,8 @@ impl Replay {
         effects
     }
 
-    fn play(&mut self) {
+    /// Plays from here on, from the first event where the last one is shown.
+    pub fn play(&mut self) {
         if self.at == self.events.len() {
             self.show(1);
             self.played = 0.0;

@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 
 use crossterm::event::{KeyEventKind, MouseEventKind};
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use ratatui::{CompletedFrame, Terminal};
 use tokio::sync::watch;
 use unicode_width::UnicodeWidthStr;
 
@@ -39,8 +39,6 @@ pub struct Screen {
     replay: Option<Box<Replay>>,
     /// Asks by itself, and holds events back.
     walk: Option<Walk>,
-    /// The links of the frame that was drawn last.
-    links: Vec<Link>,
 }
 
 impl Screen {
@@ -81,7 +79,6 @@ impl Screen {
             model,
             replay: None,
             walk,
-            links: Vec::new(),
         })
     }
 
@@ -89,6 +86,13 @@ impl Screen {
     pub fn replay_recorded(&mut self, run: impl Into<RecordedRun>) -> bool {
         self.replay = Replay::of_recorded(&self.model, run.into()).map(Box::new);
         self.replay.is_some()
+    }
+
+    /// Plays the run that is replayed.
+    pub fn play(&mut self) {
+        if let Some(replay) = &mut self.replay {
+            replay.play();
+        }
     }
 
     /// Takes one message.
@@ -229,6 +233,23 @@ impl Screen {
         &mut self,
         terminal: &mut Terminal<B>,
     ) -> Result<(), B::Error> {
+        self.draw_shown(terminal).map(|_| ())
+    }
+
+    /// Draws on a terminal; the links of what is drawn.
+    pub fn draw_with_links<B: ratatui::backend::Backend>(
+        &mut self,
+        terminal: &mut Terminal<B>,
+    ) -> Result<Vec<Link>, B::Error> {
+        let (shown, drawn) = self.draw_shown(terminal)?;
+        Ok(links(shown, drawn.buffer))
+    }
+
+    /// Draws what is shown; the model of that and its cells.
+    fn draw_shown<'t, B: ratatui::backend::Backend>(
+        &mut self,
+        terminal: &'t mut Terminal<B>,
+    ) -> Result<(&Model, CompletedFrame<'t>), B::Error> {
         terminal.autoresize()?;
         let size = terminal.size()?;
         self.handle(Msg::Resize(size.width, size.height));
@@ -243,13 +264,7 @@ impl Screen {
             view(shown, self.looks.theme(), frame);
             self.looks.finish(frame.buffer_mut());
         })?;
-        self.links = links(shown, drawn.buffer);
-        Ok(())
-    }
-
-    /// The links of the frame that was drawn last.
-    pub fn take_links(&mut self) -> Vec<Link> {
-        std::mem::take(&mut self.links)
+        Ok((shown, drawn))
     }
 
     /// Lays out what may be seen next. To be done between a frame and the next key.

@@ -11,6 +11,7 @@ use crate::protocol::{
 use crate::text::{one_line, plural};
 
 use super::answers;
+use super::keyboard::on_us_keyboard;
 use super::keymap::Action;
 use super::model::{Effect, Model, Overlay, TurnView};
 use super::pane_state::{ChatScroll, List};
@@ -105,6 +106,8 @@ pub fn task_key(model: &mut Model, event: KeyEvent) -> Option<Vec<Effect>> {
         },
         SessionTask::Deleting => {
             list.doing = SessionTask::Choosing;
+            // No text is typed here, so the place of the key counts.
+            let event = on_us_keyboard(event).unwrap_or(event);
             if event.code == KeyCode::Char('y') {
                 return Some(vec![send(SessionCommand::Hide(session?))]);
             }

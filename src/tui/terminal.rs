@@ -46,14 +46,14 @@ pub struct Abilities {
     /// A progress bar, by OSC 9;4.
     pub progress: bool,
     /// Notices on the desktop.
-    pub notices: Notices,
+    pub notices: DesktopNotification,
     /// Links to files of this machine, by OSC 8.
     pub links: bool,
 }
 
 /// How a terminal is told to show a notice on the desktop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Notices {
+pub enum DesktopNotification {
     /// It shows none, or it is not known to.
     #[default]
     None,
@@ -63,7 +63,7 @@ pub enum Notices {
     Osc777,
 }
 
-impl Notices {
+impl DesktopNotification {
     fn from_variables(term: &str, program: &str) -> Self {
         let program = program.to_lowercase();
         let is = |names: &str| {
@@ -107,7 +107,7 @@ impl Abilities {
         Self {
             title,
             progress: title && !shows_messages,
-            notices: Notices::from_variables(&term, &variable("TERM_PROGRAM")),
+            notices: DesktopNotification::from_variables(&term, &variable("TERM_PROGRAM")),
             // A terminal on another machine would look for the files there.
             links: title && variable("SSH_CONNECTION").is_empty(),
         }
@@ -428,13 +428,45 @@ impl Write for Output {
 }
 
 fn answers_queries() -> bool {
-    let says = |name: &str, words: &str| {
-        let value = env::var(name).unwrap_or_default().to_lowercase();
-        words.split(' ').any(|word| value.contains(word))
-    };
+    let says = |name: &str, words: &str| says(&env::var(name).unwrap_or_default(), words);
     env::var_os("KITTY_WINDOW_ID").is_some()
         || says("TERM", "kitty ghostty foot alacritty wezterm rio contour")
         || says("TERM_PROGRAM", "wezterm ghostty iterm rio")
+}
+
+/// Whether the terminal is known to mark what is pasted.
+pub fn brackets_pastes() -> bool {
+    brackets_pastes_by(|name| env::var(name).unwrap_or_default())
+}
+
+fn brackets_pastes_by(variable: impl Fn(&str) -> String) -> bool {
+    let is_set = |name: &str| !variable(name).is_empty();
+    // What they are shown on may mark nothing.
+    if is_set("TMUX") || is_set("STY") || says(&variable("TERM"), "screen tmux linux") {
+        return false;
+    }
+    [
+        "KITTY_WINDOW_ID",
+        "WT_SESSION",
+        "KONSOLE_VERSION",
+        "VTE_VERSION",
+    ]
+    .into_iter()
+    .any(is_set)
+        || says(
+            &variable("TERM"),
+            "kitty ghostty foot alacritty wezterm contour",
+        )
+        || says(
+            &variable("TERM_PROGRAM"),
+            "wezterm ghostty iterm apple_terminal vscode",
+        )
+}
+
+/// Whether one of these words stands in a variable.
+fn says(value: &str, words: &str) -> bool {
+    let value = value.to_lowercase();
+    words.split(' ').any(|word| value.contains(word))
 }
 
 // Being stopped and going on, as a shell's job does: Ctrl+Z, SIGTSTP, SIGCONT.
@@ -546,12 +578,27 @@ pub struct EditorCommand {
     pub arguments: Vec<OsString>,
 }
 
+/// What the editor is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// A file that stays, whether the editor is still open or not.
+    Alone,
+    /// A text that is taken back, and so waited for.
+    Awaited,
+}
+
 /// Starts the editor of `$VISUAL` or `$EDITOR` with this file at this line, once `give_away` has
 /// given the terminal back. An error is one line.
-pub fn start_editor(path: &Path, line: usize, give_away: impl FnOnce()) -> Result<Child, String> {
+pub fn start_editor(
+    path: &Path,
+    line: usize,
+    opening: Opening,
+    give_away: impl FnOnce(),
+) -> Result<Child, String> {
     let named = ["VISUAL", "EDITOR"].map(|name| env::var(name).unwrap_or_default());
     let variable = named.iter().find(|value| !value.trim().is_empty());
-    let command = editor_command(variable.map_or("", String::as_str), path, line)?;
+    let variable = variable.map_or("", String::as_str);
+    let command = editor_command(variable, path, line, opening)?;
     give_away();
     let child = Process::new(&command.program)
         .args(&command.arguments)
@@ -576,7 +623,12 @@ pub async fn end_editor(mut editor: Child) {
 }
 
 /// What starts the editor of `variable` with this file at this line; an error is one line.
-pub fn editor_command(variable: &str, path: &Path, line: usize) -> Result<EditorCommand, String> {
+pub fn editor_command(
+    variable: &str,
+    path: &Path,
+    line: usize,
+    opening: Opening,
+) -> Result<EditorCommand, String> {
     let Some(words) = shlex::split(variable) else {
         return Err(format!(
             "the editor cannot be started: a quote in {variable} is not closed; set VISUAL anew"
@@ -586,29 +638,90 @@ pub fn editor_command(variable: &str, path: &Path, line: usize) -> Result<Editor
     let Some(program) = words.next().filter(|program| !program.is_empty()) else {
         return Err("no editor is set; set VISUAL or EDITOR to one, such as 'vim'".to_owned());
     };
-    let mut arguments: Vec<OsString> = words.map(Into::into).collect();
+    let given: Vec<String> = words.collect();
     let name = Path::new(&program).file_stem().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let editor = EDITORS.iter().find(|editor| editor.is_called(&name));
+    let waiting = editor.map_or(&[][..], |editor| editor.waiting);
+    let waits = given.iter().any(|word| waiting.contains(&word.as_str()));
+    let mut arguments: Vec<OsString> = given.into_iter().map(Into::into).collect();
+    if let Some(wait) = waiting.first().filter(|_| !waits) {
+        arguments.extend((opening == Opening::Awaited).then(|| wait.into()));
+    }
     let at_line = || {
         let mut place = path.as_os_str().to_owned();
         place.push(format!(":{line}"));
         place
     };
-    match name.to_string_lossy().as_ref() {
-        "vi" | "vim" | "nvim" | "view" | "gvim" | "nano" | "rnano" | "pico" | "emacs"
-        | "emacsclient" | "kak" | "micro" | "joe" | "jmacs" | "jed" | "mg" | "ne" | "mcedit"
-        | "gedit" | "less" | "vis" | "nvi" | "elvis" | "zile" => {
-            arguments.push(format!("+{line}").into());
-            arguments.push(path.into());
-        }
-        "hx" | "helix" | "subl" | "zed" | "zeditor" => arguments.push(at_line()),
-        "code" | "code-insiders" | "codium" | "vscodium" | "cursor" | "windsurf" => {
-            arguments.push("--goto".into());
-            arguments.push(at_line());
-        }
-        _ => arguments.push(path.into()),
+    match editor.map(|editor| editor.line) {
+        Some(LineArgument::Plus) => arguments.extend([format!("+{line}").into(), path.into()]),
+        Some(LineArgument::Colon) => arguments.push(at_line()),
+        Some(LineArgument::Goto) => arguments.extend(["--goto".into(), at_line()]),
+        None => arguments.push(path.into()),
     }
     Ok(EditorCommand { program, arguments })
 }
+
+/// Editors that take a line and a file in the same way.
+struct Editors {
+    /// Their names, parted by spaces.
+    names: &'static str,
+    line: LineArgument,
+    /// What has one that opens a window stay until the file is closed, the first one to be given; nothing
+    /// for those that stay anyway.
+    waiting: &'static [&'static str],
+}
+
+/// How an editor is given a line.
+#[derive(Clone, Copy)]
+enum LineArgument {
+    /// `+LINE FILE`
+    Plus,
+    /// `FILE:LINE`
+    Colon,
+    /// `--goto FILE:LINE`
+    Goto,
+}
+
+impl Editors {
+    fn is_called(&self, name: &str) -> bool {
+        self.names.split(' ').any(|known| known == name)
+    }
+}
+
+const EDITORS: [Editors; 6] = [
+    Editors {
+        names: "vi vim nvim view nano rnano pico emacs emacsclient kak micro joe jmacs jed mg ne mcedit \
+                less vis nvi elvis zile",
+        line: LineArgument::Plus,
+        waiting: &[],
+    },
+    Editors {
+        names: "gvim gview mvim",
+        line: LineArgument::Plus,
+        waiting: &["-f", "--nofork"],
+    },
+    Editors {
+        names: "gedit",
+        line: LineArgument::Plus,
+        waiting: &["--wait", "-w"],
+    },
+    Editors {
+        names: "hx helix",
+        line: LineArgument::Colon,
+        waiting: &[],
+    },
+    Editors {
+        names: "subl zed zeditor",
+        line: LineArgument::Colon,
+        waiting: &["--wait", "-w"],
+    },
+    Editors {
+        names: "code code-insiders codium vscodium cursor windsurf",
+        line: LineArgument::Goto,
+        waiting: &["--wait", "-w"],
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -634,7 +747,49 @@ mod tests {
         let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
         assert!(of(&newer).progress);
         let notices = [both, foot, of(&newer)].map(|one| one.notices);
-        assert_eq!(notices, [Notices::None, Notices::Osc777, Notices::Osc9]);
+        assert_eq!(
+            notices,
+            [
+                DesktopNotification::None,
+                DesktopNotification::Osc777,
+                DesktopNotification::Osc9
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod paste_tests {
+    use super::*;
+
+    #[test]
+    fn only_a_terminal_that_is_known_marks_pastes() {
+        let by = |set: &[(&str, &str)]| {
+            brackets_pastes_by(|name| {
+                let found = set.iter().find(|(variable, _)| *variable == name);
+                found.map_or_else(String::new, |(_, value)| (*value).to_owned())
+            })
+        };
+        for known in [
+            ("TERM", "xterm-kitty"),
+            ("TERM_PROGRAM", "iTerm.app"),
+            ("VTE_VERSION", "7800"),
+        ] {
+            assert!(by(&[known]), "{known:?}");
+            // Another terminal may be attached to these.
+            assert!(!by(&[known, ("TMUX", "/tmp/tmux,1,0")]), "{known:?}");
+            assert!(!by(&[known, ("STY", "1.pts")]), "{known:?}");
+        }
+        for term in [
+            "",
+            "linux",
+            "xterm",
+            "xterm-256color",
+            "screen-256color",
+            "tmux-256color",
+        ] {
+            assert!(!by(&[("TERM", term)]), "{term}");
+        }
     }
 }
 
@@ -680,8 +835,8 @@ mod copy_tests {
 mod editor_tests {
     use super::*;
 
-    fn started(variable: &str) -> String {
-        let command = editor_command(variable, Path::new("/kb/a b.md"), 12).unwrap();
+    fn started(variable: &str, opening: Opening) -> String {
+        let command = editor_command(variable, Path::new("/kb/a b.md"), 12, opening).unwrap();
         let arguments = command.arguments.iter().map(|word| word.to_string_lossy());
         let words: Vec<_> = std::iter::once(command.program.as_str().into())
             .chain(arguments)
@@ -703,8 +858,27 @@ mod editor_tests {
             ),
             ("vim; rm -rf $HOME `x`", "vim;|rm|-rf|$HOME|`x`|/kb/a b.md"),
         ] {
-            assert_eq!(started(variable), words);
+            assert_eq!(started(variable, Opening::Alone), words);
         }
+    }
+
+    #[test]
+    fn an_editor_with_a_window_is_waited_for_where_its_text_is_taken_back() {
+        for (variable, words) in [
+            ("code", "code|--wait|--goto|/kb/a b.md:12"),
+            ("code -w", "code|-w|--goto|/kb/a b.md:12"),
+            ("cursor", "cursor|--wait|--goto|/kb/a b.md:12"),
+            ("subl", "subl|--wait|/kb/a b.md:12"),
+            ("zed", "zed|--wait|/kb/a b.md:12"),
+            ("gedit", "gedit|--wait|+12|/kb/a b.md"),
+            ("gvim", "gvim|-f|+12|/kb/a b.md"),
+            ("gvim --nofork", "gvim|--nofork|+12|/kb/a b.md"),
+            ("vim", "vim|+12|/kb/a b.md"),
+            ("mine", "mine|/kb/a b.md"),
+        ] {
+            assert_eq!(started(variable, Opening::Awaited), words);
+        }
+        assert_eq!(started("code", Opening::Alone), "code|--goto|/kb/a b.md:12");
     }
 
     #[test]
@@ -714,7 +888,8 @@ mod editor_tests {
             ("  ", "no editor is set"),
             ("vim 'a", "not closed"),
         ] {
-            let said_so = editor_command(variable, Path::new("/kb/a.md"), 1).unwrap_err();
+            let said_so = editor_command(variable, Path::new("/kb/a.md"), 1, Opening::Alone);
+            let said_so = said_so.unwrap_err();
             assert!(
                 said_so.contains(said) && !said_so.contains('\n'),
                 "{said_so}"

@@ -93,7 +93,7 @@ impl ThemeChoice {
     /// Puts the theme's ground behind what is drawn, and the terminal's signs in the place of ours.
     pub fn finish(&self, buffer: &mut Buffer) {
         self.theme.fill_background(buffer);
-        choose_letters(buffer);
+        use_text_presentation(buffer);
         self.terminal.glyphs.apply(buffer);
     }
 
@@ -252,16 +252,16 @@ impl Glyphs {
     }
 }
 
-/// Asks for a picture in the place of a letter, such as ⚠️ for ⚠.
-const PICTURE: char = '\u{fe0f}';
+/// Asks for the emoji in the place of the sign as text, such as ⚠️ for ⚠.
+const EMOJI_VARIATION_SELECTOR: char = '\u{fe0f}';
 
-/// Shows letters where pictures are asked for: some terminals draw such a picture in two columns, others
+/// Shows signs as text where emoji are asked for: some terminals draw such an emoji in two columns, others
 /// in one, and everything behind it would stand a column off. The second column is blank already.
-fn choose_letters(buffer: &mut Buffer) {
+fn use_text_presentation(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         let symbol = cell.symbol();
-        if !symbol.is_ascii() && symbol.contains(PICTURE) {
-            let letter = symbol.replace(PICTURE, "");
+        if !symbol.is_ascii() && symbol.contains(EMOJI_VARIATION_SELECTOR) {
+            let letter = symbol.replace(EMOJI_VARIATION_SELECTOR, "");
             cell.set_symbol(&letter);
         }
     }

@@ -40,8 +40,14 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
         Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
         // The screen takes the latter.
         Msg::Key(_) | Msg::Background(_) => {}
-        Msg::Paste(text) => paste(model, &text),
-        Msg::Mouse(event) => return mouse(model, event),
+        Msg::Paste(text) => {
+            model.keymap.end_sequence();
+            paste(model, &text);
+        }
+        Msg::Mouse(event) => {
+            model.keymap.end_sequence();
+            return mouse(model, event);
+        }
         Msg::Select(unit, column, row) => {
             return copy::select(model, unit, Position::new(column, row));
         }
@@ -226,7 +232,13 @@ fn key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
     model.pointer.selection = None;
     model.clear_notice();
     let places = model.places();
-    if model.keymap.begin_sequence(event, &places) {
+    if model.keymap.leaves_sequence(event, &places) {
+        model.keymap.end_sequence();
+        if event.code == KeyCode::Esc {
+            return None;
+        }
+    }
+    if !is_filtering(model) && model.keymap.begin_sequence(event, &places) {
         return None;
     }
     let effect = key_alone(model, event);
@@ -259,11 +271,8 @@ fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         return action.and_then(|action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
-        if is_typing(model)
-            && !menu::is_open(model)
-            && is_for_vi(model, event)
-            && model.prompt.vi_key(event)
-        {
+        let is_for_vi = !menu::is_open(model) || model.prompt.takes_commands();
+        if is_typing(model) && is_for_vi && model.prompt.vi_key(event) {
             return None;
         }
         if model.prompt.is_empty() {
@@ -303,12 +312,6 @@ fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         }
         None => None,
     }
-}
-
-/// Whether vi is asked about a key: on an empty prompt it only takes letters, so that Esc does what it does
-/// without it.
-fn is_for_vi(model: &Model, event: KeyEvent) -> bool {
-    !model.prompt.is_empty() || event.code != KeyCode::Esc
 }
 
 /// A character that begins a text. Spaces do not.

@@ -15,10 +15,9 @@ use crate::text::one_line;
 use super::focus::marked_rows;
 use super::ink::{Ink, Row, cut, grouped, grouped_plural};
 use super::keymap::{Action, KeyContext};
-use super::layout::{Arrangement, LEAST, LayoutWidth, draw_notice};
+use super::layout::{Arrangement, LEAST, LayoutWidth, draw_notice, prompt_sign};
 use super::model::{AskedBy, Model};
 use super::pane_state::Pane;
-use super::panes::wording::route_ink;
 use super::panes::{audit, chat, evidence, path};
 use super::theme::{Theme, draw_row};
 use super::window_view::WindowView;
@@ -167,6 +166,11 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(&model.places());
+    if let Some(held) = model.keymap.held() {
+        let held = format!(" {}", held.called(model.key_names));
+        left = Row::new(Ink::Key, held).add(Ink::Dim, " waits for the next key, Esc drops it ");
+        hints.clear();
+    }
     if model.asked_by == AskedBy::Demo {
         left = Row::new(Ink::Key, " any key").add(Ink::Dim, " ends the demo");
         hints.clear();
@@ -282,18 +286,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         }
         return None;
     }
-    let is_typed = model.focus == Pane::Chat && !model.is_acting();
-    let ink = if is_typed { Ink::Focus } else { Ink::Dim };
-    let mut sign = Row::new(ink, " > ");
-    if let Some(edit) = &model.editing {
-        sign = Row::new(Ink::Warning, format!(" edit {} > ", edit.number));
-    }
-    if let Some(route) = model.route {
-        sign.push(route_ink(route), format!("{} ", route.as_str()));
-    }
-    if model.prompt.takes_commands() && is_typed {
-        sign.push(Ink::Focus, "normal ");
-    }
+    let sign = prompt_sign(model);
     if let Some(find) = &model.find {
         let caret = Row::new(Ink::Focus, " find ").add(Ink::Text, find.typed.clone());
         let count = Row::new(Ink::Dim, format!("{} ", find.count()));

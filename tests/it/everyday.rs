@@ -39,11 +39,24 @@ fn a_question_is_written_in_the_editor() {
 #[test]
 fn an_editor_that_fails_leaves_the_question_as_it_was() {
     let demo = Workplace::with_demo();
-    let mut terminal = open(&demo, &editor(demo.place(), "echo lost > \"$1\"; exit 3"));
+    let kept = demo.place().path().join("kept-drafts");
+    fs::create_dir(&kept).unwrap();
+    let mut command = demo.command(&[]);
+    command.env("TMPDIR", &kept);
+    let editor = editor(demo.place(), "echo changed > \"$1\"; exit 3");
+    let mut terminal = Terminal::start(command.env("EDITOR", editor), 120, 40);
+    terminal.wait_for_text("38 docs");
     terminal.press_until("first line", "> first line");
     let screen = terminal.press_until("\u{7}", "The editor ended with");
     assert!(screen.contains("> first line"), "{screen}");
+    assert!(screen.contains("written is in"), "{screen}");
     terminal.leave();
+    // What was written is not lost.
+    let files: Vec<_> = fs::read_dir(&kept).unwrap().collect();
+    let [Ok(file)] = &files[..] else {
+        panic!("{files:?}");
+    };
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), "changed\n");
 }
 
 #[test]
@@ -131,8 +144,14 @@ fn sources_are_links_to_their_files() {
     terminal.keys("What is the gate threshold?\r");
     terminal.wait_for_text("saved 1");
     let path = place.path().canonicalize().unwrap().join("kb/a%20gate.md");
-    terminal.wait_for_written(&format!("\u{1b}]8;;file://{}\u{1b}\\", path.display()));
-    terminal.leave();
+    let link = format!("\u{1b}]8;;file://{}\u{1b}\\", path.display());
+    terminal.wait_for_written(&link);
+    // An editor that cannot be started leaves a screen that is drawn anew, with its links.
+    terminal.press_until("\u{7}", "set VISUAL or EDITOR");
+    terminal.keys("\u{3}\u{3}");
+    let (code, written) = terminal.end_with_written();
+    let (_, after) = written.rsplit_once("VISUAL").unwrap();
+    assert_eq!((code, after.contains(&link)), (0, true));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod models;
 mod notices;
 mod path;
 mod pointer;
+mod prompt_keys;
 mod recall;
 mod replay;
 mod resumed;

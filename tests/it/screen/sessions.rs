@@ -167,6 +167,12 @@ fn a_conversation_is_deleted_from_the_list_once_that_is_agreed_to() {
         assert!(text.contains("The audit log keeps it. y/n"), "{text}");
         assert_eq!(tap(&mut screen, KeyCode::Char('n')), []);
     }
+    // On a Russian keyboard н stands where y does.
+    for answer in ['y', 'н'] {
+        ctrl(&mut screen, 'x');
+        let effects = tap(&mut screen, KeyCode::Char(answer));
+        assert_eq!(effects, sent(SessionCommand::Hide("b".to_owned())));
+    }
     let effects = strike(&mut screen, "<Ctrl+x>y");
     assert_eq!(effects, sent(SessionCommand::Hide("b".to_owned())));
     let mut left = sessions();
