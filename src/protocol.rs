@@ -45,7 +45,7 @@ pub use models::{
     ModelWish, OFFLINE_HAS_NO_MODELS, joined,
 };
 pub use packed::{EventPacker, PackedEvents};
-pub use parts::{CostDetails, EvidenceItem, ItemScore, KnownGrade, NumberedItem};
+pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem, PriorGrade};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, ToolRun, Verdict};
 pub use rerun::{GradeByHand, RecordedState, Rerun, RerunRequest};
 pub use sessions::{
@@ -227,6 +227,10 @@ pub enum EventBody {
         /// The error, where it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
+        /// Older logs lack it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_breakdown: bool,
     },
     /// Items that are now in the context. An id that is already known gives that item's new
     /// state: grown by a merge, or back as `low` after it had been removed.

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use crate::domain::{Evidence, EvidenceId, NodeName, Score, ToolCall};
-use crate::protocol::{Event, EventBody, EvidenceItem, KnownGrade, Mode, RecordedState, Rerun};
+use crate::protocol::{Event, EventBody, EvidenceItem, Mode, PriorGrade, RecordedState, Rerun};
 use crate::text::{one_line, plural};
 
 use super::context::{Run, Stop};
-use super::ports::ToolError;
 use super::state::SearchFailure;
 
 /// What is said where a node has no state that could be taken over.
@@ -39,12 +38,11 @@ impl Run<'_> {
         }
         let texts = self.read_again(&recorded).await?;
 
-        let is_breakdown = |error: &str| ToolError::was_breakdown(error);
         let failed = recorded.tool_history.iter().filter_map(|record| {
             let error = record.error.as_deref()?;
             Some(SearchFailure {
                 line: format!("{}: {error}", record.call.tool()),
-                is_breakdown: is_breakdown(error),
+                is_breakdown: record.is_breakdown,
             })
         });
         self.state.failures = failed.collect();
@@ -59,7 +57,7 @@ impl Run<'_> {
                 (item, grade.unwrap_or(Score::ZERO))
             })
             .collect();
-        self.tell(grades).await;
+        self.emit_taken_over(grades).await;
         let of_context = self.state.context.iter();
         let known = of_context.map(|item| Some(grades.get(&item.id)?.grade));
         let known: Option<Vec<Score>> = known.collect();
@@ -135,7 +133,7 @@ impl Run<'_> {
     }
 
     /// Tells what is taken over: all items with their grades, then those that are not in the context.
-    async fn tell(&mut self, grades: &HashMap<EvidenceId, KnownGrade>) {
+    async fn emit_taken_over(&mut self, grades: &HashMap<EvidenceId, PriorGrade>) {
         let with_grade = |item: &Evidence| EvidenceItem {
             known_grade: grades.get(&item.id).copied(),
             ..EvidenceItem::from(item)

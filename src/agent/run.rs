@@ -133,7 +133,7 @@ impl Agent {
         }
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match naming_error.map_or(ready, Err) {
-            Ok(()) => run.walk_apart(again.as_deref()).await.err(),
+            Ok(()) => run.walk_catching_panics(again.as_deref()).await.err(),
             // No node was entered, and no event names one.
             Err(stop) => Some(stop),
         };
@@ -154,7 +154,7 @@ impl Agent {
 
 impl Run<'_> {
     /// A panic on the way ends the run as failed, and nothing else.
-    async fn walk_apart(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
+    async fn walk_catching_panics(&mut self, again: Option<&RerunRequest>) -> Result<(), Stop> {
         let walked = AssertUnwindSafe(self.walk(again)).catch_unwind().await;
         walked.unwrap_or_else(|_| Err(Stop::broken()))
     }

@@ -6,7 +6,7 @@ use crate::domain::{
     Answer, Complexity, Evidence, EvidenceId, GraderAction, NodeName, Question, RouteReason,
     RoutingPlan, Score, ToolCall, ToolRecord, Turn, Usage,
 };
-use crate::protocol::KnownGrade;
+use crate::protocol::PriorGrade;
 
 /// The state of one run.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ pub struct AgentState {
     /// The grades of `context`, in its order; empty before the first grading (R17).
     pub evidence_scores: Vec<Score>,
     /// The grades that the next grading goes by, where a person set some of them.
-    pub set_grades: Option<HashMap<EvidenceId, KnownGrade>>,
+    pub set_grades: Option<HashMap<EvidenceId, PriorGrade>>,
     /// What the person tells a model besides, and in which node.
     pub instruction: Option<(NodeName, String)>,
     /// What was graded too low, with its grade, and what was not looked at, with 0.

@@ -99,18 +99,8 @@ impl Worker {
                     self.answer(vec![run]).await;
                 }
                 Command::Forget => self.dialogue.lock().clear(),
-                // Documents and logs are read beside the agent.
-                Command::Cancel
-                | Command::ReadDocument { .. }
-                | Command::Explain { .. }
-                | Command::Session(_)
-                | Command::Index(_)
-                | Command::Model(_)
-                | Command::ReadStatistics
-                | Command::LeaveStatistics
-                | Command::AddSource(_)
-                | Command::Label(_)
-                | Command::ListPaths(_) => {}
+                // There is no run to cancel, and all other commands are handled beside the agent.
+                _ => {}
             }
         }
     }
@@ -167,21 +157,8 @@ impl Worker {
                 asked = self.commands.recv(), if listening => match asked.map(|asked| asked.command) {
                     Some(Command::Cancel) => cancel.cancel(),
                     Some(Command::Forget) => forget = true,
-                    Some(
-                        Command::Ask { .. }
-                        | Command::Race { .. }
-                        | Command::Rerun(_)
-                        | Command::ReadDocument { .. }
-                        | Command::Explain { .. }
-                        | Command::Session(_)
-                        | Command::Index(_)
-                        | Command::Model(_)
-                        | Command::ReadStatistics
-                        | Command::LeaveStatistics
-                        | Command::AddSource(_)
-                        | Command::Label(_)
-                        | Command::ListPaths(_),
-                    ) => {}
+                    // One question at a time; all other commands are handled beside the agent.
+                    Some(_) => {}
                     None => {
                         listening = false;
                         cancel.cancel();

@@ -341,4 +341,6 @@ pub struct ToolRecord {
     pub scores: Vec<Score>,
     /// Why it failed. A failed call has no scores, and its message is never evidence (R13).
     pub error: Option<String>,
+    /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
+    pub is_breakdown: bool,
 }

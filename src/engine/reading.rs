@@ -74,10 +74,15 @@ pub(super) async fn dispatch(
                     to.explainer.explain(knowledge.get(), asked);
                 }
                 Some(Command::Session(asked)) => {
+                    let reason = "the sessions are still being read; try again";
+                    let refusal = asked.refusal(reason);
                     if to.sessions.try_send(Task::Command(asked)).is_err() {
-                        let message = "the sessions are still being read; try again".to_owned();
-                        let level = NoticeLevel::Info;
-                        let _ = updates.send(Update::Notice { level, message }).await;
+                        let notice = Update::Notice {
+                            level: NoticeLevel::Info,
+                            message: reason.to_owned(),
+                        };
+                        let update = refusal.map_or(notice, Update::Session);
+                        let _ = updates.send(update).await;
                     }
                 }
                 Some(Command::Label(change)) => {

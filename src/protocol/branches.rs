@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::RunId;
 
-/// Where a question stands in its conversation. One of which nothing is said follows the question that
-/// was asked last; at most one thing is said.
+/// Where a question stands in its conversation; by default it follows the last one asked. At most one of
+/// the fields is set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuestionPlace {
     /// The run whose question is asked once more; of several retries each names the first run.

@@ -66,6 +66,7 @@ impl GradingsReader {
                 round: self.round,
                 scores: Vec::new(),
                 error: None,
+                is_breakdown: false,
             }),
             EventBody::ToolFinished {
                 call,

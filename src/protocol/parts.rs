@@ -61,12 +61,12 @@ pub struct EvidenceItem {
     pub low: bool,
     /// Its grade, where a run that begins at a node takes it over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known_grade: Option<KnownGrade>,
+    pub known_grade: Option<PriorGrade>,
 }
 
 /// A grade that is known before a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct KnownGrade {
+pub struct PriorGrade {
     /// The grade.
     pub grade: Score,
     /// Where it came from.

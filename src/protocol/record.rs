@@ -367,6 +367,7 @@ impl Step {
                 scores,
                 ms,
                 error,
+                is_breakdown: _,
             } => self.tools.push(ToolRun {
                 call: call.clone(),
                 items: *items,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, EventBody, EvidenceItem, KnownGrade, QuestionPlace, RunId};
+use super::{Event, EventBody, EvidenceItem, PriorGrade, QuestionPlace, RunId};
 use crate::domain::{
     Complexity, EvidenceId, GradedBy, GraderAction, NodeName, RoutingPlan, Score, ToolCall,
     ToolRecord, is_same_passage,
@@ -107,20 +107,28 @@ impl Rerun {
 
     /// Where it begins and what was changed: `again from grade_evidence · 2 passages dropped`.
     pub fn in_words(&self) -> String {
-        let mut words = format!("again from {}", self.from);
+        let changes = self
+            .changes_in_words()
+            .map(|changes| format!(" · {changes}"));
+        format!("again from {}{}", self.from, changes.unwrap_or_default())
+    }
+
+    /// What was changed: `2 passages dropped · instruction added`; `None` where nothing was.
+    pub fn changes_in_words(&self) -> Option<String> {
+        let mut changes = Vec::new();
         for (count, noun, verb) in [
             (self.dropped.len(), "passage", "dropped"),
             (self.restored.len(), "passage", "restored"),
             (self.graded.len(), "grade", "set"),
         ] {
             if count > 0 {
-                words.push_str(&format!(" · {} {verb}", plural(count, noun)));
+                changes.push(format!("{} {verb}", plural(count, noun)));
             }
         }
         if self.instruction.is_some() {
-            words.push_str(" · instruction added");
+            changes.push("instruction added".to_owned());
         }
-        words
+        (!changes.is_empty()).then(|| changes.join(" · "))
     }
 }
 
@@ -139,7 +147,7 @@ pub struct RecordedState {
     /// What had been graded too low.
     pub discarded: Vec<EvidenceItem>,
     /// The last grade of each item, those of this visit among them.
-    pub grades: HashMap<EvidenceId, KnownGrade>,
+    pub grades: HashMap<EvidenceId, PriorGrade>,
     /// What the last grading before had said.
     pub action: Option<GraderAction>,
     /// Gradings made before.
@@ -181,7 +189,7 @@ impl RecordedState {
     pub fn changed(mut self, rerun: &Rerun) -> Self {
         for set in &rerun.graded {
             let (grade, by) = (set.grade, GradedBy::Hand);
-            self.grades.insert(set.id.clone(), KnownGrade { grade, by });
+            self.grades.insert(set.id.clone(), PriorGrade { grade, by });
         }
         let is_dropped = |item: &EvidenceItem| rerun.dropped.contains(&item.id);
         let is_restored = |item: &EvidenceItem| rerun.restored.contains(&item.id);
@@ -201,12 +209,14 @@ impl RecordedState {
                 call,
                 scores,
                 error,
+                is_breakdown,
                 ..
             } => self.tool_history.push(ToolRecord {
                 call: call.clone(),
                 round: self.iteration,
                 scores: scores.clone(),
                 error: error.clone(),
+                is_breakdown: *is_breakdown,
             }),
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceGraded { action, .. } => {
@@ -226,7 +236,7 @@ impl RecordedState {
             let by = *by;
             let grades = scores.iter().filter_map(|item| {
                 let grade = item.grade()?;
-                Some((item.id.clone(), KnownGrade { grade, by }))
+                Some((item.id.clone(), PriorGrade { grade, by }))
             });
             self.grades.extend(grades);
         }

@@ -34,6 +34,18 @@ pub enum SessionCommand {
     ListAnswers,
 }
 
+impl SessionCommand {
+    /// The reply that says why the command was not taken; `None` where a command has no reply.
+    pub fn refusal(&self, reason: &str) -> Option<SessionUpdate> {
+        match self {
+            Self::List => Some(SessionUpdate::Listed(Err(reason.to_owned()))),
+            Self::Resume(_) => Some(SessionUpdate::NotResumed(reason.to_owned())),
+            Self::ListAnswers => Some(SessionUpdate::Answers(Err(reason.to_owned()))),
+            Self::Rename { .. } | Self::Hide(_) | Self::Export(_) | Self::SaveAnswer { .. } => None,
+        }
+    }
+}
+
 /// What the screen gets of recorded conversations.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionUpdate {

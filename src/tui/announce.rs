@@ -31,7 +31,11 @@ impl TerminalStatus {
     /// What is to be shown now.
     pub fn from_model(model: &Model) -> Self {
         let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
-        let running = model.turns.last().filter(|_| model.current.is_some());
+        let running = model
+            .turns
+            .shown()
+            .last()
+            .filter(|_| model.current.is_some());
         let asked = asked.or(running.map(|turn| turn.exchange().query.as_str()));
         let title = match asked {
             Some(asked) => format!("◐ {}", one_line(asked, TITLE)),
@@ -45,14 +49,14 @@ impl TerminalStatus {
             Some(percent) => format!("\x1b]9;4;1;{percent}\x1b\\"),
             None => String::new(),
         };
-        let took_long = model.turns.iter().filter(|turn| {
+        let took_long = model.turns.all().filter(|turn| {
             let exchange = turn.exchange();
             let finish = exchange.finish.as_ref().filter(|_| !exchange.is_recorded);
             finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
         });
         let answered = took_long
             .clone()
-            .next_back()
+            .max_by_key(|turn| turn.exchange().started)
             .map(|turn| &turn.exchange().query);
         Self {
             title,
@@ -119,7 +123,11 @@ impl Announcer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::protocol::{Event, EventBody, QuestionPlace, RunId, Timestamp};
+    use crate::tui::model::TurnView;
     use crate::tui::terminal::DesktopNotification;
 
     const ALL: Abilities = Abilities {
@@ -187,5 +195,32 @@ mod tests {
             assert_eq!(announcer.sequences(after(1)), sequence);
         }
         assert_eq!(announcer.sequences(after(0)), "", "the chat was cleared");
+    }
+
+    #[test]
+    fn a_branch_that_is_shown_again_rings_no_bell() {
+        let run = |name: &str, at: u64, place: QuestionPlace| {
+            let lines = include_str!("../../tests/it/fixtures/picture.jsonl").lines();
+            let events = lines.map(|line| {
+                let mut event: Event = serde_json::from_str(line).unwrap();
+                (event.run, event.ts) = (RunId(name.into()), Timestamp(event.ts.0 + at));
+                match &mut event.body {
+                    EventBody::RunStarted { place: stands, .. } => *stands = place.clone(),
+                    EventBody::RunFinished { ms, .. } => *ms = LONG,
+                    _ => {}
+                }
+                Arc::new(event)
+            });
+            TurnView::from_events(&events.collect::<Vec<_>>()).unwrap()
+        };
+        let mut model = Model::default();
+        model.turns.push(run("a", 0, QuestionPlace::default()));
+        model.turns.push(run("b", 1, QuestionPlace::default()));
+        let edit = QuestionPlace::edit_of(RunId("b".into()));
+        assert!(model.turns.push(run("B", 2, edit)));
+        let before = TerminalStatus::from_model(&model);
+        assert_eq!(before.long_answers, 3);
+        model.turns.step_branch(1, 1).unwrap();
+        assert_eq!(TerminalStatus::from_model(&model), before);
     }
 }

@@ -3,6 +3,7 @@
 use crate::protocol::{Command, RecordedAnswer, SessionCommand};
 use crate::text::{excerpt_around, one_line};
 
+use super::branching::show_other_branch;
 use super::focus::show_turn;
 use super::ink::{Ink, Row};
 use super::model::{Effect, Model, Overlay, TurnView};
@@ -28,23 +29,22 @@ pub fn open(model: &mut Model) -> Effect {
 
 /// The answers are here, or one line says why they are not.
 pub fn arrived(model: &mut Model, answers: Result<Vec<RecordedAnswer>, String>) {
-    let Some(window) = &mut model.overlay else {
-        return;
-    };
-    let Overlay::Answers(known) = &mut window.shown else {
-        return;
-    };
+    let is_it = |shown: &Overlay| matches!(shown, Overlay::Answers(_));
     match answers {
         Ok(answers) => {
+            let mut windows = model.windows_mut();
+            let Some(window) = windows.find(|window| is_it(&window.shown)) else {
+                return;
+            };
             let text = |answer: &RecordedAnswer| {
                 one_line(&format!("{} {}", answer.question, answer.text), SEARCHED)
             };
             let texts = answers.iter().map(text).collect();
-            *known = Some(answers);
+            window.shown = Overlay::Answers(Some(answers));
             window.set_texts(texts);
         }
         Err(why) => {
-            model.overlay = None;
+            model.close_windows(is_it);
             model.warn(&why);
         }
     }
@@ -53,13 +53,17 @@ pub fn arrived(model: &mut Model, answers: Result<Vec<RecordedAnswer>, String>) 
 /// Shows the run of an answer: where it stands on the screen, or in its conversation.
 pub fn show(model: &mut Model, answer: &RecordedAnswer) -> Option<Effect> {
     let is_it = |turn: &TurnView| turn.exchange().id == answer.run;
-    if let Some(at) = model.turns.iter().position(is_it) {
+    if let Some(at) = model.turns.shown().iter().position(is_it) {
         show_turn(model, at);
         model.chat.reveal = true;
         return None;
     }
     if model.is_busy() {
         model.inform("Still answering. Esc stops the run.");
+        return None;
+    }
+    if let Some(at) = model.turns.show_run(&answer.run) {
+        show_other_branch(model, at);
         return None;
     }
     let run = answer.run.0.to_string();

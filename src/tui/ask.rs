@@ -6,10 +6,11 @@ use crate::protocol::{
 };
 use crate::text::sanitize;
 
-use super::branching::leave_edit;
+use super::branching::{edit_again, leave_edit};
 use super::fold::{Exchange, PendingCall, RunResult};
 use super::model::{Effect, Model, Overlay, Sample, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
+use super::panes::rerun;
 use super::prompt::MAX_QUESTION;
 use super::slash::route_called;
 use super::window::Window;
@@ -84,7 +85,7 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Effect {
         place => place.clone(),
     };
     let command = match &question.rerun {
-        Some(again) => Command::Rerun(again.clone()),
+        Some(plan) => Command::Rerun(Box::new(plan.request())),
         None => Command::Ask {
             query: question.text.clone(),
             route: question.route,
@@ -95,19 +96,21 @@ fn begin(model: &mut Model, question: TurnQuestion) -> Effect {
     Effect::Send(command)
 }
 
-/// Takes the question that was queued last back into the prompt; false where none is.
+/// Takes the question that was queued last back to where it was written; false where none is.
 pub fn take_back(model: &mut Model) -> bool {
     let Some(question) = model.queue.pop_back() else {
         return false;
     };
     let typed = model.prompt.text();
-    if typed.trim().is_empty() {
+    let has_own_place = question.rerun.is_some() || question.place.edit_of.is_some();
+    if typed.trim().is_empty() || has_own_place {
         model.inform("Taken back from the queue.");
     } else {
         model.prompt.remember(&typed);
+        model.prompt.set("");
         model.inform("Taken back from the queue; what was typed is one ↑ away.");
     }
-    model.prompt.set(&question.text);
+    put_back(model, question);
     true
 }
 
@@ -119,17 +122,43 @@ pub fn take_draft(model: &mut Model, written: Result<String, String>) {
     }
 }
 
-fn give_back(model: &mut Model, query: &str) {
-    model.pending = None;
-    if model.prompt.is_empty() {
-        model.prompt.set(query);
+/// Puts a question that was not sent back to where it was written, and says where that is.
+fn put_back(model: &mut Model, question: TurnQuestion) -> &'static str {
+    if let Some(plan) = question.rerun {
+        let window = rerun::window(plan);
+        if model.overlay.is_none() {
+            model.overlay = Some(window);
+        } else {
+            model.beneath = Some(window);
+        }
+        "its changes are kept"
+    } else if let Some(first) = &question.place.edit_of {
+        edit_again(model, first, &question.text);
+        "it is back in the prompt"
+    } else if model.prompt.is_empty() {
+        model.prompt.set(&question.text);
+        "it is back in the prompt"
+    } else {
+        model.prompt.remember(&question.text);
+        "it is one ↑ away"
     }
+}
+
+/// Puts the question back that was sent and not taken, and says where that is.
+fn give_back(model: &mut Model, query: &str) -> &'static str {
+    let pending = model.pending.take();
+    put_back(
+        model,
+        pending.unwrap_or_else(|| TurnQuestion::new(query, None)),
+    )
 }
 
 /// The engine did not take a question: it goes back to where it was typed.
 pub fn refused(model: &mut Model, query: &str) {
-    give_back(model, query);
-    model.warn("The engine is busy and did not take the question; it is back in the prompt.");
+    let place = give_back(model, query);
+    model.warn(&format!(
+        "The engine is busy and did not take the question; {place}."
+    ));
 }
 
 /// What the question that was sent waits for, before its run begins.
@@ -154,9 +183,7 @@ pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Option<Effect>
 /// Nothing answers any more: what waits goes back to where it was typed.
 pub fn abandon_queue(model: &mut Model) {
     if let Some(first) = model.queue.pop_front() {
-        if model.prompt.is_empty() {
-            model.prompt.set(&first.text);
-        }
+        put_back(model, first);
         model.queue.clear();
     }
 }
@@ -273,16 +300,17 @@ pub fn compare_runs(model: &mut Model) {
     let (left, right) = (at.min(other), at.max(other));
     model.turns.open(left);
     model.turns.open(right);
-    let id = |at: usize| model.turns[at].exchange().id.clone();
+    let id = |at: usize| model.turns.shown()[at].exchange().id.clone();
     let (left, right) = (id(left), id(right));
     model.open(Overlay::Compare { left, right });
 }
 
 /// The last other run of the same question, else the nearest run.
 fn partner(model: &Model, at: usize) -> Option<usize> {
-    let shown = model.turns[at].exchange();
-    let others = || (0..model.turns.len()).filter(|other| *other != at);
-    let same = others().rfind(|other| is_same_question(shown, model.turns[*other].exchange()));
+    let shown = model.turns.shown()[at].exchange();
+    let others = || (0..model.turns.shown().len()).filter(|other| *other != at);
+    let same =
+        others().rfind(|other| is_same_question(shown, model.turns.shown()[*other].exchange()));
     same.or_else(|| others().min_by_key(|other| (other.abs_diff(at), *other)))
 }
 
@@ -300,7 +328,7 @@ pub fn step_compared(model: &mut Model, by: isize) {
     let (Some(left), Some(right)) = (left, right) else {
         return;
     };
-    let count = model.turns.len().cast_signed();
+    let count = model.turns.shown().len().cast_signed();
     let step = by.signum();
     let mut next = right;
     for _ in 0..count {
@@ -312,7 +340,7 @@ pub fn step_compared(model: &mut Model, by: isize) {
         }
     }
     model.turns.open(next);
-    let right = model.turns[next].exchange().id.clone();
+    let right = model.turns.shown()[next].exchange().id.clone();
     model.open(Overlay::Compare { left: id, right });
 }
 

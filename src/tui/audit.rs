@@ -13,7 +13,8 @@ use super::panes::audit::about;
 pub fn step(model: &mut Model, by: impl Fn(&mut List)) {
     let count = model.audit_lines().count();
     by(&mut model.audit.list);
-    model.audit.left_end = model.audit.list.selected + 1 < count;
+    // Keys can come faster than pictures, and the selection may be beyond the last line.
+    model.audit.left_end = model.audit.list.selected < count.saturating_sub(1);
     show_evidence(model);
 }
 

@@ -1,5 +1,6 @@
 //! An earlier question is edited: it begins another branch of the conversation, and both are kept.
 
+use crate::protocol::RunId;
 use crate::text::one_line;
 
 use super::focus::{focus, show_turn};
@@ -19,7 +20,7 @@ pub fn edit(model: &mut Model, number: Option<usize>) {
         Some(number) => model.turns.place_of_question(number),
         None => model.shown_at(),
     };
-    let Some(turn) = at.and_then(|at| model.turns.get(at)) else {
+    let Some(turn) = at.and_then(|at| model.turns.shown().get(at)) else {
         match number {
             Some(number) => model.warn(&format!("There is no question {number} to edit.")),
             None => model.inform("Nothing to edit yet: ask a question."),
@@ -31,14 +32,11 @@ pub fn edit(model: &mut Model, number: Option<usize>) {
         turn.exchange().query.clone(),
     );
     let number = at.and_then(|at| model.turns.number_of_question(at));
-    let typed = match model.editing.take() {
-        Some(before) => before.typed,
-        None => model.prompt.text(),
-    };
+    leave_edit(model);
     model.editing = Some(QuestionEdit {
         first,
         number: number.unwrap_or(1),
-        typed,
+        typed: model.prompt.text(),
     });
     focus(model, Pane::Chat);
     model.chat.chosen = AnswerFocus::No;
@@ -46,9 +44,30 @@ pub fn edit(model: &mut Model, number: Option<usize>) {
     model.prompt.set(&query);
 }
 
-/// The next question is a new one again; what was typed before the edit is back.
+/// Puts an edited question back into the prompt, in the place of the question of this first run; what
+/// is typed there stays until the edit is left.
+pub fn edit_again(model: &mut Model, first: &RunId, text: &str) {
+    let shown = model.turns.shown().iter();
+    let mut firsts = shown.map(|turn| turn.exchange().first_run());
+    let at = firsts.position(|known| known == first);
+    let number = at.and_then(|at| model.turns.number_of_question(at));
+    leave_edit(model);
+    model.editing = Some(QuestionEdit {
+        first: first.clone(),
+        number: number.unwrap_or(1),
+        typed: model.prompt.text(),
+    });
+    model.prompt.set(text);
+}
+
+/// The next question is a new one again; what was typed before the edit is back, and what was edited
+/// can be recalled.
 pub fn leave_edit(model: &mut Model) {
     if let Some(edit) = model.editing.take() {
+        let edited = model.prompt.text();
+        if !edited.trim().is_empty() {
+            model.prompt.remember(&edited);
+        }
         model.prompt.set(&edit.typed);
     }
 }
@@ -70,15 +89,20 @@ pub fn step_branch(model: &mut Model, by: isize) {
         ));
         return;
     };
+    show_other_branch(model, at);
+    let turn = &model.turns.shown()[at];
+    if let Some(fork) = turn.fork {
+        let asked = one_line(&turn.exchange().query, 60);
+        model.inform(&format!("Branch {} of {}: {asked}", fork.at, fork.of));
+    }
+}
+
+/// The branch that is shown is another one now: the panes show this turn of it.
+pub fn show_other_branch(model: &mut Model, at: usize) {
     leave_edit(model);
     model.begin_find_again();
     model.chat.follow();
     show_turn(model, at);
     model.chat.chosen = AnswerFocus::Yes;
     model.chat.reveal = true;
-    let turn = &model.turns[at];
-    if let Some(fork) = turn.fork {
-        let asked = one_line(&turn.exchange().query, 60);
-        model.inform(&format!("Branch {} of {}: {asked}", fork.at, fork.of));
-    }
 }

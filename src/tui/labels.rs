@@ -9,11 +9,11 @@ use crate::protocol::{Command, LabelChange, RunId, RunLabels};
 use super::fold::Exchange;
 use super::ink::{Ink, Row};
 use super::keymap::{Action, KeyContext};
-use super::model::{Effect, Model, TurnView};
+use super::model::{Effect, Model};
 use super::pane_state::Pane;
 
 /// What a judging key is on.
-struct Judged {
+struct JudgedItem {
     run: RunId,
     target: LabelTarget,
     /// What it is called in a line for the person.
@@ -35,7 +35,7 @@ pub fn judge(model: &mut Model, action: Action) -> Option<Effect> {
             return None;
         }
     };
-    let turn = turn_of(model, &judged.run)?;
+    let turn = model.turns.by_run_mut(&judged.run)?;
     let before = turn.labels().get(&judged.target);
     let before = before.unwrap_or(LabelVerdict::TakenBack);
     let taken = turn.exchange().complexity();
@@ -55,15 +55,15 @@ pub fn judge(model: &mut Model, action: Action) -> Option<Effect> {
     })))
 }
 
-/// What stood there before stands there again.
+/// Restores the previous label when the engine could not store the new one.
 pub fn not_kept(model: &mut Model, change: LabelChange, reason: &str) {
-    if let Some(turn) = turn_of(model, &change.run) {
+    if let Some(turn) = model.turns.by_run_mut(&change.run) {
         turn.label(change.target, change.before);
     }
     model.warn(&format!("The label is not kept: {reason}"));
 }
 
-/// The mark of what is judged, in front of more or not; nothing where it is not.
+/// Sign and colour of a label; `None` where there is none.
 pub fn mark(said: Option<LabelVerdict>) -> Option<(Ink, &'static str)> {
     match said? {
         LabelVerdict::Good => Some((Ink::Strong, "✓")),
@@ -94,19 +94,14 @@ pub fn judged_row(labels: &RunLabels, target: &LabelTarget) -> Row {
     Row::new(ink, format!("{sign} judged {}", said.in_words()))
 }
 
-fn turn_of<'m>(model: &'m mut Model, run: &RunId) -> Option<&'m mut TurnView> {
-    let mut turns = model.turns.iter_mut();
-    turns.rfind(|turn| turn.exchange().id == *run)
-}
-
 /// What the keys are on, or why nothing there can be judged.
-fn judged_item(model: &Model) -> Result<Judged, &'static str> {
+fn judged_item(model: &Model) -> Result<JudgedItem, &'static str> {
     if let Some(view) = &model.reading {
         let found = view.found.as_ref();
         let (run, item) = found.ok_or("This document was opened by its name; no run found it.")?;
         let turn = model.turns.opened(run);
         let name = turn.and_then(|turn| turn.run.evidence.place(item));
-        return Ok(Judged {
+        return Ok(JudgedItem {
             run: run.clone(),
             target: LabelTarget::Passage { id: item.clone() },
             name: name.unwrap_or_default(),
@@ -118,7 +113,7 @@ fn judged_item(model: &Model) -> Result<Judged, &'static str> {
     match model.focus {
         Pane::Chat => of_answer(run, place_of_answer(model)),
         Pane::Path if run.complexity().is_none() => Err("The route is not decided."),
-        Pane::Path => Ok(Judged {
+        Pane::Path => Ok(JudgedItem {
             run: id,
             target: LabelTarget::Route,
             name: "The route".to_owned(),
@@ -130,7 +125,7 @@ fn judged_item(model: &Model) -> Result<Judged, &'static str> {
             let selected = model.evidence.list.selected.min(last);
             let item = run.evidence.rows().nth(selected);
             let item = item.ok_or("There is no passage to judge.")?;
-            Ok(Judged {
+            Ok(JudgedItem {
                 run: id,
                 name: item.place(),
                 target: LabelTarget::Passage {
@@ -143,11 +138,11 @@ fn judged_item(model: &Model) -> Result<Judged, &'static str> {
     }
 }
 
-fn of_answer(run: &Exchange, place: KeyContext) -> Result<Judged, &'static str> {
+fn of_answer(run: &Exchange, place: KeyContext) -> Result<JudgedItem, &'static str> {
     match &run.finish {
         None => Err("The run goes on; its answer can be judged when it has ended."),
         Some(finish) if finish.broke_off() => Err("There is no answer to judge."),
-        Some(_) => Ok(Judged {
+        Some(_) => Ok(JudgedItem {
             run: run.id.clone(),
             target: LabelTarget::Answer,
             name: "The answer".to_owned(),
@@ -165,7 +160,7 @@ fn place_of_answer(model: &Model) -> KeyContext {
 }
 
 /// What the key did, and what it does next.
-fn words(model: &Model, judged: &Judged, action: Action, verdict: LabelVerdict) -> String {
+fn words(model: &Model, judged: &JudgedItem, action: Action, verdict: LabelVerdict) -> String {
     let name = &judged.name;
     let key = model.keymap.name_in(action, judged.place);
     let key = key.unwrap_or_default();

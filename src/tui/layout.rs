@@ -280,7 +280,8 @@ impl Arrangement {
     fn reading(&mut self, model: &Model) {
         let said = model.reading.as_ref();
         let said = said.map_or(0, |view| view.remarks().len() + view.explanation.len());
-        let border = 2 + said as u16;
+        // The document keeps half of the screen; what does not fit above it is cut.
+        let border = 2 + (said as u16).min(self.screen.height / 2);
         let above = border + 1;
         let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
         self.across.push((border, 0, right));

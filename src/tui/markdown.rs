@@ -35,6 +35,9 @@ pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row
             // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
             page.push_text(page.ink(), "\\");
         }
+        if matches!(event, Event::Start(Tag::Paragraph)) {
+            page.is_headless_table = text[range].lines().all(is_table_row);
+        }
         page.event(event);
     }
     page.break_line();
@@ -43,6 +46,13 @@ pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row
     }
     *code = page.cache;
     page.rows
+}
+
+/// Whether a line is a row of a table, with citations behind it or not.
+fn is_table_row(line: &str) -> bool {
+    let is_mark = |c: char| c.is_ascii_digit() || matches!(c, '[' | ']' | ' ');
+    let line = line.trim_start_matches(['>', ' ']);
+    line.len() > 2 && line.starts_with('|') && line.trim_end_matches(is_mark).ends_with('|')
 }
 
 /// Whether a part of it is a table.
@@ -70,6 +80,8 @@ struct MarkdownRows {
     marker: Option<String>,
     links: Vec<String>,
     table: Option<Table>,
+    /// Whether the paragraph is rows of a table that were cut from their header.
+    is_headless_table: bool,
 }
 
 impl MarkdownRows {
@@ -79,8 +91,9 @@ impl MarkdownRows {
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.code => self.code_lines(&text),
             Event::Code(text) => self.push_text(Ink::Code, &text),
-            Event::SoftBreak => self.push_text(self.ink(), " "),
             Event::HardBreak => self.break_line(),
+            Event::SoftBreak if self.is_headless_table => self.break_line(),
+            Event::SoftBreak => self.push_text(self.ink(), " "),
             Event::Rule => {
                 self.blank();
                 self.rows
@@ -187,7 +200,10 @@ impl MarkdownRows {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock => self.break_line(),
+            TagEnd::Paragraph | TagEnd::HtmlBlock => {
+                self.break_line();
+                self.is_headless_table = false;
+            }
             TagEnd::Heading(_) => {
                 self.break_line();
                 self.heading = false;
@@ -277,7 +293,11 @@ impl MarkdownRows {
             return;
         }
         let marker = self.marker.take();
-        let line = with_citations(std::mem::take(&mut self.line));
+        let mut line = std::mem::take(&mut self.line);
+        if self.is_headless_table {
+            join_cells(&mut line);
+        }
+        let line = with_citations(line);
         let hang = if self.lists.is_empty() {
             String::new()
         } else {
@@ -293,6 +313,24 @@ impl MarkdownRows {
         if self.lists.is_empty() && ends_in_text {
             self.rows.push(self.prefix(""));
         }
+    }
+}
+
+/// Puts dots between the cells of a table's row in the place of bars.
+fn join_cells(line: &mut Row) {
+    let bar = ['|', ' '];
+    if let Some(first) = line.pieces.first_mut() {
+        first.text = first.text.trim_start_matches(bar).to_owned();
+    }
+    if let Some(last) = line.pieces.last_mut() {
+        last.text.truncate(last.text.trim_end_matches(bar).len());
+    }
+    for piece in line
+        .pieces
+        .iter_mut()
+        .filter(|piece| piece.ink != Ink::Code)
+    {
+        piece.text = piece.text.replace('|', "·");
     }
 }
 
@@ -583,6 +621,21 @@ mod tests {
             .map(|row| row.text().trim_end().to_owned())
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    #[test]
+    fn rows_without_the_header_of_their_table_are_drawn_as_cells() {
+        let rows = "Before:\n\n| 12 | *gate* | open |\n| 3 | a`|`b | shut | [2]\n\n> | x | y |\n> | z | 0 |";
+        insta::assert_snapshot!(shown(rows, 40), @r"
+        Before:
+
+        12 · gate · open
+        3 · a|b · shut · [2]
+
+        ▎ x · y
+        ▎ z · 0
+        ");
+        assert_eq!(shown("| one bar", 40), "| one bar");
     }
 
     #[test]

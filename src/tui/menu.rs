@@ -2,7 +2,6 @@
 //! one; documents and folders while an `@` is.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::mem;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
@@ -441,42 +440,33 @@ fn matching_filters(
     filter: &FilterName,
     typed: &str,
 ) -> Vec<(String, String)> {
-    let counted = |(name, count): &(String, usize)| (name.clone(), plural(*count, "document"));
-    let offered: Vec<(String, String)> = match filter.offers {
-        Offers::Documents => {
-            let note = |name: &str| if name.ends_with('/') { "folder" } else { "" };
-            let names = contents.names.iter();
-            names
-                .map(|name| (name.clone(), note(name).to_owned()))
-                .collect()
-        }
-        Offers::Kinds => contents.kinds.iter().map(counted).collect(),
-        Offers::Tags => contents.filter_values.tags.iter().map(counted).collect(),
+    let (kinds, values) = (&contents.kinds, &contents.filter_values);
+    let offered: Vec<&str> = match filter.offers {
+        Offers::Documents => contents.names.iter().map(String::as_str).collect(),
+        Offers::Kinds => kinds.iter().map(|(kind, _)| kind.as_str()).collect(),
+        Offers::Tags => values.tags.iter().map(|(tag, _)| tag.as_str()).collect(),
+        Offers::Days => values.days.iter().map(|(day, _)| day.as_str()).collect(),
+    };
+    let counted = |known: &[(String, usize)], value: &str| {
+        let found = known.iter().find(|(name, _)| name == value);
+        found.map(|(_, count)| plural(*count, "document"))
+    };
+    let note = |value: &str| match filter.offers {
+        Offers::Documents => value.ends_with('/').then(|| "folder".to_owned()),
+        Offers::Kinds => counted(kinds, value),
+        Offers::Tags => counted(&values.tags, value),
         Offers::Days => {
-            let days = contents.filter_values.days.iter();
-            days.map(|(day, note)| (day.clone(), (*note).to_owned()))
-                .collect()
+            let found = values.days.iter().find(|(day, _)| day == value);
+            found.map(|(_, note)| (*note).to_owned())
         }
     };
     let value = typed.split_once(':').map_or("", |(_, value)| value);
     let value = value.trim_start_matches('"');
-    let notes: HashMap<&str, &String> = offered
-        .iter()
-        .map(|(value, note)| (value.as_str(), note))
-        .collect();
-    let best = best_first(offered.iter().map(|(value, _)| value.as_str()), value);
-    let best = best.filter_map(|value| {
+    let best = best_first(offered.into_iter(), value).filter_map(|value| {
         let text = filter_of(filter, value);
         // What would be read as words is not offered.
         let is_read = filters(&text).list.len() == 1;
-        is_read.then(|| {
-            (
-                text,
-                notes
-                    .get(value)
-                    .map_or(String::new(), |note| (*note).clone()),
-            )
-        })
+        is_read.then(|| (text, note(value).unwrap_or_default()))
     });
     let best: Vec<(String, String)> = best.collect();
     match best.first() {

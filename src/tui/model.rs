@@ -190,6 +190,20 @@ impl Model {
         self.overlay = Some(Window::new(shown));
     }
 
+    /// The windows that are open: the one above all, and the one that help lies above.
+    pub fn windows_mut(&mut self) -> impl Iterator<Item = &mut Window> {
+        [&mut self.overlay, &mut self.beneath].into_iter().flatten()
+    }
+
+    /// Closes the windows for which this holds; help above one of them stays.
+    pub fn close_windows(&mut self, is_closed: impl Fn(&Overlay) -> bool) {
+        let is_closed = |window: &mut Window| is_closed(&window.shown);
+        self.beneath.take_if(is_closed);
+        if self.overlay.take_if(is_closed).is_some() {
+            self.overlay = self.beneath.take();
+        }
+    }
+
     /// What lies above all.
     pub fn shown_overlay(&self) -> Option<&Overlay> {
         self.overlay.as_ref().map(|window| &window.shown)
@@ -211,21 +225,21 @@ impl Model {
 
     /// Whether nothing has been asked yet.
     pub fn is_empty(&self) -> bool {
-        self.turns.is_empty() && self.pending.is_none()
+        self.turns.shown().is_empty() && self.pending.is_none()
     }
 
     /// Which turn the panes show.
     pub fn shown_at(&self) -> Option<usize> {
         match self.shown {
             None if self.pending.is_some() => None,
-            None => self.turns.len().checked_sub(1),
+            None => self.turns.shown().len().checked_sub(1),
             at => at,
         }
     }
 
     /// The run that the panes show, with its events.
     pub fn shown_turn(&self) -> Option<&OpenRun> {
-        self.turns.get(self.shown_at()?)?.opened()
+        self.turns.shown().get(self.shown_at()?)?.opened()
     }
 
     /// Which run of the conversation the panes show, counted from 1, and how many there are; in a
@@ -233,13 +247,13 @@ impl Model {
     pub fn shown_among(&self) -> Option<(usize, usize)> {
         match &self.replay {
             Some(playhead) => playhead.run,
-            None => Some((self.shown_at()? + 1, self.turns.len())),
+            None => Some((self.shown_at()? + 1, self.turns.shown().len())),
         }
     }
 
     /// What people said of the run that the panes show.
     pub fn shown_labels(&self) -> Option<&RunLabels> {
-        Some(self.turns.get(self.shown_at()?)?.labels())
+        Some(self.turns.shown().get(self.shown_at()?)?.labels())
     }
 
     /// The run that the panes show.
@@ -259,7 +273,7 @@ impl Model {
         let (left_beneath, right_beneath) = compared(&self.beneath);
         let read = self.reading.as_ref().and_then(|view| view.found.as_ref());
         let read = read.and_then(|(run, _)| place(run));
-        let last = turns.len().checked_sub(1);
+        let last = turns.shown().len().checked_sub(1);
         let shown = self.shown_at();
         let needed = [last, shown, left, right, left_beneath, right_beneath, read];
         self.turns.keep_open(&needed);

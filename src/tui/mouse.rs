@@ -100,12 +100,15 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Effect> {
 fn answer(model: &mut Model, row: usize, column: usize) -> Option<Effect> {
     let (shown, turn) = model.chat.visible.get(row).zip(model.chat.turns.get(row))?;
     let n = chat::citation_at_column(shown, column);
-    let (turn, exchange) = (*turn, model.turns.get(*turn).map(TurnView::exchange));
+    let (turn, exchange) = (
+        *turn,
+        model.turns.shown().get(*turn).map(TurnView::exchange),
+    );
     let mut cited = exchange
         .into_iter()
         .flat_map(|exchange| &exchange.citations);
     let at = n.and_then(|n| cited.position(|citation| citation.n == n));
-    if turn >= model.turns.len() {
+    if turn >= model.turns.shown().len() {
         return None;
     }
     if model.shown_at() != Some(turn) {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::layout::Size;
 
-use crate::protocol::{Command, Event, EventBody, JobModels, RecordedRun, Timestamp, Update};
+use crate::protocol::{
+    Command, Event, EventBody, JobModels, RecordedRun, SessionCommand, Timestamp, Update,
+};
 
 use super::keymap::Action;
 use super::model::{AuditState, Effect, EvidenceState, Model, Msg, PathState, TurnView};
@@ -80,7 +82,7 @@ impl Replay {
     pub fn of_recorded(screen: &Model, recorded: RecordedRun) -> Option<Self> {
         let events = recorded.events.into_iter().map(Arc::new).collect();
         let mut replay = Self::new(screen, 0, events, true)?;
-        if let Some(turn) = replay.model.turns.last_mut() {
+        if let Some(turn) = replay.model.turns.shown_mut().last_mut() {
             turn.put_labels(recorded.labels);
         }
         Some(Self {
@@ -106,11 +108,12 @@ impl Replay {
         if is_recorded {
             first.record();
         }
-        first.fork = screen.turns.get(turn).and_then(|turn| turn.fork);
-        if let Some(shown) = screen.turns.get(turn) {
+        let shown = screen.turns.shown().get(turn);
+        first.fork = shown.and_then(|turn| turn.fork);
+        if let Some(shown) = shown {
             first.put_labels(shown.labels().clone());
         }
-        let mut turns = screen.turns[..turn].to_vec();
+        let mut turns = screen.turns.shown()[..turn].to_vec();
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
         let counted = events.len() - events.iter().filter(is_piece).count();
@@ -180,7 +183,9 @@ impl Replay {
             | Msg::NotSuspended
             | Msg::Edited(_) => true,
             Msg::Update(Update::Document(_) | Update::Explained { .. })
-            | Msg::Refused(Command::ReadDocument { .. }) => self.model.reading.is_some(),
+            | Msg::Refused(Command::ReadDocument { .. } | Command::Explain { .. }) => {
+                self.model.reading.is_some()
+            }
             _ => false,
         }
     }
@@ -235,46 +240,26 @@ impl Replay {
             Some(Action::Faster) => self.set_speed(self.speed + 1),
             Some(Action::Slower) => self.set_speed(self.speed.saturating_sub(1)),
             Some(Action::Slow) => self.set_slow(!self.is_slow),
-            Some(
-                Action::Retry
-                | Action::EditQuestion
-                | Action::PreviousBranch
-                | Action::NextBranch
-                | Action::RunAgain
-                | Action::Replay
-                | Action::Sessions
-                | Action::ChooseModel
-                | Action::Recall
-                | Action::Export
-                | Action::Compare
-                | Action::Stats
-                | Action::Palette
-                | Action::Find
-                | Action::Samples
-                | Action::Forget,
-            ) => {
-                self.model.inform("Esc leaves the replay first.");
-            }
             // What has no use here begins no question.
             None => {}
-            Some(_) => return ReplayOutcome::GoesOn(self.pass_on(Msg::Key(event))),
+            Some(action) if is_for_panes(action) => {
+                return ReplayOutcome::GoesOn(self.pass_on(Msg::Key(event)));
+            }
+            Some(_) => self.model.inform("Esc leaves the replay first."),
         }
         self.follow();
         ReplayOutcome::GoesOn(Vec::new())
     }
 
-    /// The panes do with it what they do live; what would begin a run is left out.
+    /// The panes do with it what they do live; what would change anything but the screen is left out.
     fn pass_on(&mut self, msg: Msg) -> Vec<Effect> {
         let mut effects = update(&mut self.model, msg);
         // The panes show the run that is replayed and no other.
         self.model.shown = None;
-        let begins = |command: &Command| {
-            matches!(
-                command,
-                Command::Ask { .. } | Command::Cancel | Command::Forget
-            )
-        };
-        effects.retain(|effect| !matches!(effect, Effect::Send(command) if begins(command)));
+        effects.retain(|effect| match effect {
+            Effect::Send(command) => is_for_reading(command),
+            _ => true,
+        });
         effects
     }
 
@@ -310,7 +295,7 @@ impl Replay {
 
     fn show(&mut self, at: usize) {
         let at = at.clamp(1, self.events.len());
-        let Some(turn) = self.model.turns.last_mut() else {
+        let Some(turn) = self.model.turns.shown_mut().last_mut() else {
             return;
         };
         if at >= self.at {
@@ -331,7 +316,7 @@ impl Replay {
     /// What the panes get besides the events: the time, and whether the run goes on.
     fn follow(&mut self) {
         let now = self.timeline.stamp_at(self.at, self.played);
-        let exchange = self.model.turns.last().map(TurnView::exchange);
+        let exchange = self.model.turns.shown().last().map(TurnView::exchange);
         self.model.current = exchange
             .filter(|exchange| exchange.finish.is_none())
             .map(|exchange| exchange.id.clone());
@@ -375,6 +360,59 @@ impl Replay {
     fn enters(&self, at: usize) -> bool {
         matches!(self.events[at].body, EventBody::NodeEntered { .. })
     }
+}
+
+/// Whether a command reads what a pane shows, or keeps the answer that is replayed.
+fn is_for_reading(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::ReadDocument { .. }
+            | Command::Explain { .. }
+            | Command::Session(SessionCommand::SaveAnswer { .. })
+    )
+}
+
+/// Whether the panes of a replay do with this action what they do live.
+fn is_for_panes(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Up
+            | Action::Down
+            | Action::PageUp
+            | Action::PageDown
+            | Action::First
+            | Action::Last
+            | Action::Open
+            | Action::Unfold
+            | Action::Unroll
+            | Action::Filter
+            | Action::NextWarning
+            | Action::PreviousWarning
+            | Action::Zoom
+            | Action::Help
+            | Action::NextPane
+            | Action::PreviousPane
+            | Action::FocusChat
+            | Action::FocusPath
+            | Action::FocusEvidence
+            | Action::FocusAudit
+            | Action::ShowIndex
+            | Action::ShowSources
+            | Action::ShowEngine
+            | Action::NextCitation
+            | Action::PreviousCitation
+            | Action::Copy
+            | Action::CopyRun
+            | Action::Save
+            | Action::Mouse
+            | Action::Documents
+            | Action::WhatIf
+            | Action::JudgeGood
+            | Action::JudgeBad
+            | Action::Quit
+            | Action::Leave
+            | Action::Suspend
+    )
 }
 
 fn missing(events: &[Arc<Event>]) -> Option<MissingPart> {

@@ -7,13 +7,16 @@ use crate::protocol::Mode;
 use crate::text::one_line;
 
 use super::ask::ask;
-use super::keymap::Action;
+use super::keymap::{Action, KeyContext};
 use super::model::{Effect, Model, Overlay, TurnQuestion};
 use super::pane_state::PathItem;
 use super::panes::path;
-use super::panes::rerun::HEAD;
+use super::panes::rerun::{HEADER_ROWS, window};
 use super::rerun_plan::{RerunPlan, STEP};
-use super::window::{Window, type_into};
+use super::window::type_up_to;
+
+/// The longest instruction, in characters.
+const LONGEST_INSTRUCTION: usize = 400;
 
 /// Opens the window from which a run begins again at the node that is selected, or at the one whose
 /// details are shown.
@@ -33,9 +36,7 @@ pub fn open(model: &mut Model) {
     let Some(plan) = plan(model, node) else {
         return;
     };
-    let mut window = Window::new(Overlay::Rerun(Box::new(plan)));
-    window.list.selected = HEAD;
-    model.overlay = Some(window);
+    model.overlay = Some(window(Box::new(plan)));
     model.beneath = None;
 }
 
@@ -72,18 +73,54 @@ pub fn type_key(model: &mut Model, event: KeyEvent) -> bool {
         KeyCode::Enter | KeyCode::Esc => plan.is_typing = false,
         KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => return false,
         _ => {
-            type_into(&mut plan.instruction, event);
+            let is_full = plan.instruction.chars().count() >= LONGEST_INSTRUCTION;
+            let is_changed = type_up_to(&mut plan.instruction, event, LONGEST_INSTRUCTION);
+            if is_full && !is_changed {
+                inform_of_limit(model);
+            }
         }
     }
     true
 }
 
-/// Pasted text, while the instruction is typed.
+/// Takes pasted text into the instruction while that is typed; false where the window is not open.
 pub fn paste(model: &mut Model, text: &str) -> bool {
-    let Some(plan) = plan_of(model).filter(|plan| plan.is_typing) else {
+    let Some(plan) = plan_of(model) else {
         return false;
     };
-    plan.instruction = one_line(&format!("{}{text}", plan.instruction), 400);
+    if !plan.is_typing {
+        let key = model.keymap.name_in(Action::Instruct, KeyContext::Rerun);
+        let key = key.unwrap_or_default();
+        model.inform(&format!("{key} begins an instruction; paste then."));
+        return true;
+    }
+    let all = one_line(&format!("{}{text}", plan.instruction), usize::MAX);
+    plan.instruction = all.chars().take(LONGEST_INSTRUCTION).collect();
+    if plan.instruction.len() < all.len() {
+        inform_of_limit(model);
+    }
+    true
+}
+
+fn inform_of_limit(model: &mut Model) {
+    let words = format!("An instruction has at most {LONGEST_INSTRUCTION} characters.");
+    model.inform(&words);
+}
+
+/// Selects the passage in this row of the window, and drops or restores it; false where the window is
+/// not open.
+pub fn click(model: &mut Model, row: usize) -> bool {
+    let Some(plan) = plan_of(model) else {
+        return false;
+    };
+    if let Some(at) = row.checked_sub(HEADER_ROWS)
+        && at < plan.passages.len()
+    {
+        plan.toggle(at);
+        if let Some(window) = &mut model.overlay {
+            window.list.selected = row;
+        }
+    }
     true
 }
 
@@ -102,8 +139,8 @@ pub fn act(model: &mut Model, action: Action) -> bool {
     let Overlay::Rerun(plan) = &mut window.shown else {
         return false;
     };
-    let last = HEAD + plan.passages.len().saturating_sub(1);
-    let at = window.list.selected.clamp(HEAD, last) - HEAD;
+    let last = HEADER_ROWS + plan.passages.len().saturating_sub(1);
+    let at = window.list.selected.clamp(HEADER_ROWS, last) - HEADER_ROWS;
     let by = match action {
         Action::Unfold => {
             plan.toggle(at);
@@ -130,8 +167,8 @@ pub fn act(model: &mut Model, action: Action) -> bool {
         Action::MuchLess => -5 * STEP,
         Action::MuchMore => 5 * STEP,
         _ if window.list.act(action) => {
-            window.list.selected = window.list.selected.clamp(HEAD, last);
-            if window.list.selected == HEAD {
+            window.list.selected = window.list.selected.clamp(HEADER_ROWS, last);
+            if window.list.selected == HEADER_ROWS {
                 // What stands above the passages comes into sight again.
                 window.list.top = 0;
             }
@@ -150,8 +187,8 @@ pub fn act(model: &mut Model, action: Action) -> bool {
 /// Begins the run.
 pub fn begin(model: &mut Model, plan: &RerunPlan) -> Option<Effect> {
     let request = plan.request();
-    let mut question = TurnQuestion::new(request.query.clone(), request.route);
-    question.place = request.place.clone();
-    question.rerun = Some(Box::new(request));
+    let mut question = TurnQuestion::new(request.query, request.route);
+    question.place = request.place;
+    question.rerun = Some(Box::new(plan.clone()));
     ask(model, question).1
 }

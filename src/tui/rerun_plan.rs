@@ -16,7 +16,7 @@ pub const STEP: i32 = 5;
 const MIDDLE: i32 = 50;
 
 /// A run that is to begin at a node, and the changes so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RerunPlan {
     request: RerunRequest,
     /// The state as it was.
@@ -31,7 +31,7 @@ pub struct RerunPlan {
 }
 
 /// A passage, and what becomes of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlannedPassage {
     /// The passage as it was recorded.
     pub item: EvidenceItem,
@@ -108,7 +108,7 @@ impl RerunPlan {
         }
     }
 
-    /// All as it was.
+    /// Takes back all changes.
     pub fn reset(&mut self) {
         for passage in &mut self.passages {
             (passage.is_kept, passage.set) = (passage.was_kept, None);

@@ -11,6 +11,7 @@ use crate::protocol::{
 use crate::text::{one_line, plural};
 
 use super::answers;
+use super::branching::leave_edit;
 use super::keyboard::on_us_keyboard;
 use super::keymap::Action;
 use super::model::{Effect, Model, Overlay, TurnView};
@@ -34,32 +35,40 @@ pub fn export_shown(model: &mut Model) -> Option<Effect> {
 
 /// What the engine sends of recorded conversations.
 pub fn arrived(model: &mut Model, update: SessionUpdate) {
-    let list = model.overlay.as_mut().and_then(list_of);
-    match (update, list) {
-        (SessionUpdate::Listed(Ok(sessions)), Some(_)) => listed(model, sessions),
-        (SessionUpdate::Listed(Err(why)), Some(_)) => model.warn(&why),
-        // The list was closed before it came.
-        (SessionUpdate::Listed(_), None) => {}
-        (SessionUpdate::Resumed(recorded), list) => {
-            if list.is_some() {
-                model.overlay = None;
+    match update {
+        SessionUpdate::Listed(Ok(sessions)) => listed(model, sessions),
+        SessionUpdate::Listed(Err(why)) => {
+            // The list was closed before it came.
+            if model.windows_mut().any(|window| list_of(window).is_some()) {
+                let is_awaited = |shown: &Overlay| matches!(shown, Overlay::Sessions(list) if list.sessions.is_none());
+                model.close_windows(is_awaited);
+                model.warn(&why);
             }
+        }
+        SessionUpdate::Resumed(recorded) => {
+            model.close_windows(|shown| matches!(shown, Overlay::Sessions(_)));
             show_recorded(model, recorded);
         }
-        (SessionUpdate::NotResumed(line), list) => {
-            if let Some(list) = list {
+        SessionUpdate::NotResumed(line) => {
+            if let Some(list) = model.windows_mut().find_map(list_of) {
                 list.doing = SessionTask::Choosing;
             }
             model.warn(&line);
         }
-        (SessionUpdate::Questions(questions), _) => model.prompt.remember_earlier(&questions),
-        (SessionUpdate::Answers(answers), _) => answers::arrived(model, answers),
+        SessionUpdate::Questions(questions) => model.prompt.remember_earlier(&questions),
+        SessionUpdate::Answers(answers) => answers::arrived(model, answers),
     }
 }
 
 /// Takes the list; what is typed and selected stays.
 fn listed(model: &mut Model, sessions: Vec<SessionSummary>) {
-    let selected = selected(model).map(|session| session.id.clone());
+    let mut windows = model.windows_mut();
+    let is_list = |window: &&mut Window| matches!(window.shown, Overlay::Sessions(_));
+    let Some(window) = windows.find(is_list) else {
+        // The list was closed before it came.
+        return;
+    };
+    let selected = selected_in(window).map(|session| session.id.clone());
     let text = |session: &SessionSummary| {
         let name = session.name.as_deref().unwrap_or_default();
         one_line(&format!("{name} {}", session.question), 400)
@@ -67,23 +76,22 @@ fn listed(model: &mut Model, sessions: Vec<SessionSummary>) {
     let texts = sessions.iter().map(text).collect();
     let is_selected = |session: &SessionSummary| Some(&session.id) == selected.as_ref();
     let place = sessions.iter().position(is_selected);
-    if let Some(window) = &mut model.overlay {
-        if let Some(list) = list_of(window) {
-            list.sessions = Some(sessions);
-        }
-        window.set_texts(texts);
-        if let Some(place) = place {
-            window.select(place);
-        }
+    if let Some(list) = list_of(window) {
+        list.sessions = Some(sessions);
+    }
+    window.set_texts(texts);
+    if let Some(place) = place {
+        window.select(place);
     }
 }
 
 /// The engine did not take a command.
-pub fn refused(model: &mut Model) {
-    if let Some(list) = model.overlay.as_mut().and_then(list_of) {
-        list.doing = SessionTask::Choosing;
+pub fn refused(model: &mut Model, command: &SessionCommand) {
+    let reason = "The engine is busy and did not take that; try again.";
+    match command.refusal(reason) {
+        Some(update) => arrived(model, update),
+        None => model.warn(reason),
     }
-    model.warn("The engine is busy and did not take that; try again.");
 }
 
 /// A key while something is being done with the selected one; `None` for one that means the same
@@ -157,7 +165,10 @@ fn list_of(window: &mut Window) -> Option<&mut SessionList> {
 }
 
 fn selected(model: &Model) -> Option<&SessionSummary> {
-    let window = model.overlay.as_ref()?;
+    selected_in(model.overlay.as_ref()?)
+}
+
+fn selected_in(window: &Window) -> Option<&SessionSummary> {
     match &window.shown {
         Overlay::Sessions(list) => list.sessions.as_ref()?.get(window.selected()?),
         _ => None,
@@ -181,16 +192,16 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.turns = turns.into();
     let shown = recorded.shown.as_ref();
     let shown = shown.and_then(|run| model.turns.show_run(run));
-    let last = model.turns.len().saturating_sub(1);
+    let last = model.turns.shown().len().saturating_sub(1);
     model.shown = shown.filter(|at| *at != last);
     model.pending = None;
     model.current = None;
-    model.editing = None;
+    leave_edit(model);
     model.chat = ChatScroll::default();
     model.begin_find_again();
     model.reset_panes();
     model.audit.list = List::default();
-    for turn in model.turns.iter() {
+    for turn in model.turns.shown() {
         model.prompt.remember(&turn.exchange().query);
     }
     model.keep_open();
@@ -207,9 +218,10 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
 
 /// What is said of it: how much there is, and that it stands here as the log holds it.
 fn resumed_words(model: &Model, recorded: &RecordedSession) -> String {
-    let runs = plural(model.turns.len(), "run");
-    let since = |turn: &TurnView| format!(" since {}", turn.exchange().started.minute());
-    let since = model.turns.first().map(since).unwrap_or_default();
+    let runs = plural(model.turns.all().count(), "run");
+    let began = model.turns.all().map(|turn| turn.exchange().started).min();
+    let since = began.map(|began| format!(" since {}", began.minute()));
+    let since = since.unwrap_or_default();
     let name = recorded.name.as_ref().map(|name| format!(" '{name}'"));
     let name = name.unwrap_or_default();
     let left_out = match recorded.left_out {
@@ -265,9 +277,7 @@ pub fn statistics_arrived(model: &mut Model, read: Result<Box<RunHistory>, Strin
 
 /// The engine did not take the request.
 pub fn statistics_refused(model: &mut Model) {
-    if statistics(model).is_some_and(|known| known.is_none()) {
-        model.overlay = model.beneath.take();
-    }
+    model.close_windows(|shown| matches!(shown, Overlay::Statistics(None)));
     model.warn("The engine is busy and did not read the log; try again.");
 }
 
@@ -281,10 +291,10 @@ pub fn abandon_statistics(model: &mut Model) {
 /// What the window of statistics shows, itself or under help, where it is open; nothing while it is
 /// awaited.
 pub fn statistics(model: &mut Model) -> Option<&mut Option<Result<Box<RunHistory>, String>>> {
-    let windows = [&mut model.overlay, &mut model.beneath];
-    let mut windows = windows.into_iter().flatten();
-    windows.find_map(|window| match &mut window.shown {
-        Overlay::Statistics(read) => Some(read),
-        _ => None,
-    })
+    model
+        .windows_mut()
+        .find_map(|window| match &mut window.shown {
+            Overlay::Statistics(read) => Some(read),
+            _ => None,
+        })
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::domain::{Complexity, LabelTarget, LabelVerdict};
@@ -14,6 +13,7 @@ use crate::protocol::{
 use super::fold::{AuditRow, Exchange, RunView};
 use super::ink::Row;
 use super::markdown::CodeCache;
+use super::rerun_plan::RerunPlan;
 
 /// So much is kept of what was sent to models and came back, packed, in bytes: a few hundred runs.
 /// It is longer than all else that is known of a run.
@@ -22,9 +22,10 @@ const MOST_PROMPTS: usize = 4 << 20;
 /// Columns before the text of a turn.
 pub const GUTTER: usize = 7;
 
-/// All turns of the branch that is shown, in the order in which they were asked.
+/// All turns of a conversation, those of the branch that is shown apart from the others.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
+    /// Turns of the branch that is shown, in the order in which they were asked.
     shown: Vec<TurnView>,
     /// Turns of other branches, in the same order.
     hidden: Vec<TurnView>,
@@ -35,21 +36,58 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Takes the turn that was asked last; its branch is shown from now on.
-    pub fn push(&mut self, mut turn: TurnView) {
+    /// The turns of the branch that is shown, in the order in which they were asked.
+    pub fn shown(&self) -> &[TurnView] {
+        &self.shown
+    }
+
+    /// The turns of the branch that is shown, to be changed.
+    pub fn shown_mut(&mut self) -> &mut [TurnView] {
+        &mut self.shown
+    }
+
+    /// The turns of all branches, those of the branch that is shown first.
+    pub fn all(&self) -> impl Iterator<Item = &TurnView> + Clone {
+        self.shown.iter().chain(&self.hidden)
+    }
+
+    /// The turns of all branches, to be changed.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut TurnView> {
+        self.shown.iter_mut().chain(&mut self.hidden)
+    }
+
+    /// The turn of this run, in whatever branch.
+    pub fn by_run(&self, run: &RunId) -> Option<&TurnView> {
+        let mut turns = self.hidden.iter().chain(&self.shown);
+        turns.rfind(|turn| turn.exchange().id == *run)
+    }
+
+    /// The turn of this run, in whatever branch, to be changed.
+    pub fn by_run_mut(&mut self, run: &RunId) -> Option<&mut TurnView> {
+        let mut turns = self.hidden.iter_mut().chain(&mut self.shown);
+        turns.rfind(|turn| turn.exchange().id == *run)
+    }
+
+    /// Takes the turn that was asked last; its branch is shown from now on. Returns whether that is
+    /// another one than before.
+    pub fn push(&mut self, mut turn: TurnView) -> bool {
         let exchange = turn.exchange();
         self.branches.add(&exchange.id, &exchange.place);
         turn.number = self.shown.len() + self.hidden.len();
         turn.place_after(&self.shown);
         self.shown.push(turn);
-        if self.branches.is_forked() {
-            self.show_branch();
+        if !self.branches.is_forked() {
+            return false;
         }
+        let numbers = |turns: &[TurnView]| turns.iter().map(|turn| turn.number).collect::<Vec<_>>();
+        let before = numbers(&self.shown);
+        self.show_branch();
+        numbers(&self.shown) != before
     }
 
     /// Tokens both ways so far, over all branches.
     pub fn tokens(&self) -> u64 {
-        let tokens = self.shown.iter().chain(&self.hidden).map(TurnView::tokens);
+        let tokens = self.all().map(TurnView::tokens);
         tokens.fold(0, u64::saturating_add)
     }
 
@@ -166,13 +204,11 @@ impl Turns {
 
     /// Forgets prompts and replies of the runs that were looked at least recently.
     fn bound_prompts(&mut self) {
-        let all = || self.shown.iter().chain(&self.hidden);
-        let mut kept: usize = all().map(TurnView::prompts_len).sum();
+        let mut kept: usize = self.all().map(TurnView::prompts_len).sum();
         if kept <= MOST_PROMPTS {
             return;
         }
-        let all = self.shown.iter_mut().chain(&mut self.hidden);
-        let mut turns: Vec<&mut TurnView> = all.collect();
+        let mut turns: Vec<&mut TurnView> = self.all_mut().collect();
         turns.sort_by_key(|turn| turn.packed_as);
         for turn in turns {
             if kept > MOST_PROMPTS {
@@ -191,15 +227,19 @@ impl Turns {
         let mut packer = EventPacker::default();
         let events = turn.events(&mut packer);
         RerunRequest::with_earlier(events, |run| {
-            let mut all = self.shown.iter().chain(&self.hidden);
-            let earlier = all.find(|turn| turn.exchange().id == *run);
+            let earlier = self.by_run(run);
             earlier.map_or_else(Vec::new, |turn| turn.events(&mut packer))
         })
     }
 
     /// The last run that has not ended and goes on.
     pub fn going_on(&self) -> Option<&Exchange> {
-        let mut exchanges = self.shown.iter().rev().map(TurnView::exchange);
+        let mut exchanges = self
+            .shown
+            .iter()
+            .rev()
+            .chain(&self.hidden)
+            .map(TurnView::exchange);
         exchanges.find(|one| one.finish.is_none() && !one.is_recorded)
     }
 
@@ -211,9 +251,7 @@ impl Turns {
 
     /// What people said of that run.
     pub fn labels_of(&self, run: &RunId) -> Option<&RunLabels> {
-        let is_it = |turn: &&TurnView| turn.exchange().id == *run;
-        let mut all = self.shown.iter().chain(&self.hidden);
-        all.rfind(is_it).map(TurnView::labels)
+        self.by_run(run).map(TurnView::labels)
     }
 
     /// Returns the run if it is open.
@@ -233,20 +271,6 @@ impl From<Vec<TurnView>> for Turns {
     }
 }
 
-impl Deref for Turns {
-    type Target = [TurnView];
-
-    fn deref(&self) -> &[TurnView] {
-        &self.shown
-    }
-}
-
-impl DerefMut for Turns {
-    fn deref_mut(&mut self) -> &mut [TurnView] {
-        &mut self.shown
-    }
-}
-
 // Questions: those to send, and those that were sent, with their runs and the events that both are
 // folded from.
 //
@@ -256,7 +280,7 @@ impl DerefMut for Turns {
 /// A question and its run.
 #[derive(Debug, Clone)]
 pub struct TurnView {
-    kept: CachedRows,
+    kept: TurnRun,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
     /// Which of several branches it begins.
@@ -271,7 +295,7 @@ pub struct TurnView {
 }
 
 #[derive(Debug, Clone)]
-enum CachedRows {
+enum TurnRun {
     Open(Box<OpenRun>),
     Packed(Arc<PackedRun>),
 }
@@ -306,7 +330,7 @@ impl TurnView {
 
     fn from_open(open: OpenRun) -> Self {
         Self {
-            kept: CachedRows::Open(Box::new(open)),
+            kept: TurnRun::Open(Box::new(open)),
             retry: None,
             fork: None,
             number: 0,
@@ -319,8 +343,8 @@ impl TurnView {
     /// What the conversation shows of it.
     pub fn exchange(&self) -> &Exchange {
         match &self.kept {
-            CachedRows::Open(open) => &open.run.exchange,
-            CachedRows::Packed(packed) => &packed.exchange,
+            TurnRun::Open(open) => &open.run.exchange,
+            TurnRun::Packed(packed) => &packed.exchange,
         }
     }
 
@@ -344,16 +368,16 @@ impl TurnView {
     /// The whole run, where it is open.
     pub fn opened(&self) -> Option<&OpenRun> {
         match &self.kept {
-            CachedRows::Open(open) => Some(open),
-            CachedRows::Packed(_) => None,
+            TurnRun::Open(open) => Some(open),
+            TurnRun::Packed(_) => None,
         }
     }
 
     /// Its events; none where what was packed cannot be read.
     fn events(&self, packer: &mut EventPacker) -> Vec<Arc<Event>> {
         match &self.kept {
-            CachedRows::Open(open) => open.events.clone(),
-            CachedRows::Packed(closed) => {
+            TurnRun::Open(open) => open.events.clone(),
+            TurnRun::Packed(closed) => {
                 let events = packer.unpack(&closed.events).into_iter().flatten();
                 events.map(Arc::new).collect()
             }
@@ -362,31 +386,31 @@ impl TurnView {
 
     /// Opens it; it stays packed where what was packed cannot be read.
     fn open(&mut self, packer: &mut EventPacker) {
-        if let CachedRows::Packed(packed) = &self.kept
+        if let TurnRun::Packed(packed) = &self.kept
             && let Some(open) = OpenRun::unpack(packed, packer)
         {
-            self.kept = CachedRows::Open(Box::new(open));
+            self.kept = TurnRun::Open(Box::new(open));
         }
     }
 
     /// Packs it, if it has ended.
     pub fn close(&mut self, packer: &mut EventPacker) {
-        if let CachedRows::Open(open) = &mut self.kept
+        if let TurnRun::Open(open) = &mut self.kept
             && open.run.finish.is_some()
             && let Some(packed) = open.packed.take().or_else(|| PackedRun::pack(open, packer))
         {
-            self.kept = CachedRows::Packed(packed);
+            self.kept = TurnRun::Packed(packed);
         }
     }
 
     /// Packed prompts and replies of it, bytes.
     fn prompts_len(&self) -> usize {
         match &self.kept {
-            CachedRows::Open(open) => {
+            TurnRun::Open(open) => {
                 let packed = open.packed.as_ref();
                 packed.map_or(0, |packed| packed.events.prompts_len())
             }
-            CachedRows::Packed(packed) => packed.events.prompts_len(),
+            TurnRun::Packed(packed) => packed.events.prompts_len(),
         }
     }
 
@@ -395,34 +419,34 @@ impl TurnView {
     fn drop_prompts(&mut self) -> usize {
         let freed = self.prompts_len();
         match &mut self.kept {
-            CachedRows::Open(open) => open.packed = None,
-            CachedRows::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
+            TurnRun::Open(open) => open.packed = None,
+            TurnRun::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
         }
         freed
     }
 
     /// Takes the next event of its run; one of a packed run comes after its end, and too late.
     pub fn take(&mut self, event: &Arc<Event>) {
-        if let CachedRows::Open(open) = &mut self.kept {
+        if let TurnRun::Open(open) = &mut self.kept {
             open.take(event);
         }
     }
 
     /// It is read from the log.
     pub fn record(&mut self) {
-        if let CachedRows::Open(open) = &mut self.kept {
+        if let TurnRun::Open(open) = &mut self.kept {
             open.run.exchange.is_recorded = true;
         }
     }
 
     /// Closes a run whose end will never come.
     pub fn abandon(&mut self, error: &str, now: Timestamp) {
-        if let CachedRows::Open(open) = &mut self.kept {
+        if let TurnRun::Open(open) = &mut self.kept {
             open.run.abandon(error, now);
         }
     }
 
-    /// Finds out where it stands after these.
+    /// Places a retry relative to the turns before it.
     fn place_after(&mut self, earlier: &[Self]) {
         let first = self.exchange().place.retry_of.as_ref();
         let retry = first.map(|first| Retry::placement(earlier, first));
@@ -445,18 +469,16 @@ impl TurnView {
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
         match &self.kept {
-            CachedRows::Open(open) => open.run.tokens(),
-            CachedRows::Packed(packed) => {
-                packed.exchange.finish.as_ref().map_or(0, |end| end.tokens)
-            }
+            TurnRun::Open(open) => open.run.tokens(),
+            TurnRun::Packed(packed) => packed.exchange.finish.as_ref().map_or(0, |end| end.tokens),
         }
     }
 
     /// Its gradings; `None` where a packed run had none.
     pub fn gradings(&self) -> Option<Cow<'_, RecordedGradings>> {
         match &self.kept {
-            CachedRows::Open(open) => Some(Cow::Owned(open.gradings())),
-            CachedRows::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
+            TurnRun::Open(open) => Some(Cow::Owned(open.gradings())),
+            TurnRun::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
         }
     }
 }
@@ -533,8 +555,8 @@ pub struct TurnQuestion {
     /// Where it stands in the conversation; one of which nothing is said follows what is shown when it
     /// is sent.
     pub place: QuestionPlace,
-    /// The node of an earlier run at which its run begins.
-    pub rerun: Option<Box<RerunRequest>>,
+    /// The plan by which its run begins at a node of an earlier one.
+    pub rerun: Option<Box<RerunPlan>>,
 }
 
 impl TurnQuestion {
@@ -638,10 +660,10 @@ mod tests {
     fn ui_a_question_that_is_not_looked_at_keeps_less_than_12_kb() {
         let turns = conversation(100);
         let open: Vec<_> = (0..100)
-            .filter(|at| turns[*at].opened().is_some())
+            .filter(|at| turns.shown()[*at].opened().is_some())
             .collect();
         assert_eq!(open, [99]);
-        let packed = turns[..99].iter().map(TurnView::held_bytes);
+        let packed = turns.shown()[..99].iter().map(TurnView::held_bytes);
         let most = packed.max().unwrap();
         assert!(most < 12_000, "{most} bytes");
     }
@@ -652,8 +674,11 @@ mod tests {
         let whole = TurnView::from_events(&recorded(1)).unwrap();
         let whole = whole.opened().unwrap();
         for _ in 0..2 {
-            assert_eq!(turns[1].exchange(), &whole.run.exchange);
-            assert_eq!(turns[1].gradings().as_deref(), Some(&whole.gradings()));
+            assert_eq!(turns.shown()[1].exchange(), &whole.run.exchange);
+            assert_eq!(
+                turns.shown()[1].gradings().as_deref(),
+                Some(&whole.gradings())
+            );
             turns.open(1);
             let open = turns.opened(&whole.run.id).unwrap();
             assert_eq!(open.events, whole.events);
@@ -707,18 +732,20 @@ mod tests {
         }
         turns.keep_open(&[]);
         let kept = |turn: &TurnView| turn.held_bytes() > 50_000;
-        assert!(!kept(&turns[1]) && !kept(&turns[8]) && kept(&turns[count - 1]));
-        assert!(kept(&turns[0]));
-        let prompts: usize = turns.iter().map(TurnView::held_bytes).sum();
+        assert!(
+            !kept(&turns.shown()[1]) && !kept(&turns.shown()[8]) && kept(&turns.shown()[count - 1])
+        );
+        assert!(kept(&turns.shown()[0]));
+        let prompts: usize = turns.shown().iter().map(TurnView::held_bytes).sum();
         assert!(prompts < MOST_PROMPTS + count * 12_000, "{prompts} bytes");
 
         turns.open(count - 1);
         let whole = endpoint(count - 1, 200_000);
-        assert_eq!(turns[count - 1].opened().unwrap().events, whole);
+        assert_eq!(turns.shown()[count - 1].opened().unwrap().events, whole);
         turns.open(1);
         let mut without: Vec<Event> = endpoint(1, 200_000).iter().map(|e| (**e).clone()).collect();
         without.iter_mut().for_each(Event::drop_prompts);
-        let events = &turns[1].opened().unwrap().events;
+        let events = &turns.shown()[1].opened().unwrap().events;
         assert!(events.iter().map(|event| &**event).eq(&without));
     }
 
@@ -732,9 +759,9 @@ mod tests {
             turn
         });
         let turns = Turns::from(closed.collect::<Vec<_>>());
-        let held: usize = turns.iter().map(TurnView::held_bytes).sum();
+        let held: usize = turns.shown().iter().map(TurnView::held_bytes).sum();
         assert!(held < MOST_PROMPTS + 80 * 12_000, "{held} bytes");
-        assert!(turns[0].held_bytes() < 12_000 && turns[79].held_bytes() > 50_000);
+        assert!(turns.shown()[0].held_bytes() < 12_000 && turns.shown()[79].held_bytes() > 50_000);
     }
 
     /// The log does not hold an end; the screen said so once, and says so again.
@@ -749,10 +776,10 @@ mod tests {
         let elapsed = turn.opened().map(|open| open.run.elapsed(events[0].ts));
         let mut turns = Turns::from(vec![turn]);
         turns.keep_open(&[]);
-        assert!(turns[0].opened().is_none());
+        assert!(turns.shown()[0].opened().is_none());
         turns.open(0);
-        assert_eq!(turns[0].exchange(), &before);
-        let open = turns[0].opened();
+        assert_eq!(turns.shown()[0].exchange(), &before);
+        let open = turns.shown()[0].opened();
         assert_eq!(open.map(|open| open.run.elapsed(events[0].ts)), elapsed);
     }
 
@@ -762,10 +789,10 @@ mod tests {
         let end = events.pop().unwrap();
         let mut turns = Turns::from(vec![TurnView::from_events(&events).unwrap()]);
         turns.keep_open(&[]);
-        turns[0].take(&end);
-        assert!(turns[0].exchange().finish.is_some());
+        turns.shown_mut()[0].take(&end);
+        assert!(turns.shown()[0].exchange().finish.is_some());
         turns.keep_open(&[]);
-        assert!(turns[0].opened().is_none());
+        assert!(turns.shown()[0].opened().is_none());
     }
 }
 
@@ -788,7 +815,7 @@ mod turn_tests {
                 labels,
                 packed_as: _,
             } = self;
-            let CachedRows::Packed(packed) = kept else {
+            let TurnRun::Packed(packed) = kept else {
                 return usize::MAX;
             };
             let PackedRun {

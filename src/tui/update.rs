@@ -96,7 +96,7 @@ fn take(model: &mut Model, msg: Msg) -> Option<Effect> {
             models::refused(model, "the engine stopped");
             let now = model.now;
             model.racing = None;
-            for turn in model.turns.iter_mut() {
+            for turn in model.turns.all_mut() {
                 turn.abandon("the engine stopped", now);
             }
             model.warn("The engine stopped; Ctrl+C twice leaves.");
@@ -117,21 +117,16 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
         model.shown = None;
         model.chat.chosen = AnswerFocus::No;
         model.reset_panes();
-        let branch = model.turns.len();
-        model.turns.push(turn);
-        if model.turns.len() <= branch {
-            // Another branch is shown, and what was searched is another text.
+        if model.turns.push(turn) {
+            // What was searched is another text.
             model.begin_find_again();
         }
         ask::note_run_start(model, &event.run);
         return None;
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
-    let is_awaited = |turn: &&mut TurnView| {
-        let exchange = turn.exchange();
-        exchange.id == event.run && exchange.finish.is_none()
-    };
-    let turn = model.turns.iter_mut().rfind(is_awaited)?;
+    let turn = model.turns.by_run_mut(&event.run);
+    let turn = turn.filter(|turn| turn.exchange().finish.is_none())?;
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = model.turns.going_on().map(|exchange| exchange.id.clone());
@@ -148,16 +143,13 @@ fn refused(model: &mut Model, command: Command) -> Option<Effect> {
             model.racing = None;
             ask::refused(model, &query);
         }
-        Command::Rerun(_) => {
-            model.pending = None;
-            model.warn("The engine is busy and did not begin the run; try again.");
-        }
+        Command::Rerun(request) => ask::refused(model, &request.query),
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Explain { source, .. } => {
             let lines = ["The engine is busy; try again.".to_owned()];
             reading::explained(model, &source, &lines);
         }
-        Command::Session(_) => sessions::refused(model),
+        Command::Session(command) => sessions::refused(model, &command),
         Command::Label(change) => labels::not_kept(model, change, "the engine is busy; try again"),
         Command::ReadStatistics => sessions::statistics_refused(model),
         // It is read to its end then, without a notice.

@@ -332,7 +332,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         draw_row(buffer, theme, border, &place);
     }
     if let Some(edit) = model.editing.as_ref().filter(|_| model.notice.is_none()) {
-        let words = format!(" editing question {} · Esc leaves ", edit.number);
+        let key = model.keymap.name_of(Action::Cancel).unwrap_or_default();
+        let words = format!(" editing question {} · {key} leaves ", edit.number);
         let words = Row::new(Ink::Warning, words);
         let width = (words.width() as u16).min(text.width);
         let border = Rect::new(text.x, text.y - 1, width, 1);

@@ -224,6 +224,11 @@ impl Window {
 
 /// Edits one line at its end; says whether it is another now.
 pub fn type_into(line: &mut String, event: KeyEvent) -> bool {
+    type_up_to(line, event, LONGEST)
+}
+
+/// Edits one line at its end, which grows to so many characters; says whether it is another now.
+pub fn type_up_to(line: &mut String, event: KeyEvent, most: usize) -> bool {
     let before = line.len();
     let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
     match event.code {
@@ -236,7 +241,7 @@ pub fn type_into(line: &mut String, event: KeyEvent) -> bool {
         KeyCode::Char(c)
             if (event.modifiers - KeyModifiers::SHIFT).is_empty()
                 && !c.is_control()
-                && line.chars().count() < LONGEST =>
+                && line.chars().count() < most =>
         {
             line.push(c);
         }

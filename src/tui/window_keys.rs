@@ -134,7 +134,11 @@ pub fn click(model: &mut Model, position: Position) -> Option<Effect> {
         let places = Arrangement::new(model);
         WindowView::new(model, window, &places).row_at(window, position)
     });
-    let (row, window) = row.zip(model.overlay.as_mut())?;
+    let row = row?;
+    if rerun::click(model, row) {
+        return None;
+    }
+    let window = model.overlay.as_mut()?;
     if !window.shown.is_choice() || sessions::name_typed(window).is_some() {
         return None;
     }

@@ -268,8 +268,8 @@ fn rows(model: &Model, shown: &Overlay, width: usize) -> (&'static str, Vec<Row>
         Overlay::WhatIf(sliders) => ("What if", what_if::rows(model, sliders, width)),
         Overlay::Rerun(plan) => {
             let title = match plan.from() {
-                NodeName::AnalyzeAndRoute => "Again from analyze_and_route",
-                NodeName::Plan => "Again from plan",
+                // No plan begins at the first node.
+                NodeName::AnalyzeAndRoute | NodeName::Plan => "Again from plan",
                 NodeName::ToolExec => "Again from tool_exec",
                 NodeName::GradeEvidence => "Again from grade_evidence",
                 NodeName::Synthesize => "Again from synthesize",

@@ -310,7 +310,10 @@ async fn r13_calls_run_at_once_and_one_failure_does_not_fail_the_round() {
     assert_eq!(finished.outcome(), Outcome::Answered);
     let errors: Vec<_> = picked!(
         finished,
-        EventBody::ToolFinished { error: Some(error), items, .. } => (*items, error.clone())
+        EventBody::ToolFinished { error: Some(error), items, is_breakdown, .. } => {
+            assert_eq!(*is_breakdown, error == "the index is gone", "{error}");
+            (*items, error.clone())
+        }
     )
     .collect();
     assert_eq!(errors.len(), 2);

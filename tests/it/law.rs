@@ -121,6 +121,7 @@ fn record(tool: ToolName, round: u32) -> ToolRecord {
         round,
         scores: Vec::new(),
         error: None,
+        is_breakdown: false,
     }
 }
 

@@ -43,6 +43,7 @@ fn failed_call() -> ToolRecord {
         round: 0,
         scores: vec![Score::clamped(0.2)],
         error: None,
+        is_breakdown: false,
     }
 }
 

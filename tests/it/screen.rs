@@ -2,6 +2,7 @@
 
 mod answer;
 mod audit;
+mod branches;
 mod citations;
 mod commands;
 mod compare;

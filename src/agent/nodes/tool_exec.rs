@@ -50,6 +50,7 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
                 scores: found.items.iter().map(|item| item.score).collect(),
                 ms,
                 error: found.error.as_ref().map(ToString::to_string),
+                is_breakdown: found.error.as_ref().is_some_and(ToolError::is_breakdown),
             })
             .await;
         results[at] = Some(found);
@@ -73,6 +74,7 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
             call,
             round: run.state.iteration,
             scores: found.items.iter().map(|item| item.score).collect(),
+            is_breakdown: found.error.as_ref().is_some_and(ToolError::is_breakdown),
             error: found.error.map(|error| error.to_string()),
         });
         items.extend(found.items);

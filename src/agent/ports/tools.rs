@@ -106,15 +106,6 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// The same of an error of which only the line is known, as a log tells it.
-    pub fn was_breakdown(line: &str) -> bool {
-        let about_the_call = [
-            " is not in the knowledge base",
-            " is outside the knowledge base; only its own folders can be read",
-        ];
-        !about_the_call.iter().any(|end| line.ends_with(end))
-    }
-
     /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
     pub fn is_breakdown(&self) -> bool {
         matches!(self, Self::Failed(_))

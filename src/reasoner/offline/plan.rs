@@ -277,6 +277,7 @@ mod tests {
             round: 0,
             scores: Vec::new(),
             error: None,
+            is_breakdown: false,
         };
         let item = |(text, _): &(&str, f64)| Evidence {
             id: EvidenceId("e1".to_owned()),

@@ -14,7 +14,7 @@ use crate::tui::pane_state::AnswerFocus;
 use crate::tui::turns::TurnCache;
 
 use super::turn_rows;
-use super::turn_rows::{text_of, turn_rows};
+use super::turn_rows::{branch_keys, text_of, turn_rows};
 use super::welcome::welcome;
 
 /// So many turns above and below keep their rows besides as many as a screen of the shortest holds.
@@ -35,19 +35,26 @@ pub fn settle(model: &mut Model, size: Size) {
         return;
     }
     let end = turn_rows::tail(model, width);
+    let keys = branch_keys(&model.keymap);
     let selected = selected_citation(model);
     let chosen = model
         .shown_at()
         .filter(|_| model.chat.chosen != AnswerFocus::No);
     if let Some(find) = &mut model.find {
-        find::search(find, &model.turns, |turn| text_of(turn, width), width);
+        find::search(
+            find,
+            model.turns.shown(),
+            |turn| text_of(turn, width, &keys),
+            width,
+        );
     }
     // A question that waits stands at the end.
     let is_waiting = model.pending.is_some() || !model.queue.is_empty();
     let mut view = Window {
-        turns: &mut model.turns,
+        turns: model.turns.shown_mut(),
         tail: end,
         width,
+        branch_keys: keys,
     };
     let moving = std::mem::take(&mut model.chat.moving);
     let bottom = view.bottom(height);
@@ -97,11 +104,12 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
         return;
     };
     let (first, _) = model.chat.from;
-    let count = model.turns.len();
+    let count = model.turns.shown().len();
     let mut view = Window {
-        turns: &mut model.turns,
+        turns: model.turns.shown_mut(),
         tail: Vec::new(),
         width: size.width.into(),
+        branch_keys: branch_keys(&model.keymap),
     };
     let mut page = |turns: &mut dyn Iterator<Item = usize>| {
         let mut rows = 0;
@@ -117,7 +125,7 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
 
 /// The rows that are seen of the run that the panes show, where there are several.
 pub fn rows_of_shown(model: &Model) -> Vec<usize> {
-    let Some(shown) = model.shown_at().filter(|_| model.turns.len() > 1) else {
+    let Some(shown) = model.shown_at().filter(|_| model.turns.shown().len() > 1) else {
         return Vec::new();
     };
     let turns = &model.chat.turns;
@@ -136,12 +144,13 @@ struct Window<'a> {
     /// What comes after the last turn.
     tail: Vec<Row>,
     width: usize,
+    branch_keys: String,
 }
 
 impl Window<'_> {
     fn block(&mut self, at: usize) -> &[Row] {
         match self.turns.get_mut(at) {
-            Some(turn) => turn_rows(turn, self.width),
+            Some(turn) => turn_rows(turn, self.width, &self.branch_keys),
             None => &self.tail,
         }
     }
@@ -236,7 +245,7 @@ impl Window<'_> {
 /// The turn that the panes show and the number of its citation that is selected.
 pub fn selected_citation(model: &Model) -> Option<(usize, usize)> {
     let turn = model.shown_at()?;
-    let citations = &model.turns.get(turn)?.exchange().citations;
+    let citations = &model.turns.shown().get(turn)?.exchange().citations;
     let citation = citations.get(model.chat.citation?)?;
     Some((turn, citation.n))
 }
@@ -296,7 +305,7 @@ mod tests {
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.
         for (is_first, pages) in [(true, 1), (false, -1)] {
-            for turn in model.turns.iter_mut() {
+            for turn in model.turns.shown_mut().iter_mut() {
                 turn.cache = TurnCache::default();
             }
             if is_first {
@@ -307,7 +316,7 @@ mod tests {
             settle(&mut model, size);
             lay_out_neighbours(&mut model, size);
             let is_known = |turn: &TurnView| !turn.cache.rows.is_empty();
-            let known: Vec<bool> = model.turns.iter().map(is_known).collect();
+            let known: Vec<bool> = model.turns.shown().iter().map(is_known).collect();
             model.chat.page(pages);
             settle(&mut model, size);
             let seen = &model.chat.turns;

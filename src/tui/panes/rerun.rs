@@ -4,11 +4,19 @@ use crate::domain::NodeName;
 use crate::text::{one_line, plural};
 use crate::tui::ink::{Ink, Row, cut_path, measure};
 use crate::tui::rerun_plan::{PlannedPassage, RerunPlan};
+use crate::tui::window::{Overlay, Window};
 
 use super::wording::{band, reason_ink};
 
 /// Rows above the passages.
-pub const HEAD: usize = 3;
+pub const HEADER_ROWS: usize = 3;
+
+/// The window over a plan; its first passage is selected.
+pub fn window(plan: Box<RerunPlan>) -> Window {
+    let mut window = Window::new(Overlay::Rerun(plan));
+    window.list.selected = HEADER_ROWS;
+    window
+}
 
 /// All rows: what happens, what was changed, and the passages.
 pub fn rows(plan: &RerunPlan, width: usize) -> Vec<Row> {
@@ -32,8 +40,8 @@ fn what_happens(plan: &RerunPlan) -> String {
     let kept = plan.passages.iter().filter(|passage| passage.is_kept);
     let passages = plural(kept.count(), "passage");
     match plan.from() {
-        NodeName::AnalyzeAndRoute => "The question is analyzed again.".to_owned(),
-        NodeName::Plan => format!("Plans again, knowing {passages}."),
+        // No plan begins at the first node.
+        NodeName::AnalyzeAndRoute | NodeName::Plan => format!("Plans again, knowing {passages}."),
         NodeName::ToolExec => {
             let calls = plural(plan.recorded.pending.len(), "call");
             format!("Makes {calls} again, knowing {passages}.")
@@ -56,12 +64,8 @@ fn changes(plan: &RerunPlan) -> Row {
         row.push(reason_ink(Some(reason)), reason.as_str());
         row.push(Ink::Dim, " · ");
     }
-    let words = plan.rerun().in_words();
-    let words = words.split_once(" · ");
-    row.add(
-        Ink::Dim,
-        words.map_or("as recorded", |(_, changes)| changes),
-    )
+    let changes = plan.rerun().changes_in_words();
+    row.add(Ink::Dim, changes.as_deref().unwrap_or("as recorded"))
 }
 
 /// What the model is told besides, where that is something.

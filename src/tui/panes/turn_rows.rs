@@ -5,6 +5,7 @@ use crate::protocol::{Fork, Mode, Rerun, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
 use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::{judged_row, route_mark};
 use crate::tui::markdown;
 use crate::tui::markdown::CodeCache;
@@ -14,10 +15,10 @@ use crate::tui::turns::{GUTTER, TurnCache};
 use super::wording::{certainty, route_ink, spinner};
 
 /// The rows of a turn as text, one a line.
-pub fn text_of(turn: &TurnView, width: usize) -> String {
+pub fn text_of(turn: &TurnView, width: usize, branch_keys: &str) -> String {
     let known = turn.cache.rows(turn.exchange(), width).map(<[Row]>::to_vec);
     let mut code = CodeCache::default();
-    let anew = || lay_out(turn, width, &mut code);
+    let anew = || lay_out(turn, width, branch_keys, &mut code);
     let rows = known.unwrap_or_else(anew);
     let lines = rows.iter().map(Row::text);
     lines
@@ -26,10 +27,10 @@ pub fn text_of(turn: &TurnView, width: usize) -> String {
 }
 
 /// The rows of a turn, laid out anew where they are not those of this text at this width.
-pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
+pub fn turn_rows<'t>(turn: &'t mut TurnView, width: usize, branch_keys: &str) -> &'t [Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut code = std::mem::take(&mut turn.cache.code);
-        let rows = lay_out(turn, width, &mut code);
+        let rows = lay_out(turn, width, branch_keys, &mut code);
         let exchange = turn.exchange();
         if exchange.finish.is_some() {
             code = CodeCache::default();
@@ -45,14 +46,14 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
 }
 
 /// Lays a turn out; `code` holds what was read of the answer's code before.
-fn lay_out(turn: &TurnView, width: usize, code: &mut CodeCache) -> Vec<Row> {
+fn lay_out(turn: &TurnView, width: usize, branch_keys: &str, code: &mut CodeCache) -> Vec<Row> {
     let run = turn.exchange();
     let mut rows = match &run.rerun {
         Some(rerun) => rerun_rows(rerun, turn.retry, &run.query, width),
         None => question_rows(&run.query, &run.within, run.forced, turn.retry, width),
     };
     if let Some(fork) = turn.fork {
-        rows.insert(rows.len() - 1, fork_row(fork, width));
+        rows.insert(rows.len() - 1, fork_row(fork, branch_keys, width));
     }
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render_growing(&run.answer, body, code);
@@ -126,9 +127,10 @@ pub fn question_rows(
 /// Where a run begins again, what of its state was changed, and of which question where that stands
 /// further up.
 fn rerun_rows(rerun: &Rerun, retry: Option<Retry>, query: &str, width: usize) -> Vec<Row> {
-    let words = rerun.in_words();
-    let (from, changes) = words.split_once(" · ").unwrap_or((&words, "as recorded"));
-    let row = Row::new(Ink::You, from).add(Ink::Dim, format!(" · {changes}"));
+    let changes = rerun.changes_in_words();
+    let changes = changes.as_deref().unwrap_or("as recorded");
+    let row = Row::new(Ink::You, format!("again from {}", rerun.from));
+    let row = row.add(Ink::Dim, format!(" · {changes}"));
     let (first, rest) = (Row::new(Ink::Text, " "), " ".repeat(GUTTER));
     let rest = Row::new(Ink::Text, rest);
     let mut rows = wrap(&row, &first, &rest, width.saturating_sub(1));
@@ -141,11 +143,21 @@ fn rerun_rows(rerun: &Rerun, retry: Option<Retry>, query: &str, width: usize) ->
 }
 
 /// Which of the branches that part at a question is shown.
-fn fork_row(fork: Fork, width: usize) -> Row {
-    Row::new(Ink::Text, " ".repeat(GUTTER))
-        .add(Ink::Focus, format!("branch {} of {}", fork.at, fork.of))
-        .add(Ink::Dim, " · Alt+← Alt+→ show another")
-        .fit(width)
+fn fork_row(fork: Fork, branch_keys: &str, width: usize) -> Row {
+    let row = Row::new(Ink::Text, " ".repeat(GUTTER))
+        .add(Ink::Focus, format!("branch {} of {}", fork.at, fork.of));
+    let row = match branch_keys {
+        "" => row,
+        keys => row.add(Ink::Dim, format!(" · {keys} show another")),
+    };
+    row.fit(width)
+}
+
+/// The keys that show the branch before and after, as the keymap names them.
+pub fn branch_keys(keymap: &Keymap) -> String {
+    let actions = [Action::PreviousBranch, Action::NextBranch].into_iter();
+    let names = actions.filter_map(|action| keymap.name_in(action, KeyContext::Global));
+    names.collect::<Vec<_>>().join(" ")
 }
 
 fn question(query: &str, width: usize) -> Vec<Row> {
@@ -284,14 +296,14 @@ const LONGEST_SUBJECT: usize = 40;
 pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let has_failed = |finish: &RunResult| finish.outcome == Outcome::Failed;
-    let last_turn = model.turns.last().map(TurnView::exchange);
+    let last_turn = model.turns.shown().last().map(TurnView::exchange);
     let failed = last_turn.filter(|last| last.finish.as_ref().is_some_and(has_failed));
     if let Some(question) = &model.pending {
         let text = crate::text::sanitize(&question.text);
         let first = question.place.retry_of.as_ref();
-        let retry = first.map(|first| Retry::placement(&model.turns, first));
+        let retry = first.map(|first| Retry::placement(model.turns.shown(), first));
         rows.extend(match &question.rerun {
-            Some(again) => rerun_rows(&again.rerun, retry, &text, width),
+            Some(plan) => rerun_rows(&plan.rerun(), retry, &text, width),
             None => question_rows(&text, &[], question.route, retry, width),
         });
         let waited = model.starting.map(|waited| waited.line(model.now));
@@ -340,12 +352,12 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 
 /// The runs that go on: one, or those of a race.
 fn at_work(model: &Model) -> Vec<&RunView> {
-    let last = model.turns.len().saturating_sub(1);
+    let last = model.turns.shown().len().saturating_sub(1);
     let goes_on = |(at, run): &(usize, &RunView)| {
         let is_beside = model.replay.is_none() && !run.is_recorded;
         run.finish.is_none() && (*at == last || is_beside)
     };
-    let turns = model.turns.iter().enumerate();
+    let turns = model.turns.shown().iter().enumerate();
     let open = turns.filter_map(|(at, turn)| Some((at, &turn.opened()?.run)));
     open.filter(goes_on).map(|(_, run)| run).collect()
 }
@@ -465,8 +477,12 @@ mod tests {
                     }
                     let width = if at < change { 44 } else { 31 };
                     let mut anew = TurnView::from_events(&events[..=at]).unwrap();
-                    let rows = turn_rows(&mut growing, width);
-                    assert_eq!(rows, turn_rows(&mut anew, width), "event {at}, {outcome:?}");
+                    let rows = turn_rows(&mut growing, width, "");
+                    assert_eq!(
+                        rows,
+                        turn_rows(&mut anew, width, ""),
+                        "event {at}, {outcome:?}"
+                    );
                 }
             }
         }

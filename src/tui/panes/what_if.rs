@@ -229,7 +229,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
 /// How many of all runs of the conversation would change.
 fn sweep(model: &Model, sliders: &Sliders) -> Row {
     let (mut routes, mut evidence, mut unknown) = (0, 0, 0);
-    for recorded in model.turns.iter().filter_map(TurnView::gradings) {
+    for recorded in model.turns.all().filter_map(TurnView::gradings) {
         match recorded.what_if(&sliders.limits(&recorded.limits)).change {
             Change::Route => routes += 1,
             Change::Evidence => evidence += 1,
@@ -237,7 +237,7 @@ fn sweep(model: &Model, sliders: &Sliders) -> Row {
             Change::Nothing | Change::Decider | Change::Reason => {}
         }
     }
-    let runs = grouped_plural(model.turns.len(), "run");
+    let runs = grouped_plural(model.turns.all().count(), "run");
     let mut row = Row::new(Ink::Text, format!("{routes} of {runs} here"));
     row.push(Ink::Text, " would have gone another way");
     if evidence > 0 {

@@ -126,6 +126,7 @@ async fn r06_after_a_failure_the_tools_are_others() {
         round: 0,
         scores: Vec::new(),
         error: None,
+        is_breakdown: false,
     };
     let failed = [record(ToolCall::HybridSearch {
         semantic_query: "What is the fast path?".to_owned(),
@@ -202,6 +203,7 @@ async fn r11_no_call_is_made_twice() {
                 round: 0,
                 scores: Vec::new(),
                 error: None,
+                is_breakdown: false,
             });
         }
     }

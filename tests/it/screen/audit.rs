@@ -189,3 +189,11 @@ fn a_selected_event_marks_its_node_and_its_evidence() {
     assert!(of("grade_evidence") || of("tool_exec"), "{marked}");
     assert!(!of("synthesize"), "{marked}");
 }
+
+#[test]
+fn keys_that_come_faster_than_pictures_go_beyond_no_end() {
+    let mut screen = struck(runs::complex(), "<Alt+4>Gj");
+    screen.text(160, 45).must_hold("run_finished");
+    strike(&mut screen, "Gjk");
+    screen.text(160, 45).must_hold("run_finished");
+}

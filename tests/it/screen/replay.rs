@@ -558,3 +558,31 @@ fn replay_of_a_run_without_an_end_says_so() {
     tap(&mut screen, KeyCode::End);
     assert!(screen.text(60, 20).contains("no end was recorded"));
 }
+
+#[test]
+fn replay_takes_a_refusal_of_its_own_and_sends_only_what_reads() {
+    let mut screen = played(source::found());
+    strike(&mut screen, "/replay<Enter><End><Alt+3><Enter>");
+    source::send(
+        &mut screen,
+        source::SOURCE,
+        30,
+        Ok(source::part(1, 340, 340)),
+    );
+    let Effect::Send(command) = tap(&mut screen, KeyCode::Char('w')).remove(0) else {
+        panic!("no command");
+    };
+    screen.text(160, 45).must_hold("looking …");
+    screen.handle(Msg::Refused(command));
+    let text = screen.text(160, 45);
+    text.must_lack("looking …");
+    text.must_hold("The engine is busy");
+    strike(&mut screen, "<Esc>");
+    // Nothing that is not named for the panes does anything.
+    for keys in ["<Alt+Up>", "<Alt+Left>", "<Ctrl+s>"] {
+        assert_eq!(strike(&mut screen, keys), [], "{keys}");
+        screen
+            .text(160, 45)
+            .must_hold("Esc leaves the replay first.");
+    }
+}

@@ -119,6 +119,7 @@ impl Tape {
                 scores: items.iter().map(|item| item.score).collect(),
                 ms: 6.2,
                 error: None,
+                is_breakdown: false,
             });
         }
         if !items.is_empty() {

@@ -210,3 +210,42 @@ fn a_long_list_is_scrolled() {
     assert!(text.contains("question 63."), "{text}");
     assert!(!text.contains("question 1."), "{text}");
 }
+
+#[test]
+fn what_arrives_under_help_is_taken_and_a_refusal_closes_the_window() {
+    let reason = || "the log cannot be read".to_owned();
+    for (keys, is_answers) in [("<Ctrl+s>", false), ("<Ctrl+r><Ctrl+r>", true)] {
+        let mut screen = struck(runs::simple(), keys);
+        screen.text(100, 30).must_hold("reading the audit log");
+        tap(&mut screen, KeyCode::F(1));
+        screen.text(100, 30).must_hold("─ Help ─");
+        let update = if is_answers {
+            SessionUpdate::Answers(Ok(Vec::new()))
+        } else {
+            SessionUpdate::Listed(Ok(sessions()))
+        };
+        screen.handle(Msg::Update(Update::Session(update)));
+        tap(&mut screen, KeyCode::Esc);
+        screen.text(100, 30).must_lack("reading the audit log");
+
+        let mut screen = played(runs::simple());
+        let Effect::Send(command) = strike(&mut screen, keys).remove(0) else {
+            panic!("no command");
+        };
+        screen.handle(Msg::Refused(command));
+        let text = screen.text(100, 30);
+        text.must_lack("reading the audit log");
+        text.must_hold("The engine is busy");
+
+        let mut screen = struck(runs::simple(), keys);
+        tap(&mut screen, KeyCode::F(1));
+        let update = if is_answers {
+            SessionUpdate::Answers(Err(reason()))
+        } else {
+            SessionUpdate::Listed(Err(reason()))
+        };
+        screen.handle(Msg::Update(Update::Session(update)));
+        tap(&mut screen, KeyCode::Esc);
+        screen.text(100, 30).must_lack("reading the audit log");
+    }
+}

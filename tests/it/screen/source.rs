@@ -313,3 +313,24 @@ fn an_engine_that_does_not_answer_leaves_no_dead_window() {
     let mut screen = played(runs::chitchat());
     assert_eq!(strike(&mut screen, "<Alt+3><Enter>"), []);
 }
+
+#[test]
+fn a_long_explanation_leaves_half_of_a_low_screen_to_the_document() {
+    let mut screen = opened(Ok(part(1, 340, 340)));
+    let effects = tap(&mut screen, KeyCode::Char('w'));
+    assert!(
+        matches!(&effects[..], [Effect::Send(Command::Explain { .. })]),
+        "{effects:?}"
+    );
+    screen.handle(Msg::Update(Update::Explained {
+        source: SOURCE.to_owned(),
+        lines: (1..=10).map(|n| format!("reason {n}")).collect(),
+    }));
+    for (width, height) in [(40, 10), (80, 10), (40, 12)] {
+        let text = screen.text(width, height);
+        text.must_hold("reason 5");
+        text.must_lack("reason 9");
+        text.must_hold(" of the document");
+    }
+    screen.text(100, 30).must_hold("reason 10");
+}

@@ -190,6 +190,7 @@ fn ui_the_wait_line_says_what_is_searched_and_found_and_how_much_is_graded() {
         scores: Vec::new(),
         ms: 1.0,
         error: None,
+        is_breakdown: false,
     };
     for call in &calls {
         tape.add(EventBody::ToolCalled { call: call.clone() });
