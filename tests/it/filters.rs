@@ -92,6 +92,27 @@ const DRAFT: &str = ALL[1];
 const LEASE: &str = ALL[2];
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_that_only_stand_in_what_is_left_out_are_absent() {
+    let place = place();
+    let all = toolbox(&place);
+    for (filters, word, is_absent) in [
+        ("", "spring", false),
+        ("\"blue green\"", "spring", true),
+        ("\"blue green\"", "plan", false),
+        ("-plot", "spring", true),
+        ("-plot", "plan", false),
+    ] {
+        let narrowed = all.narrow(&format!("the rent {filters}")).await.unwrap();
+        let tools: &dyn Toolbox = match &narrowed {
+            Some(narrowed) => &*narrowed.tools,
+            None => &all,
+        };
+        let absent = tools.absent_words(&[word.to_owned()]).await;
+        assert_eq!(absent.is_empty(), !is_absent, "{filters} {word}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ui_filters_hold_for_every_tool() {
     let place = place();
     let all = toolbox(&place);
