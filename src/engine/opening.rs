@@ -123,13 +123,7 @@ impl Opening {
 
 /// What masks the secrets of these settings, besides all that look like secrets.
 pub fn mask_of(settings: &Settings) -> Mask {
-    let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
-    let embedding = settings.embedding.iter();
-    let embedding = embedding.filter_map(|at| at.api_key.as_ref());
-    let store = settings.store.iter();
-    let passwords = store.clone().filter_map(|at| at.password.as_ref());
-    let secrets = llm.chain(embedding).chain(passwords);
-    let secrets = secrets.chain(store.map(|at| &at.url));
+    let secrets = settings.secrets();
     Mask::knowing(secrets.map(|secret| secret.expose_secret().to_owned()))
 }
 
