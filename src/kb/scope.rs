@@ -210,25 +210,21 @@ impl Scope {
                     blamed.insert(filter.written.as_str());
                 }
             }
-            let blamed: Vec<&str> = blamed.into_iter().collect();
-            return Ok(Some(if let [first, ..] = blamed[..] {
-                let leave = if blamed.len() == 1 { "leaves" } else { "leave" };
-                let where_named = match &self.names[..] {
-                    [] => String::new(),
-                    names => format!(" of {}", names.join(", ")),
-                };
-                let said = if blamed.len() == 1 {
-                    first.to_owned()
-                } else {
-                    blamed.join(" and ")
-                };
-                format!("{said} {leave} no document{where_named}")
+            let written = self.filters.iter();
+            let written = written.filter(|filter| !filter.condition.is_of_passages());
+            let (blamed, together): (Vec<&str>, &str) = if blamed.is_empty() {
+                let all = written.map(|filter| filter.written.as_str());
+                (all.collect(), " together")
             } else {
-                let written = self.filters.iter();
-                let written = written.filter(|filter| !filter.condition.is_of_passages());
-                let written: Vec<&str> = written.map(|filter| filter.written.as_str()).collect();
-                format!("{} together leave no document", written.join(" and "))
-            }));
+                (blamed.into_iter().collect(), "")
+            };
+            let of_names = match &self.names[..] {
+                [] => String::new(),
+                names => format!(" of {}", names.join(", ")),
+            };
+            let filters = blamed.join(" and ");
+            let why = format!("No document{of_names} is left by {filters}{together}");
+            return Ok(Some(why));
         }
         for (filter, words) in self.phrases() {
             let only = Wording {
@@ -243,7 +239,7 @@ impl Scope {
                     ""
                 };
                 return Ok(Some(format!(
-                    "no passage{where_left} holds {}",
+                    "No passage{where_left} holds {}",
                     filter.written
                 )));
             }

@@ -192,7 +192,7 @@ impl RunTrace {
         }
     }
 
-    /// Where a run broke off, what is open ends with it.
+    /// Ends open spans at the last known time and marks them as broken off.
     fn finish(mut self) -> Vec<Span> {
         let last = self
             .spans

@@ -104,7 +104,7 @@ impl SharedBase {
 }
 
 impl BaseState {
-    /// Until when the next call waits, which has patience until then.
+    /// When the next call stops waiting for the index.
     fn wait(&self, patience: Instant) -> Instant {
         match self.words_since {
             _ if self.is_idle => Instant::now(),

@@ -77,7 +77,7 @@ impl Words {
         self.stand_in(&plain(text))
     }
 
-    /// The same of a text that [`plain`] made.
+    /// Checks a text that [`plain`] has normalised.
     fn stand_in(&self, plain: &str) -> bool {
         let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c));
         let (first, last) = (self.plain.chars().next(), self.plain.chars().next_back());
