@@ -10,7 +10,7 @@ mod search_terms;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod tokens;
-pub(crate) mod wording;
+pub(crate) mod phrases;
 
 #[cfg(test)]
 pub(crate) use embedded::try_lock;
@@ -23,7 +23,7 @@ pub(crate) use port::{
 };
 #[cfg(test)]
 pub(crate) use port::{Counts, Damage};
-pub use port::{Document, DocumentLabels, Lease, Passage, Within};
+pub use port::{Document, DocumentMetadata, Lease, Passage, Within};
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};

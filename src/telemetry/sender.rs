@@ -11,7 +11,7 @@ use reqwest::{Client, Url};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use super::spans::{Detail, trace_request};
+use super::spans::{TraceDetail, trace_request};
 use crate::http::{Site, Variables};
 use crate::protocol::{Event, EventBody, RunId};
 use crate::text::{Trouble, one_line};
@@ -35,7 +35,7 @@ const VARIABLES: Variables = Variables {
 pub struct TraceSender {
     client: Client,
     url: Url,
-    detail: Detail,
+    detail: TraceDetail,
     runtime: Handle,
     sending: TaskTracker,
     is_failing: Arc<AtomicBool>,
@@ -43,7 +43,7 @@ pub struct TraceSender {
 
 /// Gathers the events of runs, in whatever order they come, and sends each run when it has ended.
 #[derive(Debug)]
-pub struct RunCollector {
+pub struct RunBuffer {
     sender: TraceSender,
     open: HashMap<RunId, Vec<Event>>,
 }
@@ -51,7 +51,7 @@ pub struct RunCollector {
 impl TraceSender {
     /// A sender to the collector at this root, or at this address of its traces. Sends nothing yet; what is
     /// sent later is sent on the runtime of the caller.
-    pub fn new(endpoint: &str, detail: Detail) -> Result<Self, Trouble> {
+    pub fn new(endpoint: &str, detail: TraceDetail) -> Result<Self, Trouble> {
         let site = Site::new(endpoint, None, &VARIABLES)?;
         let is_whole = site
             .base()
@@ -69,8 +69,8 @@ impl TraceSender {
     }
 
     /// Takes the events of runs as they are recorded.
-    pub fn collector(&self) -> RunCollector {
-        RunCollector {
+    pub fn run_buffer(&self) -> RunBuffer {
+        RunBuffer {
             sender: self.clone(),
             open: HashMap::new(),
         }
@@ -154,7 +154,7 @@ impl fmt::Debug for TraceSender {
     }
 }
 
-impl RunCollector {
+impl RunBuffer {
     /// Takes the next event of a run.
     pub fn take(&mut self, event: Event) {
         let is_last = matches!(event.body, EventBody::RunFinished { .. });
@@ -172,13 +172,13 @@ mod tests {
 
     #[tokio::test]
     async fn trust_a_key_in_the_address_of_a_collector_is_not_shown() {
-        let to = |endpoint| TraceSender::new(endpoint, Detail::from_audit_prompts(false));
+        let to = |endpoint| TraceSender::new(endpoint, TraceDetail::from_audit_prompts(false));
         let sender = to("http://127.0.0.1:9/otlp?key=s3cret#s3cret").unwrap();
         assert_eq!(sender.url(), "http://127.0.0.1:9/otlp/v1/traces");
         assert_eq!(sender.url.query(), Some("key=s3cret"));
         let failed = sender.try_out().await.unwrap_err().to_string();
-        let collector = sender.collector();
-        for shown in [failed, format!("{sender:?} {collector:?}")] {
+        let buffer = sender.run_buffer();
+        for shown in [failed, format!("{sender:?} {buffer:?}")] {
             assert!(!shown.contains("s3cret"), "{shown}");
         }
         assert_eq!(

@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::base::SharedBase;
+use super::base::SharedEngine;
 use super::documents::{TEMPLATE, lines, page, read_document, resource, resources};
 use super::progress::ProgressReporter;
 use super::replies::{
@@ -52,7 +52,7 @@ const CANCELLED: &str = "cancelled";
 /// The base as it is served; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Server {
-    base: SharedBase,
+    base: SharedEngine,
     /// Questions that are being answered.
     runs: TaskTracker,
 }
@@ -65,7 +65,7 @@ struct Call {
 }
 
 impl Server {
-    pub(super) fn new(base: SharedBase) -> Self {
+    pub(super) fn new(base: SharedEngine) -> Self {
         Self {
             base,
             runs: TaskTracker::new(),

@@ -17,7 +17,7 @@ use crate::domain::{Day, LineRange};
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
-    ChunkId, ChunkKey, Counts, Document, DocumentFacts, DocumentLabels, FetchOptions, FetchedChunk,
+    ChunkId, ChunkKey, Counts, Document, DocumentFacts, DocumentMetadata, FetchOptions, FetchedChunk,
     LexicalMatches, Limits, LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery,
     Passage, PathContents, PendingCursor, PendingPage, Reader, Result, Within,
 };
@@ -582,9 +582,9 @@ fn chunk_arrays(within: Within<'_>) -> (Option<Vec<i64>>, Vec<i64>) {
 }
 
 /// What a document says of itself, in the columns `day` and `tags`.
-fn labels(row: &Row) -> DocumentLabels {
+fn labels(row: &Row) -> DocumentMetadata {
     let day: Option<i32> = row.get("day");
-    DocumentLabels {
+    DocumentMetadata {
         day: day.map(|day| Day::from_number(day.unsigned_abs())),
         tags: row.get("tags"),
     }

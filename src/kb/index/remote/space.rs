@@ -8,7 +8,7 @@ use super::schema;
 use super::store_server::sql::{INT8, TEXT};
 use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::port::{DocumentLabels, Limits, Result};
+use crate::kb::index::port::{DocumentMetadata, Limits, Result};
 use crate::kb::index::quantised::check_length;
 
 /// A commit of a space, as far as it is known.
@@ -86,7 +86,7 @@ pub(super) struct ListedDocument {
     pub title: String,
     /// When its file was written, in nanoseconds since 1970.
     pub modified: u64,
-    pub labels: DocumentLabels,
+    pub labels: DocumentMetadata,
 }
 
 /// Selects space, generation, model and dimensions.

@@ -3,7 +3,7 @@
 //! They are kept with the document in the index, so that a question asks for neither texts nor files.
 
 use super::extract::{Extraction, TextLayout};
-use super::index::DocumentLabels;
+use super::index::DocumentMetadata;
 use crate::domain::{Day, tag_key};
 use crate::text::code_ranges;
 
@@ -18,8 +18,8 @@ const MOST_TAGS: usize = 200;
 /// Longer ones, in bytes, are no tags.
 const LONGEST_TAG: usize = 100;
 
-/// The labels of a document.
-pub(super) fn document_labels(document: &Extraction) -> DocumentLabels {
+/// The day and the tags of a document.
+pub(super) fn document_metadata(document: &Extraction) -> DocumentMetadata {
     let fields = document.fields();
     let of_keys = |keys: &[&str]| -> Vec<String> {
         let values = keys.iter().flat_map(|key| {
@@ -35,19 +35,19 @@ pub(super) fn document_labels(document: &Extraction) -> DocumentLabels {
     if document.shape == TextLayout::Markdown {
         tags.extend(tags_in(&document.text));
     }
-    let mut labels = DocumentLabels {
+    let mut metadata = DocumentMetadata {
         day: days
             .find_map(|day| Day::first_of(&day))
             .or_else(|| day_in_head(&document.text)),
         tags: Vec::new(),
     };
     for tag in tags.iter().map(|tag| tag_key(tag)) {
-        let is_new = !tag.is_empty() && tag.len() <= LONGEST_TAG && !labels.tags.contains(&tag);
-        if is_new && labels.tags.len() < MOST_TAGS {
-            labels.tags.push(tag);
+        let is_new = !tag.is_empty() && tag.len() <= LONGEST_TAG && !metadata.tags.contains(&tag);
+        if is_new && metadata.tags.len() < MOST_TAGS {
+            metadata.tags.push(tag);
         }
     }
-    labels
+    metadata
 }
 
 /// The day on a line such as `Date: 2026-01-12T09:30:00Z` among the first.
@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     fn labels(source: &str, text: &str) -> (Option<String>, Vec<String>) {
-        let labels = document_labels(&Extraction::of_text(source, text.to_owned()));
-        (labels.day.map(|day| day.to_string()), labels.tags)
+        let labels = document_metadata(&Extraction::of_text(source, text.to_owned()));
+        (labels.day.map(|day| day.to_string()), metadata.tags)
     }
 
     #[test]
