@@ -39,7 +39,6 @@ use crate::telemetry::TraceSender;
 
 pub use crate::agent::RunRequest;
 pub use crate::agent::ports::blocking;
-pub use crate::reasoner::llm::PromptFence;
 pub use conversation::{Conversation, EngineChannels, channels};
 pub use error::EngineError;
 pub use knowledge::{

@@ -3,8 +3,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
@@ -37,9 +35,7 @@ pub(super) struct Search {
 }
 
 /// A way of searching, as the command line and other programs name it.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", inline)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(super) enum Tool {
     Vector,
     Grep,

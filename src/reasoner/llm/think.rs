@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
-use super::fence::{begins_own_tag, own_tag};
+use crate::text::{begins_own_tag, own_tag};
 use super::repetition::CodeState;
 use crate::files::read_tables;
 use crate::text::is_blank;
