@@ -3,6 +3,7 @@
 
 mod embedded;
 mod names;
+pub(crate) mod phrases;
 mod port;
 mod quantised;
 mod remote;
@@ -10,7 +11,6 @@ mod search_terms;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod tokens;
-pub(crate) mod phrases;
 
 #[cfg(test)]
 pub(crate) use embedded::try_lock;

@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     fn labels(source: &str, text: &str) -> (Option<String>, Vec<String>) {
-        let labels = document_metadata(&Extraction::of_text(source, text.to_owned()));
-        (labels.day.map(|day| day.to_string()), metadata.tags)
+        let metadata = document_metadata(&Extraction::of_text(source, text.to_owned()));
+        (metadata.day.map(|day| day.to_string()), metadata.tags)
     }
 
     #[test]

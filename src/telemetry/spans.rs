@@ -334,7 +334,8 @@ impl RunTrace {
             field != "event" && (self.detail == TraceDetail::Texts || fields.contains(&field))
         };
         let told = body.iter().filter(|(field, _)| is_told(field));
-        let attributes = told.map(|(field, value)| key_value(&format!("kb_agent.{field}"), attribute_value(value)));
+        let attributes = told
+            .map(|(field, value)| key_value(&format!("kb_agent.{field}"), attribute_value(value)));
         let attributes = attributes.collect();
         self.spans[self.node].events.push(SpanEvent {
             time_unix_nano: nanos(event),
@@ -375,7 +376,9 @@ impl RunTrace {
             self.set(0, "kb_agent.cost_usd", double(cost));
         }
         if *outcome == Outcome::Failed {
-            let error = error.as_deref().filter(|_| self.detail == TraceDetail::Texts);
+            let error = error
+                .as_deref()
+                .filter(|_| self.detail == TraceDetail::Texts);
             self.spans[0].status = Some(failure(error.unwrap_or("failed")));
         }
     }

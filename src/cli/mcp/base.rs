@@ -65,7 +65,11 @@ impl SharedEngine {
         loop {
             let (engine, until, line) = {
                 let state = states.borrow_and_update();
-                (state.engine.clone(), state.ready_deadline(patience), state.line())
+                (
+                    state.engine.clone(),
+                    state.ready_deadline(patience),
+                    state.line(),
+                )
             };
             let is_due = until <= Instant::now();
             if let Some(engine) = engine.filter(|_| is_due) {

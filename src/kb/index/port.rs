@@ -277,7 +277,8 @@ pub struct Document {
     /// How many chunks it has.
     pub chunks: usize,
     /// What it says of itself that questions are limited by.
-    pub labels: DocumentMetadata,
+    #[serde(rename = "labels")]
+    pub metadata: DocumentMetadata,
     /// The file on this machine when it was read here; `None` where only another machine has read it.
     pub(crate) stamp: Option<LocalStamp>,
 }
@@ -291,7 +292,7 @@ impl Document {
 
     /// What questions are limited by.
     pub(crate) fn facts(&self) -> DocumentFacts<'_> {
-        DocumentFacts::new(&self.source, self.modified, &self.labels)
+        DocumentFacts::new(&self.source, self.modified, &self.metadata)
     }
 }
 
@@ -315,7 +316,7 @@ pub(crate) struct DocumentFacts<'d> {
 
 impl<'d> DocumentFacts<'d> {
     /// `modified` is when its file was written, in nanoseconds since 1970.
-    pub fn new(source: &'d str, modified: u64, labels: &'d DocumentMetadata) -> Self {
+    pub fn new(source: &'d str, modified: u64, metadata: &'d DocumentMetadata) -> Self {
         let written = || {
             let moment = jiff::Timestamp::from_nanosecond(i128::from(modified));
             let moment = moment.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -323,8 +324,8 @@ impl<'d> DocumentFacts<'d> {
         };
         Self {
             source,
-            day: labels.day.unwrap_or_else(written),
-            tags: &labels.tags,
+            day: metadata.day.unwrap_or_else(written),
+            tags: &metadata.tags,
         }
     }
 }
@@ -349,7 +350,7 @@ pub(crate) struct NewDocument {
     /// The file before it was read.
     pub stamp: LocalStamp,
     /// What it says of itself that questions are limited by.
-    pub labels: DocumentMetadata,
+    pub metadata: DocumentMetadata,
     /// The references it makes.
     pub links: Vec<Link>,
     /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.

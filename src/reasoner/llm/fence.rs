@@ -28,7 +28,8 @@ impl PromptFence {
 
     /// The question as it was asked.
     pub fn question(&self, query: &str) -> String {
-        self.0.enclose("question", &format!("\n{}\n", clean(&cut(query, QUESTION))))
+        self.0
+            .enclose("question", &format!("\n{}\n", clean(&cut(query, QUESTION))))
     }
 
     /// The latest turns of the conversation that have room, oldest first; empty without any.
@@ -37,7 +38,9 @@ impl PromptFence {
         let mut left = room;
         for turn in history.iter().rev().take(TURNS) {
             let user = self.0.enclose("user", &clean(&cut(&turn.question, TURN)));
-            let assistant = self.0.enclose("assistant", &clean(&cut(&turn.answer, TURN)));
+            let assistant = self
+                .0
+                .enclose("assistant", &clean(&cut(&turn.answer, TURN)));
             let enclosed = self.0.enclose("turn", &format!("\n{user}\n{assistant}\n"));
             match left.checked_sub(estimate(&enclosed)) {
                 Some(rest) => left = rest,
@@ -48,14 +51,16 @@ impl PromptFence {
         }
         turns.reverse();
         let title = "The conversation so far, oldest first:";
-        self.0.titled_block(title, "conversation", &turns.join("\n"))
+        self.0
+            .titled_block(title, "conversation", &turns.join("\n"))
     }
 
     /// The parts of the question; empty without any.
     pub fn parts(&self, sub_questions: &[String]) -> String {
         let part = |part: &String| self.0.enclose("part", &clean(&one_line(part, 500)));
         let parts: Vec<String> = sub_questions.iter().map(part).collect();
-        self.0.titled_block("Its parts:", "parts", &parts.join("\n"))
+        self.0
+            .titled_block("Its parts:", "parts", &parts.join("\n"))
     }
 
     /// Calls of tools with what came of each, below a title; empty without any.

@@ -454,7 +454,7 @@ mod tests {
                     bytes: stamp.size,
                     modified: stamp.modified,
                     chunks: n,
-                    labels: DocumentMetadata {
+                    metadata: DocumentMetadata {
                         day: n.is_multiple_of(2).then(|| Day::from_number(20_260_112)),
                         tags: vec!["ü".to_owned(); n],
                     },

@@ -263,7 +263,7 @@ impl RemoteBatch {
             .map(|(number, document)| -> [Value<'_>; 11] {
                 let stamp = document.stamp.stamp;
                 let links = serde_json::to_string(&document.links).unwrap_or_default();
-                let DocumentMetadata { day, tags } = &document.labels;
+                let DocumentMetadata { day, tags } = &document.metadata;
                 [
                     Box::new(number),
                     Box::new(storable(&document.source)),
