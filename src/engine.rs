@@ -39,7 +39,6 @@ use crate::telemetry::TraceSender;
 
 pub use crate::agent::RunRequest;
 pub use crate::agent::ports::blocking;
-pub use crate::reasoner::llm::PromptFence;
 pub use conversation::{Conversation, EngineChannels, channels};
 pub use error::EngineError;
 pub use knowledge::{
@@ -208,8 +207,8 @@ impl Engine {
     ) -> Result<(mpsc::Sender<Event>, JoinHandle<()>), EngineError> {
         let mut log = AuditLog::open(&self.audit_log, self.mask.clone())?;
         if let Some(traces) = &self.traces {
-            let mut collector = traces.collector();
-            log.copy_to(move |event| collector.take(event));
+            let mut buffer = traces.run_buffer();
+            log.copy_to(move |event| buffer.take(event));
         }
         let (events, written) = mpsc::channel(EVENTS_IN_FLIGHT);
         let audit = log.spawn(written, readers).map_err(|source| AuditError {

@@ -17,6 +17,6 @@ pub use site::{Site, Variables, is_this_machine};
 #[cfg(test)]
 const LLM: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
-    api_key: "KB_AGENT_LLM_API_KEY",
-    model: "KB_AGENT_LLM_MODEL",
+    api_key: Some("KB_AGENT_LLM_API_KEY"),
+    model: Some("KB_AGENT_LLM_MODEL"),
 };

@@ -33,10 +33,10 @@ mod fields;
 mod grep;
 mod index;
 mod inspect;
-mod labels;
 mod languages;
 mod left_out;
 mod links;
+mod metadata;
 mod opened;
 mod opening;
 mod scope;
@@ -60,7 +60,7 @@ pub use extract::{
 pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
 pub use index::{
-    Document, DocumentLabels, Lease, Passage, SpaceState, StoreAccess, StoreState, Within,
+    Document, DocumentMetadata, Lease, Passage, SpaceState, StoreAccess, StoreState, Within,
 };
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub use languages::LanguageChoice;

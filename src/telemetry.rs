@@ -7,5 +7,5 @@
 mod sender;
 mod spans;
 
-pub use sender::{RunCollector, TraceSender};
-pub use spans::{Detail, trace_request};
+pub use sender::{RunBuffer, TraceSender};
+pub use spans::{TraceDetail, trace_request};

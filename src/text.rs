@@ -8,6 +8,7 @@
 mod blocks;
 mod code;
 mod excerpt;
+mod fence;
 mod figures;
 mod invisible;
 mod letters;
@@ -21,6 +22,7 @@ use std::fmt::Write as _;
 pub use blocks::{Fence, Fences, begins_item, front_matter, headings, plain_heading};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use excerpt::excerpt_around;
+pub use fence::{TagFence, begins_own_tag, clean as clean_for_fence, own_tag};
 pub use figures::{duration, plural, sparkline};
 pub use letters::LetterCounts;
 pub use naming::{extension, spaced, stem, without_extension};

@@ -4,7 +4,7 @@
 //! here, a line in `run_tool`, and its call and description in `domain::tool`, which plans, prompts, schemas and the
 //! screen read. Evidence is always exactly the lines it names.
 
-mod emptying;
+mod filter_diagnosis;
 mod graph_related;
 mod grep_search;
 mod grow;

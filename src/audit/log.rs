@@ -56,15 +56,15 @@ pub struct AuditLog {
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
-    copies: Option<Copies>,
+    tap: Option<EventTap>,
 }
 
 /// Takes each event as it is recorded.
-struct Copies(Box<dyn FnMut(Event) + Send>);
+struct EventTap(Box<dyn FnMut(Event) + Send>);
 
-impl fmt::Debug for Copies {
+impl fmt::Debug for EventTap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Copies")
+        f.write_str("EventTap")
     }
 }
 
@@ -157,13 +157,13 @@ impl AuditLog {
             end: ChainEnd::unknown(),
             failing: false,
             was_replaced: false,
-            copies: None,
+            tap: None,
         })
     }
 
     /// Hands each event on as it is recorded: masked, and without what no log holds.
     pub fn copy_to(&mut self, take: impl FnMut(Event) + Send + 'static) {
-        self.copies = Some(Copies(Box::new(take)));
+        self.tap = Some(EventTap(Box::new(take)));
     }
 
     /// Starts the thread that owns the log: each event is written, then forwarded.
@@ -217,7 +217,7 @@ impl AuditLog {
         for (name, field) in own.into_iter().flatten() {
             line[name] = field;
         }
-        if let Some(Copies(take)) = &mut self.copies
+        if let Some(EventTap(take)) = &mut self.tap
             && let Ok(recorded) = serde_json::from_value(line.clone())
         {
             take(recorded);

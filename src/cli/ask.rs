@@ -1,8 +1,6 @@
 use std::io::{IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::again::Again;
@@ -35,9 +33,7 @@ pub(super) struct Ask {
 }
 
 /// The way that a question is to go.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", inline)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(super) enum RouteOption {
     #[default]
     Auto,

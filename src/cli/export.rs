@@ -10,7 +10,7 @@ use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::protocol::{RunSummary, SCHEMA};
 use crate::report;
-use crate::telemetry::{Detail, trace_request};
+use crate::telemetry::{TraceDetail, trace_request};
 use crate::text::one_line;
 use crate::tui::record_replay;
 
@@ -68,7 +68,7 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
         ExportFormat::Cast => return print_cast(&lookup, &wanted, export.size, settings),
         ExportFormat::Otlp => {
             let events = lookup.events(&wanted).map_err(CommandFailure::failed)?;
-            let detail = Detail::from_audit_prompts(settings.audit_prompts);
+            let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
             return Ok(print_json(&trace_request(&events, detail))?);
         }
         ExportFormat::Md | ExportFormat::Html | ExportFormat::Json => {}

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::interruption::interruptible;
 use super::output::{CommandFailure, print_notice};
 use crate::config::Settings;
-use base::SharedBase;
+use base::SharedEngine;
 use http::HttpSettings;
 use server::Server;
 
@@ -50,7 +50,7 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
     let lines = settings.without_effect.iter();
     lines.for_each(|line| print_notice(line));
     interruptible(async |cancel| {
-        let (base, keeper) = SharedBase::new();
+        let (base, upkeep) = SharedEngine::new();
         let server = Server::new(base);
         let serving = async {
             match http {
@@ -60,7 +60,7 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
         };
         let ended = tokio::select! {
             ended = serving => ended,
-            failed = keeper.keep(settings) => failed,
+            failed = upkeep.keep(settings) => failed,
         };
         server.end(LAST_EVENTS).await;
         if cancel.is_cancelled() {

@@ -3,8 +3,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
@@ -12,7 +10,7 @@ use super::interruption::interruptible;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, FILE_FORMATS, ToolName, location};
-use crate::engine::{open_knowledge, recognition};
+use crate::engine::{blocking, open_knowledge, recognition};
 use crate::kb::{
     Extraction, FileText, Hit, KbError, KnowledgeBase, ReadAs, Scope, SearchMode, Within,
 };
@@ -37,9 +35,7 @@ pub(super) struct Search {
 }
 
 /// A way of searching, as the command line and other programs name it.
-#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars", inline)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
 pub(super) enum Tool {
     Vector,
     Grep,
@@ -82,8 +78,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         let said = embedding.has_failed();
         embedding.end().await;
         let (base, asked) = (knowledge.clone(), query.clone());
-        let searching =
-            tokio::task::spawn_blocking(move || within_its_scope(&base, mode, &asked, k));
+        let searching = blocking(move |stop| within_its_scope(&base, mode, &asked, k, stop));
         let found = tokio::select! {
             found = searching => {
                 found.map_err(CommandFailure::failed)?.map_err(CommandFailure::failed)?
@@ -127,7 +122,7 @@ pub(super) struct SearchOutput {
 }
 
 impl SearchOutput {
-    /// The tool that finds so.
+    /// The tool that `ask` uses for this mode.
     pub(super) fn tool(&self) -> ToolName {
         match self.mode {
             SearchMode::Vector => ToolName::VectorSearch,
@@ -136,13 +131,13 @@ impl SearchOutput {
         }
     }
 
-    /// What to say where the query was not searched as who knows other greps would expect.
+    /// Explains that grep read the query as words or as a pattern, where that may surprise.
     pub(super) fn surprise(&self, query: &str) -> Option<String> {
         unexpected(self.read_as?, query)
     }
 }
 
-/// Searches within what the query names after an `@`, and within its filters.
+/// Searches within what the query names after an `@`, and within its filters; ends soon after `stop` is raised.
 ///
 /// An error is one line.
 pub(super) fn within_its_scope(
@@ -150,19 +145,19 @@ pub(super) fn within_its_scope(
     mode: SearchMode,
     query: &str,
     k: usize,
+    stop: &AtomicBool,
 ) -> Result<SearchOutput, String> {
-    let stop = AtomicBool::new(false);
-    let scoped = Scope::from_question(base, query, &stop).map_err(|error| error.to_string())?;
+    let scoped = Scope::from_question(base, query, stop).map_err(|error| error.to_string())?;
     let Some(scoped) = scoped else {
-        return with_lexical_fallback(base, mode, query, k, Within::all(&stop))
+        return with_lexical_fallback(base, mode, query, k, Within::all(stop))
             .map_err(|error| error.to_string());
     };
-    let within = scoped.scope.limits((&stop).into());
+    let within = scoped.scope.limits(stop.into());
     let found = with_lexical_fallback(base, mode, &scoped.query, k, within);
     let mut found = found.map_err(|error| error.to_string())?;
     found.remarks = scoped.remarks;
     if found.hits.is_empty() {
-        let why = scoped.scope.why_empty(base, &stop);
+        let why = scoped.scope.why_empty(base, stop);
         found
             .remarks
             .extend(why.map_err(|error| error.to_string())?);
@@ -367,4 +362,30 @@ fn with_places(extraction: &Extraction) -> String {
         shown.push('\n');
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_is_not_wanted_any_more_ends() {
+        let home = tempfile::tempdir().unwrap();
+        let kb = home.path().join("kb");
+        std::fs::create_dir(&kb).unwrap();
+        std::fs::write(kb.join("a.md"), "# Gate\n\nThe gate opens at nine.\n").unwrap();
+        let embedder = Arc::new(crate::embed::SentenceEmbedding::new(
+            crate::embed::BuiltInModel::English,
+        ));
+        let base = KnowledgeBase::open(&[kb], &home.path().join("index"), embedder).unwrap();
+        base.update(&|_| (), &AtomicBool::new(false)).unwrap();
+        for mode in [SearchMode::Grep, SearchMode::Vector, SearchMode::Hybrid] {
+            for query in ["gate", "gate type:md \"opens at\""] {
+                let search =
+                    |stop| within_its_scope(&base, mode, query, 10, &AtomicBool::new(stop));
+                assert_eq!(search(false).unwrap().hits.len(), 1, "{mode:?} {query}");
+                assert!(search(true).is_err(), "{mode:?} {query}");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::environment::{Environment, Origin};
 use super::error::SettingError;
 use super::settings::{Overrides, Settings, UnknownSetting, unknown};
-use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
+use super::shown::{ADDRESSES, SECRETS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, Class, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA,
@@ -139,7 +139,7 @@ fn value_in_effect(
 ) -> Option<String> {
     let name = variable.name;
     let set = environment.get(name).map(|value| masked(name, value));
-    if KEYS.contains(&name) || ADDRESSES.contains(&name) {
+    if SECRETS.contains(&name) || ADDRESSES.contains(&name) {
         return set;
     }
     let resolved = settings.and_then(|settings| of_settings(name, settings));

@@ -147,6 +147,16 @@ impl Overrides {
 }
 
 impl Settings {
+    /// What nobody may see: keys, passwords, tokens, and the address of the store, which may hold one.
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+        let llm = self.llm.iter().filter_map(|at| at.api_key.as_ref());
+        let embedding = self.embedding.iter();
+        let embedding = embedding.filter_map(|at| at.api_key.as_ref());
+        let store = self.store.iter();
+        let store = store.flat_map(|at| at.password.iter().chain([&at.url]));
+        llm.chain(embedding).chain(store).chain(&self.mcp_token)
+    }
+
     /// Looks every setting up and checks it; the first that cannot be used is the error.
     pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
         let data_dir = match (overrides.data_dir, environment.get(DATA_DIR)) {
@@ -674,6 +684,9 @@ impl StartSettings {
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::super::shown::SECRETS;
     use super::super::variables;
     use super::*;
 
@@ -691,6 +704,27 @@ mod tests {
         assert_eq!(settings.log_filter, "info");
         assert_eq!(settings.theme, "auto");
         assert!(settings.sources.is_empty() && settings.without_effect.is_empty());
+    }
+
+    #[test]
+    fn trust_every_setting_that_nobody_may_see_is_among_the_secrets() {
+        let others = [
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_EMBEDDING_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_STORE_URL", "postgres://127.0.0.1/base"),
+        ];
+        let values = SECRETS.map(|name| (name, format!("secret-{name}")));
+        let set = values.iter().map(|(name, value)| (*name, value.as_str()));
+        let environment = Environment::from_pairs(set.chain(others));
+        let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+        let secrets: Vec<&str> = settings
+            .secrets()
+            .map(ExposeSecret::expose_secret)
+            .collect();
+        for (name, value) in &values {
+            assert!(secrets.contains(&value.as_str()), "{name}");
+        }
     }
 
     #[test]

@@ -23,14 +23,17 @@ pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
     (name == DATA_DIR && overrides.data_dir.is_some()).then_some("--data-dir")
 }
 
-pub(super) const KEYS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];
+/// Settings whose values nobody may see.
+pub(super) const SECRETS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];
 pub(super) const ADDRESSES: [&str; 4] =
     [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL, OTLP_ENDPOINT];
 
 /// What a variable is set to, on one line and without what is secret.
 pub(super) fn masked(name: &str, value: &str) -> String {
     match name {
-        name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
+        name if SECRETS.contains(&name) => {
+            format!("[masked, {} characters]", value.chars().count())
+        }
         name if name == STORE_URL && !value.contains("://") => "[masked]".to_owned(),
         name if ADDRESSES.contains(&name) => without_secrets(value),
         _ => text(value),

@@ -133,45 +133,40 @@ impl Condition {
     pub fn is_of_passages(&self) -> bool {
         matches!(self, Self::Phrase(_) | Self::Without(_))
     }
-
-    /// Whether several of its kind widen the search; else each narrows it.
-    pub fn widens(&self) -> bool {
-        matches!(self, Self::File(_) | Self::Type(_))
-    }
 }
 
 /// The filters of a question.
 pub fn filters(question: &str) -> Filters {
     let mut found = Filters::default();
     let names = mentions(question).into_iter().map(|mention| mention.range);
-    let mut taken: Vec<Range<usize>> = names.chain(code_ranges(question)).collect();
-    let is_free =
-        |taken: &[Range<usize>], at: usize| taken.iter().all(|range| !range.contains(&at));
+    let mut other = Stretches::new(names.chain(code_ranges(question)));
+    let (mut left_out, mut end) = (Vec::new(), 0);
     for at in starts(question) {
-        if found.list.len() == MOST || !is_free(&taken, at) {
+        if at < end || other.hold(at) {
+            continue;
+        }
+        // Before the filters with names, so that one within `-"…"` is words of it.
+        if let Some(filter) = left_out_at(question, at) {
+            end = filter.range.end;
+            left_out.push(filter);
+            continue;
+        }
+        if found.list.len() == MOST {
             continue;
         }
         match filter_at(question, at) {
             Some(Ok(filter)) => {
-                taken.push(filter.range.clone());
+                end = filter.range.end;
                 found.list.push(filter);
             }
-            Some(Err(refused)) => found.refused.push(refused),
-            None => {}
+            Some(Err(refused)) if found.refused.len() < MOST => found.refused.push(refused),
+            Some(Err(_)) | None => {}
         }
     }
-    let left_out: Vec<Filter> = starts(question)
-        .filter(|at| is_free(&taken, *at))
-        .filter_map(|at| left_out_at(question, at))
-        .collect();
-    let kept = found.list.len();
-    for filter in left_out.iter().rev().take(MOST - kept) {
-        let is_last = is_blank(question, filter.range.end, &taken);
-        if is_last && may_be_left_out(question, filter, &taken, &left_out) {
-            taken.push(filter.range.clone());
-            found.list.insert(kept, filter.clone());
-        }
-    }
+    other.add(found.list.iter().map(|filter| filter.range.clone()));
+    left_out.drain(..left_out.len() - count_at_end(question, &left_out, &other));
+    let excess = (found.list.len() + left_out.len()).saturating_sub(MOST);
+    found.list.extend(left_out.into_iter().skip(excess));
     found.list.sort_by_key(|filter| filter.range.start);
     found
 }
@@ -270,7 +265,9 @@ fn filter_at(question: &str, at: usize) -> Option<Result<Filter, String>> {
 /// A `-word` or `-"some words"` here.
 fn left_out_at(question: &str, at: usize) -> Option<Filter> {
     let rest = question[at..].strip_prefix('-')?;
-    let is_spaced = question[..at].ends_with(char::is_whitespace);
+    if !question[..at].ends_with(char::is_whitespace) {
+        return None;
+    }
     let (words, length) = quotation(rest).or_else(|| {
         let word = rest.split(char::is_whitespace).next()?;
         let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '\'' | '’');
@@ -281,40 +278,72 @@ fn left_out_at(question: &str, at: usize) -> Option<Filter> {
             && (count >= FEWEST_LETTERS || count > 1 && word.contains(is_cjk));
         is_word.then_some((word, word.len()))
     })?;
-    is_spaced.then(|| Filter {
+    Some(Filter {
         condition: Condition::Without(words.to_owned()),
         written: question[at..=at + length].to_owned(),
         range: at..at + 1 + length,
     })
 }
 
-/// Whether words stand before it, of which the last does not need what comes after it: "what is -name" asks
-/// for the name.
-fn may_be_left_out(
-    question: &str,
-    filter: &Filter,
-    taken: &[Range<usize>],
-    left_out: &[Filter],
-) -> bool {
-    let is_filter = |at: usize| {
-        let others = left_out.iter().map(|other| &other.range);
-        others.chain(taken).any(|range| range.contains(&at))
-    };
-    let before = &question[..filter.range.start];
-    let mut words = before.split_whitespace().rev();
+/// How many of the `-word`s leave something out: those behind which nothing but filters and names comes, where
+/// the words before them do not need what follows: "what is -name" asks for the name.
+fn count_at_end(question: &str, left_out: &[Filter], other: &Stretches) -> usize {
+    let (mut count, mut end) = (0, question.len());
+    for filter in left_out.iter().rev() {
+        if !is_blank(question, filter.range.end..end, other) {
+            break;
+        }
+        (count, end) = (count + 1, filter.range.start);
+    }
+    if count == 0 {
+        return 0;
+    }
+    let mut skipped = other.clone();
+    skipped.add(left_out.iter().map(|filter| filter.range.clone()));
+    let mut words = question[..end].split_whitespace().rev();
     let last = words.find(|word| {
         let at = word.as_ptr() as usize - question.as_ptr() as usize;
-        !is_filter(at)
+        !skipped.hold(at)
     });
-    last.is_some_and(|word| word.contains(char::is_alphanumeric) && !is_linking(word))
+    let is_asked =
+        last.is_some_and(|word| word.contains(char::is_alphanumeric) && !is_linking(word));
+    if is_asked { count } else { 0 }
 }
 
-/// Whether nothing but filters and names comes from there on.
-fn is_blank(question: &str, from: usize, taken: &[Range<usize>]) -> bool {
-    let mut rest = question[from..].char_indices();
-    rest.all(|(at, c)| {
-        c.is_whitespace() || c == ',' || taken.iter().any(|range| range.contains(&(from + at)))
-    })
+/// Whether nothing but filters and names stands there.
+fn is_blank(question: &str, range: Range<usize>, other: &Stretches) -> bool {
+    let from = range.start;
+    let mut rest = question[range].char_indices();
+    rest.all(|(at, c)| c.is_whitespace() || c == ',' || other.hold(from + at))
+}
+
+/// Stretches of a question, in their order and without overlaps.
+#[derive(Clone)]
+struct Stretches(Vec<Range<usize>>);
+
+impl Stretches {
+    fn new(ranges: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut stretches = Self(Vec::new());
+        stretches.add(ranges);
+        stretches
+    }
+
+    fn add(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
+        let mut all = std::mem::take(&mut self.0);
+        all.extend(ranges);
+        all.sort_by_key(|range| range.start);
+        for range in all {
+            match self.0.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => self.0.push(range),
+            }
+        }
+    }
+
+    fn hold(&self, at: usize) -> bool {
+        let next = self.0.partition_point(|range| range.start <= at);
+        next > 0 && self.0[next - 1].contains(&at)
+    }
 }
 
 /// What stands between straight quotes here, and how long that is with them.
@@ -342,9 +371,13 @@ fn value_of(text: &str) -> Option<(&str, usize)> {
     if text.starts_with('"') {
         return quotation(text);
     }
-    let end = text
-        .find(|c: char| c.is_whitespace() || is_mark_of_cjk_text(c))
-        .unwrap_or(text.len());
+    // What is longer is none; looking further would make many such names slow.
+    let near = &text[..text.floor_char_boundary(LONGEST + 4)];
+    let end = match near.find(|c: char| c.is_whitespace() || is_mark_of_cjk_text(c)) {
+        Some(end) => end,
+        None if near.len() < text.len() => return None,
+        None => text.len(),
+    };
     let value = text[..end].trim_end_matches(is_closing);
     let is_value =
         value.contains(char::is_alphanumeric) && !value.starts_with("//") && value.len() <= LONGEST;
@@ -464,6 +497,13 @@ mod tests {
                 &["-draft", "-\"old plan\""],
                 "rent @house/",
             ),
+            ("rent -\"old file:x\"", &["-\"old file:x\""], "rent"),
+            (
+                "rent type:md -\"see type:pdf\"",
+                &["type:md", "-\"see type:pdf\""],
+                "rent",
+            ),
+            ("rent \"x -\" y\"", &["\"x -\""], "rent \"x -\" y\""),
             ("租金 -草稿 type:pdf", &["-草稿", "type:pdf"], "租金"),
             ("合同type:pdf，租金", &["type:pdf"], "合同，租金"),
         ] {
@@ -481,11 +521,13 @@ mod tests {
             "what does -v do?",
             "what does -verbose do?",
             "what is -name",
+            "what -abc is -name",
             "run it with -verbose",
             "use --flag",
             "list -rf",
             "-draft",
             "rent -draft?",
+            "is -\"old file:x\" a filter?",
             "open file:///etc/hosts",
             "time: 12:30",
             "type: string",
@@ -547,5 +589,49 @@ mod tests {
             assert_eq!(open, typed, "{before}");
         }
         assert_eq!(filter_of(&FILTERS[0], "my notes/"), "file:\"my notes/\"");
+    }
+
+    #[test]
+    fn many_filters_are_read_as_quickly_as_many_words() {
+        let begun = std::time::Instant::now();
+        for (text, count) in [
+            (" -abc", MOST),
+            (" file:a", MOST),
+            (" -\"a b\"", MOST),
+            ("(file:", 0),
+            ("(-a", 0),
+            (" -abc?", 0),
+            (" `a` -abc", MOST),
+        ] {
+            let question = format!("rent{}", text.repeat((64 << 10) / text.len()));
+            assert_eq!(filters(&question).list.len(), count, "{text}");
+        }
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_has_filters_that_do_not_overlap(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "-", "\"", "file:", "type:pdf", "after:2026", "tag:", "word", "草稿", "，", " ", " ", "(",
+                    ")", ",", "`", "@", "a.md", "/", "\n", "é", "\u{2028}", "\0",
+                ]),
+                0..24,
+            ),
+            any in ".*",
+        ) {
+            for text in [parts.concat(), any] {
+                let mut end = 0;
+                for filter in filters(&text).list {
+                    assert!(filter.range.start >= end, "{text:?}");
+                    assert_eq!(&text[filter.range.clone()], filter.written);
+                    end = filter.range.end;
+                }
+                without_limits(&text);
+                may_be_limited(&text);
+                open_filter(&text);
+            }
+        }
     }
 }

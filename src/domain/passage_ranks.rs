@@ -48,7 +48,8 @@ pub enum Cut {
     /// It is not among the candidates that words and meaning put together.
     Candidates,
     /// More came before it than the call returns.
-    K,
+    #[serde(rename = "k")]
+    BeyondK,
     /// It has too little to do with the query.
     Floor,
     /// The call failed.

@@ -290,7 +290,7 @@ impl Overview {
         self.documents += 1;
         self.bytes += document.bytes;
         *self.kinds.entry(kind(&document.source)).or_default() += 1;
-        for tag in &document.labels.tags {
+        for tag in &document.metadata.tags {
             if sanitize(tag) == *tag {
                 *self.tags.entry(tag.clone()).or_default() += 1;
             }

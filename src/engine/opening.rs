@@ -16,7 +16,7 @@ use crate::audit::{AuditLog, InterruptedRun, LogSettings, Mask, Session};
 use crate::config::Settings;
 use crate::files::create_private_dir;
 use crate::protocol::JobModels;
-use crate::telemetry::{Detail, TraceSender};
+use crate::telemetry::{TraceDetail, TraceSender};
 
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
@@ -123,19 +123,13 @@ impl Opening {
 
 /// What masks the secrets of these settings, besides all that look like secrets.
 pub fn mask_of(settings: &Settings) -> Mask {
-    let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
-    let embedding = settings.embedding.iter();
-    let embedding = embedding.filter_map(|at| at.api_key.as_ref());
-    let store = settings.store.iter();
-    let passwords = store.clone().filter_map(|at| at.password.as_ref());
-    let secrets = llm.chain(embedding).chain(passwords);
-    let secrets = secrets.chain(store.map(|at| &at.url));
+    let secrets = settings.secrets();
     Mask::knowing(secrets.map(|secret| secret.expose_secret().to_owned()))
 }
 
 /// Who sends runs to the collector that the settings name, with their texts where the audit log has them.
 pub(super) fn trace_sender(settings: &Settings) -> Result<Option<TraceSender>, EngineError> {
-    let detail = Detail::from_audit_prompts(settings.audit_prompts);
+    let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
     let endpoint = settings.otlp_endpoint.as_deref();
     let sender = endpoint.map(|endpoint| TraceSender::new(endpoint, detail));
     let sender = sender.transpose();

@@ -162,8 +162,8 @@ fn source_of(base: &KnowledgeBase, file: &str, stop: &AtomicBool) -> Result<Stri
 fn in_a_root(base: &KnowledgeBase, file: &Path) -> Option<String> {
     base.source_paths().iter().find_map(|root| {
         let path = root.join(file).canonicalize().ok()?;
-        let below = path.strip_prefix(root.canonicalize().ok()?).ok()?;
-        path.is_file().then(|| below.to_string_lossy().into_owned())
+        let source = base.source_of(&path)?;
+        path.is_file().then_some(source)
     })
 }
 
@@ -325,7 +325,7 @@ fn cut(report: &PassageReport) -> Option<Cut> {
     }
 }
 
-/// Tells the screen, one passage at a time.
+/// Explains passages for the screen, one at a time.
 pub(super) struct Explainer {
     log: PathBuf,
     updates: mpsc::Sender<Update>,

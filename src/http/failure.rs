@@ -75,7 +75,7 @@ impl Site {
     pub fn refusal(&self, status: StatusCode, body: &[u8]) -> Trouble {
         let code = status.as_u16();
         let host = &self.host;
-        let (base_url, api_key) = (self.variables.base_url, self.variables.api_key);
+        let (base_url, api_key) = (self.variables.base_url, self.variables.api_key());
         let said = match self.message_in(body) {
             Some(said) => format!(": {said}"),
             None => String::new(),
@@ -97,7 +97,7 @@ impl Site {
             ),
             404 => (
                 "does not know the address or the model",
-                format!("check {base_url} and {}", self.variables.model),
+                format!("check {base_url} and {}", self.variables.model()),
             ),
             407 => {
                 let proxy = self.proxy().unwrap_or("HTTPS_PROXY");
@@ -164,7 +164,7 @@ impl Site {
     pub fn no_model(&self) -> Trouble {
         Trouble::new(
             format!("{} lists no model", self.host),
-            format!("set {}", self.variables.model),
+            format!("set {}", self.variables.model()),
         )
     }
 
@@ -276,7 +276,7 @@ impl Site {
         if said.to_lowercase().contains("context") {
             "give the model a larger context, or forget the conversation and ask again".to_owned()
         } else {
-            format!("check {}, or see the server's log", self.variables.model)
+            format!("check {}, or see the server's log", self.variables.model())
         }
     }
 }

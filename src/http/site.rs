@@ -22,10 +22,22 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(3);
 pub struct Variables {
     /// Where its root is set.
     pub base_url: &'static str,
-    /// Where its key is set.
-    pub api_key: &'static str,
-    /// Where its model is set.
-    pub model: &'static str,
+    /// Where its key is set, where it takes one.
+    pub api_key: Option<&'static str>,
+    /// Where its model is set, where it has one.
+    pub model: Option<&'static str>,
+}
+
+impl Variables {
+    /// Where the key is set: by itself or within the address.
+    pub fn api_key(&self) -> &'static str {
+        self.api_key.unwrap_or(self.base_url)
+    }
+
+    /// What decides on the model.
+    pub fn model(&self) -> &'static str {
+        self.model.unwrap_or(self.base_url)
+    }
 }
 
 /// Who is asked, and who is complained about.
@@ -178,9 +190,11 @@ fn parse_base(text: &str, variables: &Variables) -> Result<Url, Trouble> {
     };
     // Before anything is quoted: an address with a password in it is never shown.
     if text.contains('@') {
+        let key = variables.api_key;
+        let key = key.map(|key| format!("; the key belongs in {key}"));
         return Err(refuse(format!(
-            "holds a user name or password; the key belongs in {}",
-            variables.api_key
+            "holds a user name or password{}",
+            key.unwrap_or_default()
         )));
     }
     let shown = one_line(text, 120);
@@ -225,7 +239,7 @@ fn credentials(value: &str, variables: &Variables) -> Result<HeaderValue, Troubl
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         format!(
             "{} holds a character that no header can carry",
-            variables.api_key
+            variables.api_key()
         )
     })?;
     value.set_sensitive(true);

@@ -409,12 +409,9 @@ impl KnowledgeBase {
     ) -> Result<Vec<Hit>, KbError> {
         match mode {
             SearchMode::Vector => self.vector(query, k, within),
-            SearchMode::Lexical => {
-                let reader = self.reader();
-                let chunks = search::chunk_filter(reader.as_ref(), within)?;
-                let within = within.with_chunks(chunks.as_ref());
-                search::lexical(reader.as_ref(), query, k, within)
-            }
+            SearchMode::Lexical => self.filtered(within, |reader, within| {
+                search::lexical(reader, query, k, within)
+            }),
             SearchMode::Hybrid => self.hybrid(query, &[], k, within),
             SearchMode::Grep => Ok(self.search_files(query, k, within)?.0),
         }
@@ -440,15 +437,15 @@ impl KnowledgeBase {
         passage: PassageLines<'_>,
         within: Within<'_>,
     ) -> Result<PassageRanks, KbError> {
-        let reader = self.reader();
-        let chunks = search::chunk_filter(reader.as_ref(), within)?;
-        let asked = search::HybridQuery {
-            query,
-            keywords,
-            k,
-            within: within.with_chunks(chunks.as_ref()),
-        };
-        search::ranks(reader.as_ref(), self.embedder.as_ref(), &asked, passage)
+        self.filtered(within, |reader, within| {
+            let asked = search::HybridQuery {
+                query,
+                keywords,
+                k,
+                within,
+            };
+            search::ranks(reader, self.embedder.as_ref(), &asked, passage)
+        })
     }
 
     /// Where a passage stands by meaning. Blocks.
@@ -458,11 +455,10 @@ impl KnowledgeBase {
         passage: PassageLines<'_>,
         within: Within<'_>,
     ) -> Result<PassageRanks, KbError> {
-        let reader = self.reader();
-        let chunks = search::chunk_filter(reader.as_ref(), within)?;
-        let within = within.with_chunks(chunks.as_ref());
         let embedder = self.embedder.as_ref();
-        let meaning = search::rank_by_meaning(reader.as_ref(), embedder, query, passage, within)?;
+        let meaning = self.filtered(within, |reader, within| {
+            search::rank_by_meaning(reader, embedder, query, passage, within)
+        })?;
         Ok(PassageRanks {
             meaning,
             ..PassageRanks::default()
@@ -490,6 +486,17 @@ impl KnowledgeBase {
         })
     }
 
+    /// Searches the passages that the words in quotes and the `-word`s of a question leave.
+    fn filtered<T>(
+        &self,
+        within: Within<'_>,
+        search: impl FnOnce(&dyn Reader, Within<'_>) -> Result<T, KbError>,
+    ) -> Result<T, KbError> {
+        let reader = self.reader();
+        let chunks = search::chunk_filter(reader.as_ref(), within)?;
+        search(reader.as_ref(), within.with_chunks(chunks.as_ref()))
+    }
+
     /// How many passages say what they must within these limits; `None` where they must say nothing. Blocks.
     pub(super) fn passages_saying(&self, within: Within<'_>) -> Result<Option<usize>, KbError> {
         let filter = search::chunk_filter(self.reader().as_ref(), within)?;
@@ -499,11 +506,9 @@ impl KnowledgeBase {
 
     /// Whether a word occurs in no passage within, not even under another spelling. Blocks.
     pub(crate) fn is_absent(&self, word: &str, within: Within<'_>) -> Result<bool, KbError> {
-        Ok(self
-            .reader()
-            .lexical(word, None, 1, within)?
-            .matches
-            .is_empty())
+        self.filtered(within, |reader, within| {
+            Ok(reader.lexical(word, None, 1, within)?.matches.is_empty())
+        })
     }
 
     /// Passages nearest in meaning.
@@ -513,10 +518,10 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        let (reader, embedder) = (self.reader(), self.embedder.as_ref());
-        let chunks = search::chunk_filter(reader.as_ref(), within)?;
-        let within = within.with_chunks(chunks.as_ref());
-        let found = search::vector(reader.as_ref(), embedder, query, k, within);
+        let embedder = self.embedder.as_ref();
+        let found = self.filtered(within, |reader, within| {
+            search::vector(reader, embedder, query, k, within)
+        });
         self.note_embedding(found.as_ref().err());
         found
     }
@@ -529,15 +534,15 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        let reader = self.reader();
-        let chunks = search::chunk_filter(reader.as_ref(), within)?;
-        let asked = search::HybridQuery {
-            query,
-            keywords,
-            k,
-            within: within.with_chunks(chunks.as_ref()),
-        };
-        let found = search::hybrid(reader.as_ref(), self.embedder.as_ref(), &asked);
+        let found = self.filtered(within, |reader, within| {
+            let asked = search::HybridQuery {
+                query,
+                keywords,
+                k,
+                within,
+            };
+            search::hybrid(reader, self.embedder.as_ref(), &asked)
+        });
         self.note_embedding(match &found {
             Ok((_, failure)) => failure.as_ref(),
             Err(error) => Some(error),

@@ -13,16 +13,16 @@ mod tests {
     use super::super::chunk::chunk;
     use super::super::error::KbError;
     use super::super::extract::Extraction;
+    use super::super::index::phrases::PhraseFilter;
     use super::super::index::tests::{FakeStore, Server};
     use super::super::index::tokens;
-    use super::super::index::wording::Wording;
     use super::super::index::{
         ChunkId, ChunkKey, Counts, Damage, DocumentFacts, EmbeddedStore, FetchOptions, Limits,
         LocalStamp, Match, NameQuery, NewDocument, Reader, Store, Within,
     };
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
-    use super::super::labels::document_labels;
     use super::super::links::{LinkTargets, links};
+    use super::super::metadata::document_metadata;
     use super::super::search::{HybridQuery, chunk_filter, hybrid};
     use super::super::source::{Roots, TextCache};
     use super::super::update::{Changes, Job, SkippedFiles, UpdateReport};
@@ -288,7 +288,7 @@ mod tests {
             title,
             hash: *blake3::hash(text.as_bytes()).as_bytes(),
             stamp: LocalStamp::default(),
-            labels: document_labels(&document),
+            metadata: document_metadata(&document),
             links: links(source, text, &NEVER).unwrap(),
             chunks: chunks
                 .map(|chunk| (ChunkKey::from_text(&chunk.heading, &chunk.text), chunk))
@@ -458,24 +458,27 @@ mod tests {
             );
             assert!(holding(&["blue", "kiln"], all).is_empty());
 
-            let wording = |conditions: &[Condition]| Wording::new(conditions.iter());
+            let phrase_filter = |conditions: &[Condition]| PhraseFilter::new(conditions.iter());
             for (asked, sources) in [
                 (
-                    wording(&[Condition::Phrase("Blue  glaze".to_owned())]),
+                    phrase_filter(&[Condition::Phrase("Blue  glaze".to_owned())]),
                     &["a.md"][..],
                 ),
                 (
-                    wording(&[Condition::Without("drafts".to_owned())]),
+                    phrase_filter(&[Condition::Without("drafts".to_owned())]),
                     &["a.md", "c.md"],
                 ),
                 (
-                    wording(&[
+                    phrase_filter(&[
                         Condition::Phrase("glaze".to_owned()),
                         Condition::Without("of a pot".to_owned()),
                     ]),
                     &["b.md", "c.md"],
                 ),
-                (wording(&[Condition::Phrase("glaze kiln".to_owned())]), &[]),
+                (
+                    phrase_filter(&[Condition::Phrase("glaze kiln".to_owned())]),
+                    &[],
+                ),
             ] {
                 let filter = chunk_filter(reader.as_ref(), all.saying(&asked)).unwrap();
                 let within = all.with_chunks(filter.as_ref());

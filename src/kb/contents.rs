@@ -113,14 +113,14 @@ impl KnowledgeBase {
         /// So many passages of a document are looked at for what they must say.
         const LOOKED_AT: usize = 200;
         let reader = self.reader();
-        let Some(wording) = within.wording else {
+        let Some(phrase_filter) = within.phrase_filter else {
             return reader.openings(sources, 1, within.limits());
         };
         let mut found: Vec<Passage> = Vec::new();
         for source in sources {
             let passages = reader.openings(&[*source], LOOKED_AT, within.limits())?;
             let mut passages = passages.into_iter();
-            found.extend(passages.find(|passage| wording.lets_through(&passage.text)));
+            found.extend(passages.find(|passage| phrase_filter.lets_through(&passage.text)));
         }
         Ok(found)
     }

@@ -33,7 +33,7 @@ pub(super) fn grep(
     // Some more, in case a file is gone by the time it is shown.
     let keep = k.saturating_mul(2).max(1);
     // What passages say is known only when they are shown: then as many as are remembered are needed.
-    let keep = within.wording.map_or(keep, |_| tally::MAX_REMEMBERED);
+    let keep = within.phrase_filter.map_or(keep, |_| tally::MAX_REMEMBERED);
     let mut ranked = search::search_all(roots, texts, &pattern, keep, within)?.ranked();
     if ranked.is_empty() && query.contains(char::is_whitespace) {
         // "What is (chunking)?" is a pattern by its marks only.

@@ -3,6 +3,7 @@
 
 mod embedded;
 mod names;
+pub(crate) mod phrases;
 mod port;
 mod quantised;
 mod remote;
@@ -10,7 +11,6 @@ mod search_terms;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod tokens;
-pub(crate) mod wording;
 
 #[cfg(test)]
 pub(crate) use embedded::try_lock;
@@ -23,7 +23,7 @@ pub(crate) use port::{
 };
 #[cfg(test)]
 pub(crate) use port::{Counts, Damage};
-pub use port::{Document, DocumentLabels, Lease, Passage, Within};
+pub use port::{Document, DocumentMetadata, Lease, Passage, Within};
 #[cfg(test)]
 pub(crate) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};

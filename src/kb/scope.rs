@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::index::wording::Wording;
+use super::index::phrases::PhraseFilter;
 use super::index::{DocumentFacts, Limits, NameQuery, Within};
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{
@@ -22,7 +22,7 @@ pub struct Scope {
     named: Option<HashSet<String>>,
     names: Vec<String>,
     filters: Vec<Filter>,
-    wording: Wording,
+    phrase_filter: PhraseFilter,
 }
 
 /// A question and what it is kept within.
@@ -50,7 +50,7 @@ impl Scope {
         };
         let rest = scope.take_names(base, &without_filters(question), stop)?;
         let mut remarks = read.refused;
-        remarks.extend(scope.drop_idle(base, stop)?);
+        remarks.extend(scope.drop_ineffective_filters(base, stop)?);
         if scope.is_unlimited() && remarks.is_empty() {
             return Ok(None);
         }
@@ -63,7 +63,7 @@ impl Scope {
                 said.join(" ")
             )));
         }
-        scope.wording = Wording::new(scope.conditions());
+        scope.phrase_filter = PhraseFilter::new(scope.conditions());
         let of_documents: Vec<&Condition> = scope
             .conditions()
             .filter(|condition| !condition.is_of_passages())
@@ -116,7 +116,7 @@ impl Scope {
     }
 
     /// Drops filters that no passage can be told apart by, and says so.
-    fn drop_idle(
+    fn drop_ineffective_filters(
         &mut self,
         base: &KnowledgeBase,
         stop: &AtomicBool,
@@ -125,8 +125,8 @@ impl Scope {
         let mut kept = Vec::new();
         for filter in std::mem::take(&mut self.filters) {
             let written = &filter.written;
-            let wording = Wording::new(std::iter::once(&filter.condition));
-            let words = wording.phrases.iter().chain(&wording.without);
+            let phrase_filter = PhraseFilter::new(std::iter::once(&filter.condition));
+            let words = phrase_filter.phrases.iter().chain(&phrase_filter.without);
             if words.clone().any(|words| words.terms().is_empty()) {
                 remarks.push(format!(
                     "{written} has no effect: its words are not in the index, which leaves out the \
@@ -134,7 +134,7 @@ impl Scope {
                 ));
                 continue;
             }
-            for words in &wording.without {
+            for words in &phrase_filter.without {
                 let held = base
                     .reader()
                     .chunks_with(&words.terms(), Within::all(stop))?;
@@ -190,7 +190,7 @@ impl Scope {
             documents: documents_with(base, self.named.as_ref(), &conditions, stop)?,
             named: self.named.clone(),
             names: self.names.clone(),
-            wording: Wording::new(filters.iter().map(|filter| &filter.condition)),
+            phrase_filter: PhraseFilter::new(filters.iter().map(|filter| &filter.condition)),
             filters,
         })
     }
@@ -210,28 +210,24 @@ impl Scope {
                     blamed.insert(filter.written.as_str());
                 }
             }
-            let blamed: Vec<&str> = blamed.into_iter().collect();
-            return Ok(Some(if let [first, ..] = blamed[..] {
-                let leave = if blamed.len() == 1 { "leaves" } else { "leave" };
-                let where_named = match &self.names[..] {
-                    [] => String::new(),
-                    names => format!(" of {}", names.join(", ")),
-                };
-                let said = if blamed.len() == 1 {
-                    first.to_owned()
-                } else {
-                    blamed.join(" and ")
-                };
-                format!("{said} {leave} no document{where_named}")
+            let written = self.filters.iter();
+            let written = written.filter(|filter| !filter.condition.is_of_passages());
+            let (blamed, together): (Vec<&str>, &str) = if blamed.is_empty() {
+                let all = written.map(|filter| filter.written.as_str());
+                (all.collect(), " together")
             } else {
-                let written = self.filters.iter();
-                let written = written.filter(|filter| !filter.condition.is_of_passages());
-                let written: Vec<&str> = written.map(|filter| filter.written.as_str()).collect();
-                format!("{} together leave no document", written.join(" and "))
-            }));
+                (blamed.into_iter().collect(), "")
+            };
+            let of_names = match &self.names[..] {
+                [] => String::new(),
+                names => format!(" of {}", names.join(", ")),
+            };
+            let filters = blamed.join(" and ");
+            let why = format!("No document{of_names} is left by {filters}{together}");
+            return Ok(Some(why));
         }
         for (filter, words) in self.phrases() {
-            let only = Wording {
+            let only = PhraseFilter {
                 phrases: vec![words.clone()],
                 without: Vec::new(),
             };
@@ -243,7 +239,7 @@ impl Scope {
                     ""
                 };
                 return Ok(Some(format!(
-                    "no passage{where_left} holds {}",
+                    "No passage{where_left} holds {}",
                     filter.written
                 )));
             }
@@ -251,10 +247,10 @@ impl Scope {
         Ok(None)
     }
 
-    fn phrases(&self) -> impl Iterator<Item = (&Filter, &super::index::wording::Words)> {
+    fn phrases(&self) -> impl Iterator<Item = (&Filter, &super::index::phrases::Phrase)> {
         let is_phrase = |filter: &&Filter| matches!(filter.condition, Condition::Phrase(_));
         let filters = self.filters.iter().filter(is_phrase);
-        filters.zip(&self.wording.phrases)
+        filters.zip(&self.phrase_filter.phrases)
     }
 
     /// Converts the scope into the limits of a search.
@@ -263,7 +259,7 @@ impl Scope {
             Some(documents) => Within::these(documents, caller),
             None => Within::all(caller),
         };
-        within.saying(&self.wording)
+        within.saying(&self.phrase_filter)
     }
 
     /// The same limits for these documents, which are among its own.
@@ -272,7 +268,7 @@ impl Scope {
         documents: &'a HashSet<String>,
         caller: impl Into<Caller<'a>>,
     ) -> Within<'a> {
-        Within::these(documents, caller).saying(&self.wording)
+        Within::these(documents, caller).saying(&self.phrase_filter)
     }
 
     /// Whether this document is one of them.
@@ -284,7 +280,7 @@ impl Scope {
 
     /// Whether a passage says what it must, and not what it must not.
     pub fn lets_through(&self, text: &str) -> bool {
-        self.wording.is_empty() || self.wording.lets_through(text)
+        self.phrase_filter.is_empty() || self.phrase_filter.lets_through(text)
     }
 
     /// Drops the documents that are none of them; an error where none of these is left.

@@ -1,7 +1,7 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
 mod calibration;
-mod passing;
+mod chunk_filter;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ use super::index::{
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, ListPlace, Measured, PassageRanks, Place, Score};
 use calibration::{Cosines, RankBasis, Sides, share};
-pub(super) use passing::chunk_filter;
+pub(super) use chunk_filter::chunk_filter;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;

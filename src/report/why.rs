@@ -159,7 +159,7 @@ fn reason(cut: Cut) -> &'static str {
         Cut::Elsewhere => "the call is for something else",
         Cut::NoMatch => "it is in neither list",
         Cut::Candidates => "it is not among the best by words or by meaning",
-        Cut::K => "more come before it than are returned",
+        Cut::BeyondK => "more come before it than are returned",
         Cut::Floor => "it has no word of the query and too little of its meaning",
         Cut::Failed => "the call failed",
         Cut::Grade => "its grade",

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,31 +11,31 @@ use reqwest::{Client, Url};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use super::spans::{Detail, trace_request};
+use super::spans::{TraceDetail, trace_request};
 use crate::http::{Site, Variables};
 use crate::protocol::{Event, EventBody, RunId};
 use crate::text::{Trouble, one_line};
 
 /// How long a collector has for one trace.
-const PATIENCE: Duration = Duration::from_secs(10);
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where a collector takes traces, below its root.
 const BELOW_ROOT: [&str; 2] = ["v1", "traces"];
 /// The setting that its address comes from.
 const VARIABLES: Variables = Variables {
     base_url: "KB_AGENT_OTLP_ENDPOINT",
-    api_key: "KB_AGENT_OTLP_ENDPOINT",
-    model: "KB_AGENT_OTLP_ENDPOINT",
+    api_key: None,
+    model: None,
 };
 
 /// Sends the trace of each run that has ended to a collector. Cheap to clone.
 ///
 /// Each is sent once, beside everything else. A collector that does not take it costs a line of
 /// diagnostics, and nothing more until it takes one again.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TraceSender {
     client: Client,
     url: Url,
-    detail: Detail,
+    detail: TraceDetail,
     runtime: Handle,
     sending: TaskTracker,
     is_failing: Arc<AtomicBool>,
@@ -42,7 +43,7 @@ pub struct TraceSender {
 
 /// Gathers the events of runs, in whatever order they come, and sends each run when it has ended.
 #[derive(Debug)]
-pub struct RunCollector {
+pub struct RunBuffer {
     sender: TraceSender,
     open: HashMap<RunId, Vec<Event>>,
 }
@@ -50,7 +51,7 @@ pub struct RunCollector {
 impl TraceSender {
     /// A sender to the collector at this root, or at this address of its traces. Sends nothing yet; what is
     /// sent later is sent on the runtime of the caller.
-    pub fn new(endpoint: &str, detail: Detail) -> Result<Self, Trouble> {
+    pub fn new(endpoint: &str, detail: TraceDetail) -> Result<Self, Trouble> {
         let site = Site::new(endpoint, None, &VARIABLES)?;
         let is_whole = site
             .base()
@@ -68,8 +69,8 @@ impl TraceSender {
     }
 
     /// Takes the events of runs as they are recorded.
-    pub fn collector(&self) -> RunCollector {
-        RunCollector {
+    pub fn run_buffer(&self) -> RunBuffer {
+        RunBuffer {
             sender: self.clone(),
             open: HashMap::new(),
         }
@@ -93,9 +94,12 @@ impl TraceSender {
         self.post(&ExportTraceServiceRequest::default()).await
     }
 
-    /// Where traces go.
+    /// Where traces go, without the query of the address, which may hold a key.
     pub fn url(&self) -> String {
-        one_line(self.url.as_str(), 200)
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.set_fragment(None);
+        one_line(url.as_str(), 200)
     }
 
     fn send(&self, events: Vec<Event>) {
@@ -123,7 +127,7 @@ impl TraceSender {
             .client
             .post(self.url.clone())
             .header(CONTENT_TYPE, "application/x-protobuf")
-            .timeout(PATIENCE)
+            .timeout(POST_TIMEOUT)
             .body(request.encode_to_vec())
             .send();
         let reply = sent.await.map_err(|error| {
@@ -144,7 +148,13 @@ impl TraceSender {
     }
 }
 
-impl RunCollector {
+impl fmt::Debug for TraceSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TraceSender(to {})", self.url())
+    }
+}
+
+impl RunBuffer {
     /// Takes the next event of a run.
     pub fn take(&mut self, event: Event) {
         let is_last = matches!(event.body, EventBody::RunFinished { .. });
@@ -153,5 +163,28 @@ impl RunCollector {
         if is_last && let Some(events) = self.open.remove(&run) {
             self.sender.send(events);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn trust_a_key_in_the_address_of_a_collector_is_not_shown() {
+        let to = |endpoint| TraceSender::new(endpoint, TraceDetail::from_audit_prompts(false));
+        let sender = to("http://127.0.0.1:9/otlp?key=s3cret#s3cret").unwrap();
+        assert_eq!(sender.url(), "http://127.0.0.1:9/otlp/v1/traces");
+        assert_eq!(sender.url.query(), Some("key=s3cret"));
+        let failed = sender.try_out().await.unwrap_err().to_string();
+        let buffer = sender.run_buffer();
+        for shown in [failed, format!("{sender:?} {buffer:?}")] {
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        assert_eq!(
+            to("http://h/a@b").unwrap_err().to_string(),
+            "KB_AGENT_OTLP_ENDPOINT holds a user name or password; it should look like \
+             http://127.0.0.1:8080/v1"
+        );
     }
 }

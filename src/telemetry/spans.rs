@@ -25,14 +25,14 @@ const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// How much of a run its trace tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum TraceDetail {
     /// Numbers, decisions and names of files and models.
     Figures,
     /// Questions, answers, prompts and passages too.
     Texts,
 }
 
-impl Detail {
+impl TraceDetail {
     /// Texts go where the audit log has prompts and replies, too.
     pub fn from_audit_prompts(prompts: bool) -> Self {
         if prompts { Self::Texts } else { Self::Figures }
@@ -54,7 +54,7 @@ const PLAIN_FIELDS: [(&str, &[&str]); 7] = [
 ];
 
 /// The traces of these runs, as a collector takes them. The events of a run are in their order.
-pub fn trace_request(events: &[Event], detail: Detail) -> ExportTraceServiceRequest {
+pub fn trace_request(events: &[Event], detail: TraceDetail) -> ExportTraceServiceRequest {
     let mut traces: Vec<RunTrace> = Vec::new();
     for event in events {
         match traces.iter_mut().rfind(|trace| trace.run == event.run) {
@@ -69,9 +69,9 @@ pub fn trace_request(events: &[Event], detail: Detail) -> ExportTraceServiceRequ
         ..InstrumentationScope::default()
     };
     let attributes = vec![
-        pair("service.name", text(PROGRAM)),
-        pair("service.version", text(env!("CARGO_PKG_VERSION"))),
-        pair("openinference.project.name", text(PROGRAM)),
+        key_value("service.name", text(PROGRAM)),
+        key_value("service.version", text(env!("CARGO_PKG_VERSION"))),
+        key_value("openinference.project.name", text(PROGRAM)),
     ];
     ExportTraceServiceRequest {
         resource_spans: vec![ResourceSpans {
@@ -92,7 +92,7 @@ pub fn trace_request(events: &[Event], detail: Detail) -> ExportTraceServiceRequ
 /// The trace of a run that is being read.
 struct RunTrace {
     run: RunId,
-    detail: Detail,
+    detail: TraceDetail,
     mode: Mode,
     /// The run's own span, and behind it those of nodes and calls.
     spans: Vec<Span>,
@@ -104,7 +104,7 @@ struct RunTrace {
 
 impl RunTrace {
     /// The trace of the run that this event begins; `None` when it begins none.
-    fn begin(event: &Event, detail: Detail) -> Option<Self> {
+    fn begin(event: &Event, detail: TraceDetail) -> Option<Self> {
         let EventBody::RunStarted {
             session,
             place,
@@ -192,7 +192,7 @@ impl RunTrace {
         }
     }
 
-    /// Where a run broke off, what is open ends with it.
+    /// Ends open spans at the last known time and marks them as broken off.
     fn finish(mut self) -> Vec<Span> {
         let last = self
             .spans
@@ -307,7 +307,7 @@ impl RunTrace {
             self.set_text(at, "input.value", &arguments);
         }
         if let Some(error) = error {
-            let why = if self.detail == Detail::Texts {
+            let why = if self.detail == TraceDetail::Texts {
                 error
             } else {
                 "failed"
@@ -332,10 +332,11 @@ impl RunTrace {
             return;
         };
         let is_told = |field: &str| {
-            field != "event" && (self.detail == Detail::Texts || fields.contains(&field))
+            field != "event" && (self.detail == TraceDetail::Texts || fields.contains(&field))
         };
         let told = body.iter().filter(|(field, _)| is_told(field));
-        let attributes = told.map(|(field, value)| pair(&format!("kb_agent.{field}"), any(value)));
+        let attributes = told
+            .map(|(field, value)| key_value(&format!("kb_agent.{field}"), attribute_value(value)));
         let attributes = attributes.collect();
         self.spans[self.node].events.push(SpanEvent {
             time_unix_nano: nanos(event),
@@ -376,18 +377,20 @@ impl RunTrace {
             self.set(0, "kb_agent.cost_usd", double(cost));
         }
         if *outcome == Outcome::Failed {
-            let error = error.as_deref().filter(|_| self.detail == Detail::Texts);
+            let error = error
+                .as_deref()
+                .filter(|_| self.detail == TraceDetail::Texts);
             self.spans[0].status = Some(failure(error.unwrap_or("failed")));
         }
     }
 
     fn set(&mut self, at: usize, name: &str, value: Any) {
-        self.spans[at].attributes.push(pair(name, value));
+        self.spans[at].attributes.push(key_value(name, value));
     }
 
     /// Sets what only a trace with texts has.
     fn set_text(&mut self, at: usize, name: &str, value: &str) {
-        if self.detail == Detail::Texts {
+        if self.detail == TraceDetail::Texts {
             self.set(at, name, text(value));
         }
     }
@@ -437,7 +440,7 @@ fn failure(why: &str) -> Status {
     }
 }
 
-fn pair(name: &str, value: Any) -> KeyValue {
+fn key_value(name: &str, value: Any) -> KeyValue {
     KeyValue {
         key: name.to_owned(),
         value: Some(AnyValue { value: Some(value) }),
@@ -466,7 +469,7 @@ fn array(values: Vec<Any>) -> Any {
 }
 
 /// A field of an event.
-fn any(value: &Value) -> Any {
+fn attribute_value(value: &Value) -> Any {
     match value {
         Value::Null => text(""),
         Value::Bool(value) => Any::BoolValue(*value),
@@ -475,11 +478,11 @@ fn any(value: &Value) -> Any {
             None => double(value.as_f64().unwrap_or_default()),
         },
         Value::String(value) => text(value),
-        Value::Array(values) => array(values.iter().map(any).collect()),
+        Value::Array(values) => array(values.iter().map(attribute_value).collect()),
         Value::Object(fields) => Any::KvlistValue(KeyValueList {
             values: fields
                 .iter()
-                .map(|(name, value)| pair(name, any(value)))
+                .map(|(name, value)| key_value(name, attribute_value(value)))
                 .collect(),
         }),
     }

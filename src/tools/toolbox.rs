@@ -3,7 +3,8 @@ use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 
-use super::{emptying, run_tool};
+use super::filter_diagnosis::explain_empty_filters;
+use super::run_tool;
 use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
 use crate::domain::{Evidence, ToolCall, may_be_limited};
 use crate::kb::{KnowledgeBase, Scope};
@@ -79,7 +80,7 @@ impl Toolbox for KbToolbox {
         }
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let query = query.to_owned();
-        let why = blocking(move |stop| emptying::why_nothing(&base, &scope, &query, stop)).await;
+        let why = blocking(move |stop| explain_empty_filters(&base, &scope, &query, stop)).await;
         match why {
             Ok(Ok(why)) => why,
             Ok(Err(error)) => {

@@ -97,7 +97,7 @@ fn cut(call: &ToolCall, view: &CallView) -> Cut {
     let of_search = |rank: Option<usize>, k: usize| match rank {
         _ if !is_in_a_list => Cut::NoMatch,
         Some(rank) if rank <= k && !is_relevant => Cut::Floor,
-        Some(_) => Cut::K,
+        Some(_) => Cut::BeyondK,
         None => Cut::Candidates,
     };
     let rank = |place: Option<ListPlace>| place.map(|place| place.rank);
@@ -107,7 +107,7 @@ fn cut(call: &ToolCall, view: &CallView) -> Cut {
         ToolCall::VectorSearch { k, .. } => of_search(rank(meaning), vector_search::passages(*k)),
         ToolCall::GrepSearch { .. } if words.is_none() => Cut::NoMatch,
         ToolCall::LocalFileQa { value: None, .. } if !is_in_a_list => Cut::NoMatch,
-        ToolCall::GrepSearch { .. } | ToolCall::LocalFileQa { value: None, .. } => Cut::K,
+        ToolCall::GrepSearch { .. } | ToolCall::LocalFileQa { value: None, .. } => Cut::BeyondK,
         ToolCall::LocalFileQa { .. }
         | ToolCall::ReadFile { .. }
         | ToolCall::GraphRelated { .. } => Cut::Elsewhere,

@@ -3,17 +3,13 @@
 use std::fs::{File, FileTimes};
 use std::io::Write;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use kb_agent::agent::ports::Toolbox;
-use kb_agent::domain::{Evidence, ToolCall};
-use kb_agent::embed::{BuiltInModel, SentenceEmbedding};
-use kb_agent::kb::KnowledgeBase;
-use kb_agent::tools::KbToolbox;
+use kb_agent::domain::ToolCall;
 use serde_json::Value;
 
+use crate::kb_toolbox::{calls, sources, toolbox};
 use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, json_lines, one_line, text};
@@ -39,49 +35,6 @@ fn place() -> Workplace {
     place
 }
 
-fn toolbox(place: &Workplace) -> KbToolbox {
-    let roots = [place.path().join("kb")];
-    let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
-    base.update(&|_| (), &AtomicBool::new(false)).unwrap();
-    KbToolbox::new(Arc::new(base))
-}
-
-fn calls() -> Vec<ToolCall> {
-    let query = "rent".to_owned();
-    let file_qa = |query: &str| ToolCall::LocalFileQa {
-        query: query.to_owned(),
-        path: None,
-        field: None,
-        value: None,
-    };
-    vec![
-        ToolCall::VectorSearch {
-            query: query.clone(),
-            k: None,
-        },
-        ToolCall::GrepSearch {
-            query: query.clone(),
-        },
-        ToolCall::HybridSearch {
-            semantic_query: query.clone(),
-            exact_keywords: Vec::new(),
-        },
-        file_qa(&query),
-        file_qa("*"),
-        ToolCall::GraphRelated {
-            entity_id: "PROJ-7".to_owned(),
-        },
-    ]
-}
-
-fn sources(found: &[Evidence]) -> Vec<&str> {
-    let mut sources: Vec<&str> = found.iter().map(|item| item.source.as_str()).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    sources
-}
-
 const ALL: [&str; 4] = [
     "garden/plot.txt",
     "house/draft.md",
@@ -90,6 +43,27 @@ const ALL: [&str; 4] = [
 ];
 const DRAFT: &str = ALL[1];
 const LEASE: &str = ALL[2];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_that_only_stand_in_what_is_left_out_are_absent() {
+    let place = place();
+    let all = toolbox(&place);
+    for (filters, word, is_absent) in [
+        ("", "spring", false),
+        ("\"blue green\"", "spring", true),
+        ("\"blue green\"", "plan", false),
+        ("-plot", "spring", true),
+        ("-plot", "plan", false),
+    ] {
+        let narrowed = all.narrow(&format!("the rent {filters}")).await.unwrap();
+        let tools: &dyn Toolbox = match &narrowed {
+            Some(narrowed) => &*narrowed.tools,
+            None => &all,
+        };
+        let absent = tools.absent_words(&[word.to_owned()]).await;
+        assert_eq!(absent.is_empty(), !is_absent, "{filters} {word}");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ui_filters_hold_for_every_tool() {
@@ -229,18 +203,22 @@ fn ui_filters_that_leave_nothing_are_named_and_odd_ones_are_said() {
     let place = place();
     place.index();
     for (question, said) in [
-        ("the rent tag:attic", "tag:attic leaves no document."),
+        ("the rent tag:attic", "No document is left by tag:attic."),
         (
             "the rent type:txt after:2026-01 tag:home",
-            "together leave no document.",
+            "No document is left by type:txt and after:2026-01 and tag:home together.",
         ),
         (
             "the rent \"purple plan\"",
-            "no passage holds \"purple plan\".",
+            "No passage holds \"purple plan\".",
         ),
         (
             "the rent file:plot \"blue green\"",
-            "no passage of the documents left holds \"blue green\".",
+            "No passage of the documents left holds \"blue green\".",
+        ),
+        (
+            "the rent @house/ type:txt tag:attic",
+            "No document of house/ is left by tag:attic and type:txt.",
         ),
         ("the rent file:draft.md -draft", "without file:draft.md, "),
     ] {
@@ -250,7 +228,7 @@ fn ui_filters_that_leave_nothing_are_named_and_odd_ones_are_said() {
         answer.must_hold(said);
     }
     let output = place.run_well(&["search", "--kb", "kb", "rent tag:attic"]);
-    text(&output.stderr).must_hold("tag:attic leaves no document");
+    text(&output.stderr).must_hold("No document is left by tag:attic");
     for (question, said) in [
         (
             "the rent after:lunch",

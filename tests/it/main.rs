@@ -38,6 +38,7 @@ mod golden;
 mod graph;
 mod index_damage;
 mod kb;
+mod kb_toolbox;
 mod kept_documents;
 mod kill;
 mod labels;

@@ -237,12 +237,44 @@ fn an_answer_comes_with_its_path_its_scores_and_its_citations() {
 
     let nothing = client.call("ask", &json!({"question": "hello", "route": "chitchat"}));
     assert_eq!(nothing["structuredContent"]["citations"], json!([]));
-    client
-        .refused("ask", &json!({"question": ""}))
-        .must_hold("empty");
+    for (tool, field) in [("ask", "question"), ("search", "query")] {
+        let long = "word ".repeat(20_000);
+        for (text, said) in [("", "empty"), (long.as_str(), "is longer than 64 kB")] {
+            client.refused(tool, &json!({field: text})).must_hold(said);
+        }
+    }
     client.leave();
     let ends = events(&demo.place().audit(), "run_finished").len();
     assert_eq!(ends, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_answer_says_that_the_log_cannot_be_written() {
+    let place = Workplace::with_gate();
+    place.index();
+    let serve = place.command(&["mcp", "--kb", "kb"]);
+    // No file may grow beyond some kB.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+        .arg(serve.get_program())
+        .args(serve.get_args());
+    if let Some(folder) = serve.get_current_dir() {
+        command.current_dir(folder);
+    }
+    command.env_clear();
+    for (name, value) in serve.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    let mut client = Client::start(command);
+    let answer = client.call("ask", &json!({"question": "When does the gate open?"}));
+    let warnings = answer["structuredContent"]["warnings"].to_string();
+    warnings.must_hold("the audit log");
+    warnings.must_hold("cannot be written");
+    client.leave();
 }
 
 #[test]
@@ -307,6 +339,14 @@ fn what_is_no_client_and_no_base_is_one_line() {
         (
             &["--http", "0.0.0.0:1"],
             "lets other machines in: name with --host",
+        ),
+        (
+            &["--http", "0", "--host", "https://kb.example.com"],
+            "--host is 'https://kb.example.com': it must be a name or an IP address alone",
+        ),
+        (
+            &["--http", "0", "--host", "kb.example.com:8443"],
+            "--host is 'kb.example.com:8443': it must be",
         ),
     ] {
         let output = place.run(&[&["mcp"], arguments].concat());

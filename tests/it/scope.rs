@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
+use crate::kb_toolbox::{calls, sources, toolbox};
 use crate::support::question_of;
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, json_lines, one_line};
@@ -38,55 +39,8 @@ fn place() -> Workplace {
     place
 }
 
-fn toolbox(place: &Workplace) -> KbToolbox {
-    let roots = [place.path().join("kb")];
-    let embedding = Arc::new(SentenceEmbedding::new(BuiltInModel::English));
-    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
-    base.update(&|_| (), &AtomicBool::new(false)).unwrap();
-    KbToolbox::new(Arc::new(base))
-}
-
 async fn narrowed(tools: &KbToolbox, question: &str) -> Result<NarrowedTools, ToolError> {
     tools.narrow(question).await.map(Option::unwrap)
-}
-
-fn sources(found: &[Evidence]) -> Vec<&str> {
-    let mut sources: Vec<&str> = found.iter().map(|item| item.source.as_str()).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    sources
-}
-
-fn calls() -> Vec<ToolCall> {
-    let query = "rent".to_owned();
-    vec![
-        ToolCall::VectorSearch {
-            query: query.clone(),
-            k: None,
-        },
-        ToolCall::GrepSearch {
-            query: query.clone(),
-        },
-        ToolCall::HybridSearch {
-            semantic_query: query.clone(),
-            exact_keywords: Vec::new(),
-        },
-        ToolCall::LocalFileQa {
-            query: query.clone(),
-            path: None,
-            field: None,
-            value: None,
-        },
-        ToolCall::LocalFileQa {
-            query: "*".to_owned(),
-            path: None,
-            field: None,
-            value: None,
-        },
-        ToolCall::GraphRelated {
-            entity_id: "PROJ-7".to_owned(),
-        },
-    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]

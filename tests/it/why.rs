@@ -129,6 +129,14 @@ fn what_no_search_looked_at_is_said_too() {
         .as_str()
         .unwrap()
         .must_hold("A rule leaves it out");
+    // Where several folders are searched, a document is named with its folder.
+    place.file("more/.ignore", "left-out.md\n");
+    place.file("more/left-out.md", "# Left out\n");
+    for file in ["more/left-out.md", "kb/left-out.md"] {
+        let args = ["why", "--json", "--kb", "kb", "--kb", "more", "last", file];
+        let report = json_lines(&place.run_well(&args).stdout).remove(0);
+        assert_eq!(report["source"], file, "{report}");
+    }
     ask(&place, "auto", "hello");
     let report = why(&place, "note-03.md");
     assert_eq!(summary(&report), "Not looked for: the run called no tool.");

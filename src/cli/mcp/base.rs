@@ -36,20 +36,20 @@ struct BaseState {
 
 /// The engine as calls find it.
 #[derive(Clone)]
-pub(super) struct SharedBase {
+pub(super) struct SharedEngine {
     states: watch::Receiver<BaseState>,
 }
 
 /// Opens the engine and keeps its index up to date.
-pub(super) struct Keeper {
+pub(super) struct IndexUpkeep {
     states: watch::Sender<BaseState>,
 }
 
-impl SharedBase {
+impl SharedEngine {
     /// An engine that nothing is opened of yet, and who opens it.
-    pub(super) fn new() -> (Self, Keeper) {
+    pub(super) fn new() -> (Self, IndexUpkeep) {
         let (sender, states) = watch::channel(BaseState::default());
-        (Self { states }, Keeper { states: sender })
+        (Self { states }, IndexUpkeep { states: sender })
     }
 
     /// The engine, once it is open and the files were looked at, or for as long as that is worth
@@ -65,7 +65,11 @@ impl SharedBase {
         loop {
             let (engine, until, line) = {
                 let state = states.borrow_and_update();
-                (state.engine.clone(), state.wait(patience), state.line())
+                (
+                    state.engine.clone(),
+                    state.ready_deadline(patience),
+                    state.line(),
+                )
             };
             let is_due = until <= Instant::now();
             if let Some(engine) = engine.filter(|_| is_due) {
@@ -104,8 +108,8 @@ impl SharedBase {
 }
 
 impl BaseState {
-    /// Until when the next call waits, which has patience until then.
-    fn wait(&self, patience: Instant) -> Instant {
+    /// When the next call stops waiting for the index.
+    fn ready_deadline(&self, patience: Instant) -> Instant {
         match self.words_since {
             _ if self.is_idle => Instant::now(),
             Some(since) => since + MEANING,
@@ -137,7 +141,7 @@ impl BaseState {
     }
 }
 
-impl Keeper {
+impl IndexUpkeep {
     /// Opens the engine and keeps its index up to date for as long as this is waited for. It ends by
     /// itself only where it fails.
     pub(super) async fn keep(self, settings: &Settings) -> Result<(), CommandFailure> {

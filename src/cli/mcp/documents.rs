@@ -51,7 +51,7 @@ pub(super) fn page(
 ) -> Result<(Vec<Arc<Document>>, Option<String>), String> {
     let mut found = base
         .documents_beginning(prefix, cursor, limit + 1, stop)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| one_line(&error.to_string(), 400))?;
     let has_more = found.len() > limit;
     found.truncate(limit);
     let last = found.last().filter(|_| has_more);
@@ -126,18 +126,18 @@ pub(super) fn read_document(
         Err(error) => error,
     };
     let stored = base.stored_document(source, stop);
-    let stored = stored.map_err(|error| error.to_string())?;
+    let stored = stored.map_err(|error| one_line(&error.to_string(), 400))?;
     stored.ok_or_else(|| one_line(&error.to_string(), 400))
 }
 
-/// The most lines that are read at once …
+/// At most this many lines are returned at once.
 const MOST_LINES: usize = 400;
-/// … and at most so many bytes.
+/// At most this many bytes of lines.
 const MOST_BYTES_OF_LINES: usize = 40_000;
 
 /// Lines of a document.
 pub(super) struct Lines {
-    /// Which.
+    /// The lines that are returned.
     pub(super) range: LineRange,
     /// Their text; of a single endless line only the beginning.
     pub(super) text: String,

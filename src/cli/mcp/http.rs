@@ -1,4 +1,4 @@
-//! The same over HTTP: at one address of this machine, for who has the token.
+//! Serves MCP over HTTP on one address, to clients that send the token.
 //!
 //! A page in a browser can send requests to this machine too: the `Host` of a request must be a name of this
 //! machine, and its `Origin`, where it has one, a page of it.
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -21,19 +22,23 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::server::Server;
 use crate::cli::output::{CommandFailure, print_notice, print_text};
 use crate::config::Settings;
+use crate::text::one_line;
 
 /// Where clients find it.
 const PATH: &str = "/mcp";
 /// The names of this machine that need not be set.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
+/// More connections wait until one of them ends.
+const MOST_CONNECTIONS: usize = 256;
 /// How long nothing is accepted after it could not be.
-const REST: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 type Reply = Response<BoxBody<Bytes, Infallible>>;
 type Protocol = StreamableHttpService<Server, LocalSessionManager>;
@@ -48,8 +53,7 @@ pub(super) struct HttpSettings {
 }
 
 impl HttpSettings {
-    /// Where the command line and the settings say. Other machines are let in only where a name for
-    /// them is given.
+    /// Reads address and hosts of the command line, and refuses an open address without a host.
     pub(super) fn new(
         address: &str,
         hosts: &[String],
@@ -61,6 +65,12 @@ impl HttpSettings {
                  127.0.0.1:8722"
             ))
         })?;
+        if let Some(host) = hosts.iter().find(|host| !is_host(host)) {
+            return Err(CommandFailure::usage(format!(
+                "--host is '{}': it must be a name or an IP address alone, such as kb.example.com",
+                one_line(host, 200)
+            )));
+        }
         if !address.ip().is_loopback() && hosts.is_empty() {
             return Err(CommandFailure::usage(format!(
                 "--http {address} lets other machines in: name with --host how they reach this one, \
@@ -85,6 +95,13 @@ fn parsed(address: &str) -> Option<SocketAddr> {
     local.as_deref().unwrap_or(address).parse().ok()
 }
 
+/// Whether it is what the `Host` of a request says, without a port.
+fn is_host(text: &str) -> bool {
+    let is_of_host = |c: char| c.is_ascii_alphanumeric() || "-._[]:".contains(c);
+    let authority = text.parse::<Authority>();
+    authority.is_ok_and(|authority| authority.host() == text && text.chars().all(is_of_host))
+}
+
 /// Serves clients until it is cancelled.
 pub(super) async fn serve(
     server: &Server,
@@ -105,48 +122,52 @@ pub(super) async fn serve(
              a proxy with TLS before it",
         );
     }
-    let made = token.is_none().then(made_token).transpose()?;
     let mut said = format!("http://{address}{PATH}\n");
-    if let Some(made) = &made {
-        said.push_str(&format!("Authorization: Bearer {made}\n"));
-    }
+    let token = if let Some(token) = token {
+        token
+    } else {
+        let token = generate_token()?;
+        said.push_str(&format!(
+            "Authorization: Bearer {}\n",
+            token.expose_secret()
+        ));
+        token
+    };
     print_text(said)?;
-    let token = token.map_or_else(
-        || made.unwrap_or_default(),
-        |set| set.expose_secret().to_owned(),
-    );
-    let door = Arc::new(Door {
-        token: blake3::hash(token.as_bytes()),
+    let gate = Arc::new(TokenGate {
+        token: blake3::hash(token.expose_secret().as_bytes()),
         protocol: protocol(server, &hosts, cancel),
     });
+    let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = cancel.cancelled() => return Ok(()),
+            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = cancel.cancelled() => break,
         };
         match accepted {
-            Ok((stream, _)) => drop(tokio::spawn(connection(
-                stream,
-                Arc::clone(&door),
-                cancel.clone(),
-            ))),
+            Ok((stream, _)) => {
+                connections.spawn(connection(stream, Arc::clone(&gate), cancel.clone()));
+            }
             // Such as too many open files: that passes.
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(REST).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
+    while connections.join_next().await.is_some() {}
+    Ok(())
 }
 
 /// A token that nobody can guess.
-fn made_token() -> Result<String, CommandFailure> {
+fn generate_token() -> Result<SecretString, CommandFailure> {
     let mut bytes = [0; 32];
     let random = rustls::crypto::ring::default_provider().secure_random;
     random
         .fill(&mut bytes)
         .map_err(|_| CommandFailure::failed("the system gives no random numbers for a token"))?;
-    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string())
+    Ok(blake3::Hash::from_bytes(bytes).to_hex().to_string().into())
 }
 
 fn protocol(server: &Server, hosts: &[String], cancel: &CancellationToken) -> Protocol {
@@ -155,11 +176,11 @@ fn protocol(server: &Server, hosts: &[String], cancel: &CancellationToken) -> Pr
         .map(str::to_owned)
         .chain(hosts.iter().cloned());
     let names: Vec<String> = names.collect();
-    let pages = names
+    let origins = names
         .iter()
         .flat_map(|name| ["http", "https"].map(|scheme| format!("{scheme}://{name}:*")));
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_origins(pages)
+        .with_allowed_origins(origins)
         .with_allowed_hosts(names)
         .enforce_origin_validation()
         .with_cancellation_token(cancel.child_token());
@@ -168,10 +189,10 @@ fn protocol(server: &Server, hosts: &[String], cancel: &CancellationToken) -> Pr
     StreamableHttpService::new(move || Ok(server.clone()), sessions, config)
 }
 
-async fn connection(stream: TcpStream, door: Arc<Door>, cancel: CancellationToken) {
+async fn connection(stream: TcpStream, gate: Arc<TokenGate>, cancel: CancellationToken) {
     let answer = service_fn(move |request| {
-        let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
+        let gate = Arc::clone(&gate);
+        async move { Ok::<_, Infallible>(gate.answer(request).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new());
@@ -184,18 +205,18 @@ async fn connection(stream: TcpStream, door: Arc<Door>, cancel: CancellationToke
     }
 }
 
-/// Lets in who has the token.
-struct Door {
+/// Serves requests that carry the token, and no others.
+struct TokenGate {
     token: blake3::Hash,
     protocol: Protocol,
 }
 
-impl Door {
+impl TokenGate {
     async fn answer(&self, request: Request<Incoming>) -> Reply {
         if request.uri().path() != PATH {
             return refusal(StatusCode::NOT_FOUND, "this is served at /mcp\n");
         }
-        if !self.lets_in(request.headers()) {
+        if !self.is_authorized(request.headers()) {
             let mut reply = refusal(
                 StatusCode::UNAUTHORIZED,
                 "send 'Authorization: Bearer TOKEN' with the token of kb-agent mcp\n",
@@ -207,8 +228,8 @@ impl Door {
         self.protocol.handle(request).await
     }
 
-    /// Hashes are compared in constant time.
-    fn lets_in(&self, headers: &HeaderMap) -> bool {
+    /// Whether the token of the request is ours; hashes are compared in constant time.
+    fn is_authorized(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         let given = given.and_then(|given| given.split_at_checked("Bearer ".len()));
         given.is_some_and(|(scheme, token)| {

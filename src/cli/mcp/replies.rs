@@ -3,8 +3,10 @@
 //! Texts come from documents and models; they are clean of what a terminal obeys. What stands in the
 //! text of a result is fenced besides, since most clients hand it to a model.
 
-use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
+use rmcp::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::documents::{LONGEST_NAME, PAGE, address_of};
 use crate::cli::ask::RouteOption;
@@ -27,12 +29,32 @@ pub(super) struct SearchRequest {
     pub(super) k: usize,
     /// How to search: by words and meaning (hybrid), by meaning alone (vector), or for the words or
     /// the regular expression as the files have them now (grep)
-    #[serde(default)]
+    #[serde(default, deserialize_with = "choice")]
+    #[schemars(schema_with = "schema_of_choice::<Tool>")]
     pub(super) tool: Tool,
 }
 
 fn ten() -> usize {
     10
+}
+
+/// A choice by the name that it has on the command line.
+fn choice<'de, T: ValueEnum, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    let name = String::deserialize(from)?;
+    T::from_str(&name, false).map_err(|_| {
+        let names = names_of_choice::<T>().join(", ");
+        D::Error::custom(format!("{} is none of {names}", one_line(&name, 80)))
+    })
+}
+
+fn schema_of_choice<T: ValueEnum>(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": names_of_choice::<T>()})
+}
+
+fn names_of_choice<T: ValueEnum>() -> Vec<String> {
+    let values = T::value_variants().iter();
+    let values = values.filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
 }
 
 /// What `read` takes.
@@ -55,7 +77,8 @@ pub(super) struct AskRequest {
     pub(super) question: String,
     /// The way to go instead of the one that the analysis chooses: simple is quick, complex grades
     /// the evidence and searches again where it is poor
-    #[serde(default)]
+    #[serde(default, deserialize_with = "choice")]
+    #[schemars(schema_with = "schema_of_choice::<RouteOption>")]
     pub(super) route: RouteOption,
 }
 

@@ -21,8 +21,8 @@ use crate::text::Trouble;
 const MOST_LESSONS: u32 = 4;
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_EMBEDDING_BASE_URL",
-    api_key: "KB_AGENT_EMBEDDING_API_KEY",
-    model: "KB_AGENT_EMBEDDING_MODEL",
+    api_key: Some("KB_AGENT_EMBEDDING_API_KEY"),
+    model: Some("KB_AGENT_EMBEDDING_MODEL"),
 };
 /// More than any request's vectors come to.
 const REPLY_BYTES: usize = 64 << 20;
@@ -283,7 +283,7 @@ impl EmbeddingServer {
         let host = self.site.host();
         EmbedError(Trouble::new(
             format!("{host} gave vectors of {found} numbers after vectors of {expected}"),
-            format!("check {}", SETTINGS.model),
+            format!("check {}", SETTINGS.model()),
         ))
     }
 
@@ -471,7 +471,7 @@ impl EmbeddingServer {
         texts: usize,
     ) -> EmbeddingFailure {
         let host = self.site.host();
-        let check = format!("check {}", SETTINGS.model);
+        let check = format!("check {}", SETTINGS.model());
         match unusable {
             // What a number that is none makes of JSON.
             Unusable::NotAReply(what @ "broken JSON") => {

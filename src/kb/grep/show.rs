@@ -58,8 +58,8 @@ pub(super) fn show(
         }
         for ((_, score), passage) in batch.iter().zip(passages) {
             let passage = passage.filter(|passage| {
-                let wording = within.wording;
-                wording.is_none_or(|wording| wording.lets_through(&passage.text))
+                let phrase_filter = within.phrase_filter;
+                phrase_filter.is_none_or(|phrase_filter| phrase_filter.lets_through(&passage.text))
             });
             shown.extend(passage.map(|passage| GrepPassage {
                 score: Score::clamped(*score),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::wording::Wording;
+use super::phrases::PhraseFilter;
 use crate::agent::ports::{Caller, WaitSink};
 use crate::domain::{Day, LineRange, Place};
 use crate::kb::budget::Reservation;
@@ -277,7 +277,8 @@ pub struct Document {
     /// How many chunks it has.
     pub chunks: usize,
     /// What it says of itself that questions are limited by.
-    pub labels: DocumentLabels,
+    #[serde(rename = "labels")]
+    pub metadata: DocumentMetadata,
     /// The file on this machine when it was read here; `None` where only another machine has read it.
     pub(crate) stamp: Option<LocalStamp>,
 }
@@ -291,13 +292,13 @@ impl Document {
 
     /// What questions are limited by.
     pub(crate) fn facts(&self) -> DocumentFacts<'_> {
-        DocumentFacts::new(&self.source, self.modified, &self.labels)
+        DocumentFacts::new(&self.source, self.modified, &self.metadata)
     }
 }
 
 /// What a document says of itself that questions are limited by.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct DocumentLabels {
+pub struct DocumentMetadata {
     /// Its day, where it says one.
     pub day: Option<Day>,
     /// Its tags, each once and in lower case, without `#`.
@@ -315,7 +316,7 @@ pub(crate) struct DocumentFacts<'d> {
 
 impl<'d> DocumentFacts<'d> {
     /// `modified` is when its file was written, in nanoseconds since 1970.
-    pub fn new(source: &'d str, modified: u64, labels: &'d DocumentLabels) -> Self {
+    pub fn new(source: &'d str, modified: u64, metadata: &'d DocumentMetadata) -> Self {
         let written = || {
             let moment = jiff::Timestamp::from_nanosecond(i128::from(modified));
             let moment = moment.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -323,8 +324,8 @@ impl<'d> DocumentFacts<'d> {
         };
         Self {
             source,
-            day: labels.day.unwrap_or_else(written),
-            tags: &labels.tags,
+            day: metadata.day.unwrap_or_else(written),
+            tags: &metadata.tags,
         }
     }
 }
@@ -349,7 +350,7 @@ pub(crate) struct NewDocument {
     /// The file before it was read.
     pub stamp: LocalStamp,
     /// What it says of itself that questions are limited by.
-    pub labels: DocumentLabels,
+    pub metadata: DocumentMetadata,
     /// The references it makes.
     pub links: Vec<Link>,
     /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
@@ -640,7 +641,7 @@ pub struct Within<'a> {
     /// These documents; `None` for all.
     pub(crate) documents: Option<&'a HashSet<String>>,
     /// What passages must say and must not. An engine does not look at it: `kb::search` makes `chunks` of it.
-    pub(crate) wording: Option<&'a Wording>,
+    pub(crate) phrase_filter: Option<&'a PhraseFilter>,
     /// These chunks; `None` for all.
     pub(crate) chunks: Option<&'a Arc<ChunkFilter>>,
     /// The search ends as [`KbError::Stopped`] soon after this is raised.
@@ -654,7 +655,7 @@ impl<'a> Within<'a> {
         let Caller { stop, waits } = caller.into();
         Self {
             documents: None,
-            wording: None,
+            phrase_filter: None,
             chunks: None,
             stop,
             waits,
@@ -670,9 +671,9 @@ impl<'a> Within<'a> {
     }
 
     /// Searches only passages that say this.
-    pub(crate) fn saying(self, wording: &'a Wording) -> Self {
+    pub(crate) fn saying(self, phrase_filter: &'a PhraseFilter) -> Self {
         Self {
-            wording: Some(wording).filter(|wording| !wording.is_empty()),
+            phrase_filter: Some(phrase_filter).filter(|phrase_filter| !phrase_filter.is_empty()),
             ..self
         }
     }

@@ -574,7 +574,7 @@ impl Batch for FakeBatch<'_> {
                             bytes: document.stamp.stamp.size,
                             modified: document.stamp.stamp.modified,
                             chunks: document.chunks.len(),
-                            labels: document.labels,
+                            metadata: document.metadata,
                             stamp: None,
                         },
                         number: state.next_number,

@@ -17,8 +17,8 @@ use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::index::{Batch, ChunkKey, Document, Limits, LocalStamp, NewDocument, Reader};
-use crate::kb::labels::document_labels;
 use crate::kb::links;
+use crate::kb::metadata::document_metadata;
 use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 
 /// The first commit is made after this long, and each further one after twice as long: a commit
@@ -179,7 +179,7 @@ fn read_file(
             stamp: *stamp,
             mtime_is_reliable,
         },
-        labels: document_labels(&document),
+        metadata: document_metadata(&document),
         links,
         chunks: chunks.map(|chunk| (key_of(&chunk), chunk)).collect(),
         reservation,

@@ -22,8 +22,8 @@ use crate::text::{Trouble, one_line};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
-    api_key: "KB_AGENT_LLM_API_KEY",
-    model: "KB_AGENT_LLM_MODEL",
+    api_key: Some("KB_AGENT_LLM_API_KEY"),
+    model: Some("KB_AGENT_LLM_MODEL"),
 };
 /// What to do about silence.
 const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
@@ -266,7 +266,7 @@ impl ChatSite {
             }
             _ if rejected && tells(ErrorKind::Filtered) => return self.withheld(said),
             _ if rejected && tells(ErrorKind::NoModel) => {
-                let next = format!("check {}", SETTINGS.model);
+                let next = format!("check {}", SETTINGS.model());
                 return refused("does not know the model", &next);
             }
             (Some(429), Some(after)) if after > LONGEST_PAUSE => {

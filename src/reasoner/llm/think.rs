@@ -13,10 +13,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
-use super::fence::{begins_own_tag, own_tag};
 use super::repetition::CodeState;
 use crate::files::read_tables;
 use crate::text::is_blank;
+use crate::text::{begins_own_tag, own_tag};
 
 /// Parts of the names of models that think.
 const MODELS: &str = include_str!("../../../assets/llm/thinking_models.txt");

@@ -424,7 +424,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Day;
-    use crate::kb::index::port::{DocumentLabels, LocalStamp};
+    use crate::kb::index::port::{DocumentMetadata, LocalStamp};
     use crate::kb::links;
     use crate::kb::source::Stamp;
 
@@ -454,7 +454,7 @@ mod tests {
                     bytes: stamp.size,
                     modified: stamp.modified,
                     chunks: n,
-                    labels: DocumentLabels {
+                    metadata: DocumentMetadata {
                         day: n.is_multiple_of(2).then(|| Day::from_number(20_260_112)),
                         tags: vec!["ü".to_owned(); n],
                     },

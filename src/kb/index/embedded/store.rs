@@ -359,7 +359,7 @@ impl Batch for DocumentBatch<'_> {
                 bytes: stamp.size,
                 modified: stamp.modified,
                 chunks: chunks.len(),
-                labels: document.labels,
+                metadata: document.metadata,
                 stamp: Some(document.stamp),
             }),
             number,

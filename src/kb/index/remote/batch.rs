@@ -33,7 +33,7 @@ use super::store_server::{Connection, NEVER, TypedValue};
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::index::port::{
-    Batch, ChunkId, ChunkKey, DocumentLabels, Limits, LocalStamp, NewDocument, Reader, Result,
+    Batch, ChunkId, ChunkKey, DocumentMetadata, Limits, LocalStamp, NewDocument, Reader, Result,
 };
 use crate::kb::index::search_terms::gain;
 use crate::kb::index::tokens;
@@ -263,7 +263,7 @@ impl RemoteBatch {
             .map(|(number, document)| -> [Value<'_>; 11] {
                 let stamp = document.stamp.stamp;
                 let links = serde_json::to_string(&document.links).unwrap_or_default();
-                let DocumentLabels { day, tags } = &document.labels;
+                let DocumentMetadata { day, tags } = &document.metadata;
                 [
                     Box::new(number),
                     Box::new(storable(&document.source)),

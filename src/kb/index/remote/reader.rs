@@ -17,9 +17,10 @@ use crate::domain::{Day, LineRange};
 use crate::kb::error::KbError;
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{
-    ChunkId, ChunkKey, Counts, Document, DocumentFacts, DocumentLabels, FetchOptions, FetchedChunk,
-    LexicalMatches, Limits, LinksBySource, LocalStamp, MOST_NAMED, Match, NameMatches, NameQuery,
-    Passage, PathContents, PendingCursor, PendingPage, Reader, Result, Within,
+    ChunkId, ChunkKey, Counts, Document, DocumentFacts, DocumentMetadata, FetchOptions,
+    FetchedChunk, LexicalMatches, Limits, LinksBySource, LocalStamp, MOST_NAMED, Match,
+    NameMatches, NameQuery, Passage, PathContents, PendingCursor, PendingPage, Reader, Result,
+    Within,
 };
 use crate::kb::index::quantised::Query;
 use crate::kb::index::search_terms::{
@@ -94,7 +95,7 @@ impl RemoteReader {
         ask(&mut connection)
     }
 
-    /// Names and labels of all documents.
+    /// Names and metadata of all documents.
     fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>> {
         self.space.names(self.commit(), || {
             let asked =
@@ -104,7 +105,7 @@ impl RemoteReader {
                 source: row.get(0),
                 title: row.get(1),
                 modified: row.get::<_, i64>(2).cast_unsigned(),
-                labels: labels(row),
+                metadata: metadata(row),
             });
             Ok(listed.collect())
         })
@@ -215,7 +216,7 @@ impl Reader for RemoteReader {
             is_wanted(&DocumentFacts::new(
                 &listed.source,
                 listed.modified,
-                &listed.labels,
+                &listed.metadata,
             ))
         });
         Ok(wanted.map(|listed| listed.source.clone()).collect())
@@ -582,9 +583,9 @@ fn chunk_arrays(within: Within<'_>) -> (Option<Vec<i64>>, Vec<i64>) {
 }
 
 /// What a document says of itself, in the columns `day` and `tags`.
-fn labels(row: &Row) -> DocumentLabels {
+fn metadata(row: &Row) -> DocumentMetadata {
     let day: Option<i32> = row.get("day");
-    DocumentLabels {
+    DocumentMetadata {
         day: day.map(|day| Day::from_number(day.unsigned_abs())),
         tags: row.get("tags"),
     }
@@ -611,7 +612,7 @@ fn document(row: &Row) -> Arc<Document> {
         bytes: number(3),
         modified: number(4),
         chunks: row.get::<_, i32>(5) as usize,
-        labels: labels(row),
+        metadata: metadata(row),
         stamp: is_stamped.then(|| LocalStamp {
             stamp: Stamp {
                 size: number(6),

@@ -8,7 +8,7 @@ use super::schema;
 use super::store_server::sql::{INT8, TEXT};
 use super::store_server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
-use crate::kb::index::port::{DocumentLabels, Limits, Result};
+use crate::kb::index::port::{DocumentMetadata, Limits, Result};
 use crate::kb::index::quantised::check_length;
 
 /// A commit of a space, as far as it is known.
@@ -79,14 +79,14 @@ pub(super) struct Space {
 /// What is asked of each document, in the order of their sources.
 pub(super) type Names = Vec<ListedDocument>;
 
-/// A document by what it is called and labelled.
+/// A document by what it is called, with its metadata.
 #[derive(Debug)]
 pub(super) struct ListedDocument {
     pub source: String,
     pub title: String,
     /// When its file was written, in nanoseconds since 1970.
     pub modified: u64,
-    pub labels: DocumentLabels,
+    pub metadata: DocumentMetadata,
 }
 
 /// Selects space, generation, model and dimensions.

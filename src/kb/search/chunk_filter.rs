@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::kb::error::KbError;
-use crate::kb::index::wording::Words;
+use crate::kb::index::phrases::Phrase;
 use crate::kb::index::{ChunkFilter, ChunkId, FetchOptions, Reader, Within};
 
 /// Chunks whose text is looked at together.
@@ -16,18 +16,18 @@ pub(in crate::kb) fn chunk_filter(
     reader: &dyn Reader,
     within: Within<'_>,
 ) -> Result<Option<Arc<ChunkFilter>>, KbError> {
-    let Some(wording) = within.wording else {
+    let Some(phrase_filter) = within.phrase_filter else {
         return Ok(None);
     };
     let mut filter = ChunkFilter::default();
-    for words in &wording.phrases {
+    for words in &phrase_filter.phrases {
         let mut holding = chunks_saying(reader, words, within)?;
         if let Some(known) = &filter.only {
             holding.retain(|chunk| known.contains(chunk));
         }
         filter.only = Some(holding);
     }
-    for words in &wording.without {
+    for words in &phrase_filter.without {
         filter.without.extend(if words.is_one() {
             reader
                 .chunks_with(&words.terms(), within)?
@@ -47,7 +47,7 @@ pub(in crate::kb) fn chunk_filter(
 /// The chunks in which these words stand together.
 fn chunks_saying(
     reader: &dyn Reader,
-    words: &Words,
+    words: &Phrase,
     within: Within<'_>,
 ) -> Result<HashSet<ChunkId>, KbError> {
     let mut likely = reader.chunks_with(&words.terms(), within)?;

@@ -10,7 +10,7 @@ const LOOKED_FOR: usize = 10;
 
 /// Which filters leave nothing at all, else those without which something is found for the query; `None`
 /// where it is not for them.
-pub(super) fn why_nothing(
+pub(super) fn explain_empty_filters(
     base: &KnowledgeBase,
     scope: &Scope,
     query: &str,

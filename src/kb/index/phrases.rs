@@ -10,32 +10,32 @@ use crate::text::is_cjk;
 
 /// The words of a question's filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wording {
-    pub(crate) phrases: Vec<Words>,
-    pub(crate) without: Vec<Words>,
+pub struct PhraseFilter {
+    pub(crate) phrases: Vec<Phrase>,
+    pub(crate) without: Vec<Phrase>,
 }
 
 /// Some words as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct Phrase {
     /// The words in lower case, with one space between them.
     plain: String,
     /// The terms that the index has of them; none of words that stand everywhere.
     terms: Vec<String>,
 }
 
-impl Wording {
+impl PhraseFilter {
     /// Collects what these filters say of the words of passages.
     pub(crate) fn new<'c>(conditions: impl Iterator<Item = &'c Condition>) -> Self {
-        let mut wording = Self::default();
+        let mut phrase_filter = Self::default();
         for condition in conditions {
             match condition {
-                Condition::Phrase(text) => wording.phrases.push(Words::new(text)),
-                Condition::Without(text) => wording.without.push(Words::new(text)),
+                Condition::Phrase(text) => phrase_filter.phrases.push(Phrase::new(text)),
+                Condition::Without(text) => phrase_filter.without.push(Phrase::new(text)),
                 _ => {}
             }
         }
-        wording
+        phrase_filter
     }
 
     /// Whether it asks for nothing.
@@ -51,7 +51,7 @@ impl Wording {
     }
 }
 
-impl Words {
+impl Phrase {
     fn new(text: &str) -> Self {
         let terms = tokens::terms(text).into_iter();
         // Joined words may be a part of a longer name.
@@ -77,7 +77,7 @@ impl Words {
         self.stand_in(&plain(text))
     }
 
-    /// The same of a text that [`plain`] made.
+    /// Checks a text that [`plain`] has normalised.
     fn stand_in(&self, plain: &str) -> bool {
         let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c));
         let (first, last) = (self.plain.chars().next(), self.plain.chars().next_back());
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn words_stand_in_a_text_as_they_are_written() {
-        let wording = |phrase: &str, without: &str| {
+        let phrase_filter = |phrase: &str, without: &str| {
             let conditions = [
                 Condition::Phrase(phrase.to_owned()),
                 Condition::Without(without.to_owned()),
@@ -121,7 +121,7 @@ mod tests {
                 Condition::Phrase(text) | Condition::Without(text) => !text.is_empty(),
                 _ => false,
             });
-            Wording::new(some.collect::<Vec<_>>().iter())
+            PhraseFilter::new(some.collect::<Vec<_>>().iter())
         };
         for (phrase, without, text, fits) in [
             ("blue green", "", "the Blue\n  Green way", true),
@@ -135,9 +135,9 @@ mod tests {
             ("", "old plan", "an old plan", false),
             ("rent", "draft", "rent, in a draft", false),
         ] {
-            let wording = wording(phrase, without);
+            let phrase_filter = phrase_filter(phrase, without);
             assert_eq!(
-                wording.lets_through(text),
+                phrase_filter.lets_through(text),
                 fits,
                 "{phrase} -{without}: {text}"
             );
