@@ -123,15 +123,15 @@ fn each_of_the_settings_names_the_log_of_its_own_runs() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_said_once() {
-    let demo = place();
-    let hello = "{\"query\": \"hello\"}\n";
-    demo.place().file("questions.jsonl", hello.repeat(2));
-    let first = report(&run(&demo, &["--json"]));
-    let log = first["summary"][0]["log"].as_str().unwrap();
+    // The data folder of the demo is that of other tests too.
+    let place = Workplace::with_gate();
+    place.file("questions.jsonl", "{\"query\": \"hello\"}\n".repeat(2));
+    let args = ["eval", "run", "questions.jsonl", "--kb", "kb"];
+    place.run_well(&args);
+    let log = place.data().join("eval").join("audit.jsonl");
     let held = fs::OpenOptions::new().append(true).open(log).unwrap();
     held.lock().unwrap();
-    let output = run(&demo, &[]);
-    assert!(output.status.success());
+    let output = place.run_well(&args);
     one_line(&output).must_hold("audit.jsonl cannot be written: another process holds it");
 }
 
