@@ -3,7 +3,6 @@
 //! Standard output carries results only; everything else is one line on standard error. Exit
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
-mod again;
 mod ask;
 mod audit;
 mod catch_up;
@@ -21,6 +20,7 @@ mod mcp;
 mod narrator;
 mod output;
 mod plain;
+mod rerun;
 mod resumable;
 mod runs;
 mod search;
@@ -117,7 +117,7 @@ enum CliCommand {
     Graph(graph::Graph),
     /// List the recorded runs, newest first
     Runs(runs::Runs),
-    /// Say why a passage is, or is not, in what a recorded run found
+    /// Explain why a recorded run found a passage or missed it
     Why(why::Why),
     /// Open a recorded run on the screen, step by step
     Replay(chat::ReplayArgs),
@@ -260,67 +260,46 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         CommandFailure::from(EngineError::DataDir { path, source })
     })?;
     let _diagnostics = diagnostics::start(&settings);
-    let context = CommandContext {
-        settings,
-        environment,
-        overrides,
-        env_file: env_file.map(Path::to_owned),
-        resume,
-        start,
-    };
-    run_with_settings(command, context)
-}
-
-/// What a command is run with.
-struct CommandContext {
-    settings: Settings,
-    environment: Environment,
-    overrides: Overrides,
-    env_file: Option<PathBuf>,
-    resume: Option<Resume>,
-    start: StartOptions,
-}
-
-/// Runs a command that needs the settings; none opens the screen.
-fn run_with_settings(
-    command: Option<CliCommand>,
-    with: CommandContext,
-) -> Result<(), CommandFailure> {
-    let CommandContext {
-        settings,
-        environment,
-        overrides,
-        env_file,
-        resume,
-        start,
-    } = with;
-    let env_file = env_file.as_deref();
     match command {
-        None if start.is_plain || plain::is_needed() => {
-            plain::run(&settings, resume, Vec::new(), &start)
-        }
-        None => chat::run(&settings, resume, Vec::new(), &start),
         Some(CliCommand::Demo(demo)) => {
             chat::run_demo(&demo, &settings, &start.over_demo(&environment))
         }
-        Some(CliCommand::Ask(ask)) => ask::run(&ask, &settings),
-        Some(CliCommand::Index(index)) => index::run(&index, &settings),
-        Some(CliCommand::Read(read)) => search::run_read(&read, &settings),
-        Some(CliCommand::Search(search)) => search::run(&search, &settings),
-        Some(CliCommand::Mcp(mcp)) => mcp::run(&mcp, &settings),
-        Some(CliCommand::Store(store)) => store::run(&store, &settings),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings, env_file, &overrides),
-        Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
-        Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
-        Some(CliCommand::Why(why)) => why::run(&why, &settings),
-        Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, &settings),
-        Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
-        Some(CliCommand::Export(export)) => export::run(&export, &settings),
-        Some(CliCommand::Labels(labels)) => labels::run(&labels, &settings),
-        Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
+        command => run_with_settings(command, &settings, resume, &start),
+    }
+}
+
+/// Runs a command; without one, opens the screen or the plain conversation.
+fn run_with_settings(
+    command: Option<CliCommand>,
+    settings: &Settings,
+    resume: Option<Resume>,
+    start: &StartOptions,
+) -> Result<(), CommandFailure> {
+    match command {
+        None if start.is_plain || plain::is_needed() => {
+            plain::run(settings, resume, Vec::new(), start)
+        }
+        None => chat::run(settings, resume, Vec::new(), start),
+        Some(CliCommand::Ask(ask)) => ask::run(&ask, settings),
+        Some(CliCommand::Index(index)) => index::run(&index, settings),
+        Some(CliCommand::Read(read)) => search::run_read(&read, settings),
+        Some(CliCommand::Search(search)) => search::run(&search, settings),
+        Some(CliCommand::Mcp(mcp)) => mcp::run(&mcp, settings),
+        Some(CliCommand::Store(store)) => store::run(&store, settings),
+        Some(CliCommand::Graph(graph)) => graph::run(&graph, settings),
+        Some(CliCommand::Runs(runs)) => runs::run(&runs, settings),
+        Some(CliCommand::Why(why)) => why::run(&why, settings),
+        Some(CliCommand::Replay(replay)) => chat::run_replay(&replay, settings),
+        Some(CliCommand::Stats(stats)) => stats::run(&stats, settings),
+        Some(CliCommand::Export(export)) => export::run(&export, settings),
+        Some(CliCommand::Labels(labels)) => labels::run(&labels, settings),
+        Some(CliCommand::Audit(audit)) => audit::run(&audit, settings),
         Some(
             CliCommand::Completions(_)
+            | CliCommand::Demo(_)
             | CliCommand::Doctor(_)
+            | CliCommand::Eval(_)
             | CliCommand::Help(_)
             | CliCommand::Man(_)
             | CliCommand::Trust(_),

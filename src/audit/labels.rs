@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::domain::LabelVerdict;
 use crate::files::{self, create_private_dir, open_unlinked, private, refuse_link, regular};
 use crate::protocol::{Label, RunId, RunLabels, RunRecord};
 use crate::text::plural;
@@ -65,6 +66,17 @@ impl Labels {
         Ok(labels)
     }
 
+    /// The labels beside `log` as far as they can be read, and one line about what of them cannot.
+    pub fn read_or_complain(log: &Path) -> (Self, Option<String>) {
+        match Self::read(log) {
+            Ok(labels) => {
+                let complaint = labels.complaint();
+                (labels, complaint)
+            }
+            Err(error) => (Self::default(), Some(error.to_string())),
+        }
+    }
+
     fn take(&mut self, label: Label) {
         let of_run = self.by_run.entry(label.run.clone()).or_default();
         of_run.set(label.target.clone(), label.verdict);
@@ -77,21 +89,21 @@ impl Labels {
     }
 
     /// The labels that hold, in the order in which they were given.
-    pub fn holding(&self) -> Vec<&Label> {
+    pub fn current(&self) -> Vec<&Label> {
         let mut last = BTreeMap::new();
         for (at, label) in self.given.iter().enumerate() {
             last.insert((&label.run, &label.target), at);
         }
         let is_last =
             |at: usize, label: &Label| last.get(&(&label.run, &label.target)) == Some(&at);
-        let held = |label: &Label| self.of_run(&label.run).get(&label.target).is_some();
+        let is_held = |label: &Label| label.verdict != LabelVerdict::TakenBack;
         let given = self.given.iter().enumerate();
-        let holding = given.filter(|(at, label)| is_last(*at, label) && held(label));
-        holding.map(|(_, label)| label).collect()
+        let current = given.filter(|(at, label)| is_last(*at, label) && is_held(label));
+        current.map(|(_, label)| label).collect()
     }
 
     /// Puts what is said of these runs beside what they were.
-    pub fn put_on(&self, records: &mut [RunRecord]) {
+    pub fn attach_to(&self, records: &mut [RunRecord]) {
         for record in records {
             record.labels = self.of_run(&record.summary.id);
         }
@@ -172,7 +184,7 @@ fn cannot(path: &Path, what: &str, error: impl std::fmt::Display) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{EvidenceId, LabelTarget, LabelVerdict};
+    use crate::domain::{EvidenceId, LabelTarget};
     use crate::protocol::Timestamp;
 
     fn label(run: &str, target: LabelTarget, verdict: LabelVerdict) -> Label {
@@ -188,7 +200,7 @@ mod tests {
     fn the_last_word_holds_and_one_that_is_taken_back_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("data/audit.jsonl");
-        assert_eq!(Labels::read(&log).unwrap().holding().len(), 0);
+        assert_eq!(Labels::read(&log).unwrap().current().len(), 0);
         let passage = || LabelTarget::Passage {
             id: EvidenceId("e1".to_owned()),
         };
@@ -205,8 +217,8 @@ mod tests {
         let of_a = labels.of_run(&RunId("a".into()));
         assert_eq!(of_a.get(&LabelTarget::Route), Some(LabelVerdict::BAD));
         assert!(labels.of_run(&RunId("b".into())).is_empty());
-        let holding: Vec<_> = labels.holding().iter().map(|label| &label.target).collect();
-        assert_eq!(holding, [&passage(), &LabelTarget::Route]);
+        let current: Vec<_> = labels.current().iter().map(|label| &label.target).collect();
+        assert_eq!(current, [&passage(), &LabelTarget::Route]);
     }
 
     #[test]
@@ -220,7 +232,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         Labels::append(&log, &label("b", LabelTarget::Answer, LabelVerdict::BAD)).unwrap();
         let labels = Labels::read(&log).unwrap();
-        assert_eq!(labels.holding().len(), 2);
+        assert_eq!(labels.current().len(), 2);
         let complaint = labels.complaint().unwrap();
         assert!(
             complaint.contains("line 2 and 1 line after it"),

@@ -26,7 +26,7 @@ use super::session::Session;
 const OUR_OWN: [&str; 7] = [
     "run", "ts", "event", "session", "retry_of", "edit_of", "after",
 ];
-/// The same within another field.
+/// The id of the run that a rerun starts from; it is never masked.
 const OUR_OWN_WITHIN: &str = "/rerun/of";
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);

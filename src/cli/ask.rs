@@ -3,11 +3,11 @@ use std::io::{IsTerminal, Read};
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
-use super::again::Again;
 use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
 use super::narrator::{Detail, Narrator};
 use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::rerun::RerunArgs;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome, Wait, WarningKind};
 use crate::engine::{Engine, RunRequest};
@@ -26,7 +26,7 @@ pub(super) struct Ask {
     #[arg(long, value_enum, default_value_t = RouteOption::Auto)]
     route: RouteOption,
     #[command(flatten)]
-    again: Again,
+    rerun: RerunArgs,
     /// The question; '-' reads it from standard input
     #[arg(value_name = "QUESTION", required_unless_present = "from")]
     question: Vec<String>,
@@ -56,8 +56,8 @@ impl RouteOption {
 
 /// Answers one question and ends.
 pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> {
-    let request = match ask.again.request(&settings.audit_log)? {
-        Some(again) => again,
+    let request = match ask.rerun.request(&settings.audit_log)? {
+        Some(request) => request,
         None => RunRequest {
             query: read_question(&ask.question)?,
             route: ask.route.forced(),

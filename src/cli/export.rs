@@ -8,11 +8,11 @@ use super::labels::read_labels;
 use super::output::{CommandFailure, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
-use crate::protocol::{RunSummary, SCHEMA};
+use crate::protocol::{RecordedRun, RunRecord, RunSummary, SCHEMA};
 use crate::report;
 use crate::telemetry::{TraceDetail, trace_request};
 use crate::text::one_line;
-use crate::tui::record_replay;
+use crate::tui::{LEAST, record_replay};
 
 /// The longest part of a question that a cast is called by, in characters.
 const TITLE: usize = 200;
@@ -27,20 +27,26 @@ pub(super) struct Export {
     /// How to write it
     #[arg(long, value_enum, default_value_t = ExportFormat::Md)]
     format: ExportFormat,
-    /// Size of the terminal that a cast shows
-    #[arg(long, value_name = "COLUMNSxROWS", default_value = "120x36", value_parser = size)]
-    size: (u16, u16),
+    /// Size of the terminal that a cast shows [default: 120x36]
+    #[arg(long, value_name = "COLUMNSxROWS", value_parser = size)]
+    size: Option<(u16, u16)>,
 }
 
-/// The smallest and the largest number of columns or rows of a cast.
-const CELLS: std::ops::RangeInclusive<u16> = 10..=500;
+/// Columns and rows of a cast of which no size is given.
+const SIZE: (u16, u16) = (120, 36);
+/// The most columns or rows of a cast; the least are those that the screen needs.
+const MOST: u16 = 500;
 
 fn size(text: &str) -> Result<(u16, u16), String> {
     let sides = text.split_once('x').and_then(|(columns, rows)| {
         let (columns, rows) = (columns.parse().ok()?, rows.parse().ok()?);
-        (CELLS.contains(&columns) && CELLS.contains(&rows)).then_some((columns, rows))
+        let is_enough = (LEAST.0..=MOST).contains(&columns) && (LEAST.1..=MOST).contains(&rows);
+        is_enough.then_some((columns, rows))
     });
-    sides.ok_or_else(|| "must be columns and rows from 10 to 500, such as 120x36".to_owned())
+    sides.ok_or_else(|| {
+        let (columns, rows) = LEAST;
+        format!("must be from {columns}x{rows} to {MOST}x{MOST}, such as 120x36")
+    })
 }
 
 /// How an exported run is written.
@@ -60,28 +66,33 @@ pub(super) enum ExportFormat {
 
 /// Prints what is recorded of a run, or of all runs of a conversation.
 pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFailure> {
+    if export.size.is_some() && !matches!(export.format, ExportFormat::Cast) {
+        return Err(CommandFailure::usage("--size goes with --format cast"));
+    }
     let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
     let wanted = lookup
         .run_or_session(&export.name)
         .map_err(CommandFailure::failed)?;
+    let records = || -> Result<Vec<RunRecord>, CommandFailure> {
+        let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+        read_labels(&settings.audit_log).attach_to(&mut records);
+        Ok(records)
+    };
     match export.format {
-        ExportFormat::Cast => return print_cast(&lookup, &wanted, export.size, settings),
+        ExportFormat::Md => print_text(report::markdown(&records()?))?,
+        ExportFormat::Html => print_text(report::html(&records()?))?,
+        ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records()?}))?,
         ExportFormat::Otlp => {
             let events = lookup.events(&wanted).map_err(CommandFailure::failed)?;
             let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
-            return Ok(print_json(&trace_request(&events, detail))?);
+            print_json(&trace_request(&events, detail))?;
         }
-        ExportFormat::Md | ExportFormat::Html | ExportFormat::Json => {}
+        ExportFormat::Cast => {
+            let size = export.size.unwrap_or(SIZE);
+            print_cast(&lookup, &wanted, size, settings)?;
+        }
     }
-    let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
-    read_labels(&settings.audit_log).put_on(&mut records);
-    let said = match export.format {
-        ExportFormat::Md => print_text(report::markdown(&records)),
-        ExportFormat::Html => print_text(report::html(&records)),
-        ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records})),
-        ExportFormat::Cast | ExportFormat::Otlp => Ok(()),
-    };
-    Ok(said?)
+    Ok(())
 }
 
 /// Prints the replay of a run as asciinema records a terminal (asciicast v2).
@@ -98,10 +109,13 @@ fn print_cast(
         );
         return Err(CommandFailure::usage(why));
     };
-    let events = lookup.events(wanted).map_err(CommandFailure::failed)?;
+    let recorded = RecordedRun {
+        events: lookup.events(wanted).map_err(CommandFailure::failed)?,
+        labels: read_labels(&settings.audit_log).of_run(&run.id),
+    };
     let setup = setup_of_run(run, settings);
     let outputs =
-        record_replay(setup, events, (width, height).into()).map_err(CommandFailure::failed)?;
+        record_replay(setup, recorded, (width, height).into()).map_err(CommandFailure::failed)?;
     let outputs = outputs.ok_or_else(|| CommandFailure::failed("this run has no beginning"))?;
     print_json(&json!({
         "version": 2,

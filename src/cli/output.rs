@@ -34,7 +34,7 @@ impl CommandFailure {
         }
     }
 
-    /// It went wrong, and that is said already.
+    /// A failure that is already reported.
     pub(super) fn reported() -> Self {
         Self {
             code: 1,
@@ -42,7 +42,7 @@ impl CommandFailure {
         }
     }
 
-    /// The same as a wrong usage.
+    /// Turns the exit code into that of wrong usage.
     pub(super) fn into_usage(self) -> Self {
         Self { code: 2, ..self }
     }

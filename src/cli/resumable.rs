@@ -128,7 +128,7 @@ impl StartOptions {
 }
 
 /// One word for a shell. What no terminal should be sent is spelled byte by byte.
-fn quote_for_shell(word: &OsStr) -> String {
+pub(super) fn quote_for_shell(word: &OsStr) -> String {
     let text = word.to_str().filter(|text| {
         let is_plain = !text.chars().any(char::is_control);
         is_plain && sanitize(text) == **text

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::output::{Column, Side, column, table, terminal_width};
 use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
@@ -53,6 +53,15 @@ pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), CommandFailure
     }
 }
 
+/// A run that holds the words; its serde form is a line of `runs --grep --json`.
+#[derive(Debug, Serialize)]
+struct FoundRun<'r> {
+    #[serde(flatten)]
+    run: &'r RunSummary,
+    /// What stands around the first of the words in the answer.
+    excerpt: String,
+}
+
 /// The columns of a search.
 const FOUND: [Column; 4] = [
     column("id", Side::Left, 0),
@@ -84,7 +93,8 @@ fn search(settings: &Settings, runs: &Runs, words: &str) -> Result<(), CommandFa
         |run: &RunSummary| excerpt_around(answer(run), words.iter().map(String::as_str), QUESTION);
     if runs.json {
         for run in found {
-            print_json(&json!({"run": run, "excerpt": excerpt(run)}))?;
+            let excerpt = excerpt(run);
+            print_json(&FoundRun { run, excerpt })?;
         }
         return Ok(());
     }

@@ -1,6 +1,8 @@
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs::Metadata;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use etcetera::AppStrategy;
@@ -29,6 +31,8 @@ pub struct Environment {
 struct EnvFile {
     path: PathBuf,
     pairs: HashMap<String, String>,
+    /// On which line each name stands, from 1 on; the last one counts.
+    lines: HashMap<String, usize>,
 }
 
 /// `.env` of the folder that one works in.
@@ -139,6 +143,7 @@ impl Environment {
         let file = EnvFile {
             path: PathBuf::from(path),
             pairs: Self::from_pairs(pairs).process,
+            lines: HashMap::new(),
         };
         Self {
             folder: Some(FolderFile::holding(file, None)),
@@ -237,6 +242,14 @@ impl Environment {
             .map(|file| file.path.as_path())
     }
 
+    /// On which line of this file a name is set, from 1 on; `None` where the file was not read or does not
+    /// name it.
+    pub fn line_of(&self, path: &Path, name: &str) -> Option<usize> {
+        let path = absolute(path);
+        let file = self.env_files().find(|file| file.path == path)?;
+        file.lines.get(name).copied()
+    }
+
     /// Removes a setting as if it were not set; returns whether it was set.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let mut is_known = self.process.remove(name).is_some();
@@ -307,13 +320,14 @@ const ENV: &str = ".env";
 impl EnvFile {
     /// What can be read of it, and why it could not be trusted.
     fn read(path: &Path, unreadable: &mut Vec<SettingError>) -> (Self, Option<String>) {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut pairs = HashMap::new();
+        let path = absolute(path);
+        let (mut pairs, mut lines) = (HashMap::new(), HashMap::new());
         let (said, meta) = read_file(&path);
         for pair in said {
             match pair {
-                Ok((name, value)) => {
+                Ok(Pair { name, value, line }) => {
                     let value = trimmed(&name, &value).to_owned();
+                    lines.insert(name.clone(), line);
                     pairs.insert(name, value);
                 }
                 Err(error) => unreadable.push(error),
@@ -321,8 +335,12 @@ impl EnvFile {
         }
         pairs.retain(|_, value| !value.is_empty());
         let doubt = meta.and_then(|meta| doubt_in_folder(&path, &meta));
-        (Self { path, pairs }, doubt)
+        (Self { path, pairs, lines }, doubt)
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 impl FolderFile {
@@ -371,8 +389,13 @@ fn is_there(path: &Path) -> bool {
 // variable would leave with a setting, and a few lines of them would grow to gigabytes. So every
 // `$` reaches the parser as a character without a meaning, and is a `$` again in the value.
 
-/// What a line says, or why it says nothing.
-type Pair = Result<(String, String), SettingError>;
+/// A name with its value.
+struct Pair {
+    name: String,
+    value: String,
+    /// The line where it begins, from 1 on.
+    line: usize,
+}
 
 /// No settings file is nearly as large.
 const LARGEST: u64 = 256 << 10;
@@ -381,7 +404,7 @@ const DOLLAR: char = '\0';
 
 /// The pairs of the file in their order, and what of it cannot be read; and of what is open, who
 /// owns it and who may write it.
-fn read_file(path: &Path) -> (Vec<Pair>, Option<Metadata>) {
+fn read_file(path: &Path) -> (Vec<Result<Pair, SettingError>>, Option<Metadata>) {
     match read_text(path) {
         Ok((text, meta)) => (parse(path, &text), Some(meta)),
         Err(error) => (vec![Err(unreadable(path, error.to_string()))], None),
@@ -407,19 +430,59 @@ fn is_null_device(path: &Path) -> bool {
             .is_ok_and(|real| real == Path::new("/dev/null"))
 }
 
-/// The pairs of a file's text.
-fn parse(path: &Path, text: &str) -> Vec<Pair> {
+/// The pairs of a file's text, or why a line holds none.
+fn parse(path: &Path, text: &str) -> Vec<Result<Pair, SettingError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(DOLLAR) {
         return vec![Err(unreadable(path, "it holds a NUL character".to_owned()))];
     }
     let plain_text = without_dollars(text);
-    dotenvy::from_read_iter(plain_text.as_bytes())
-        .map(|pair| match pair {
-            Ok((name, value)) => Ok((name, value.replace(DOLLAR, "$"))),
+    let lines: Vec<&str> = plain_text.split_inclusive('\n').collect();
+    let read = Cell::new(0);
+    let reader = LineReader {
+        lines: &lines,
+        read: &read,
+        rest: &[],
+    };
+    let mut before = 0;
+    let pairs = dotenvy::from_read_iter(reader).map(|pair| {
+        let is_skipped = |line: &&&str| {
+            let line = line.trim_start();
+            line.is_empty() || line.starts_with('#')
+        };
+        let since = lines.get(before..read.get()).unwrap_or_default();
+        let line = before + 1 + since.iter().take_while(is_skipped).count();
+        before = read.get();
+        match pair {
+            Ok((name, value)) => Ok(Pair {
+                name,
+                value: value.replace(DOLLAR, "$"),
+                line,
+            }),
             Err(error) => Err(unreadable(path, without_line(&error))),
-        })
-        .collect()
+        }
+    });
+    pairs.collect()
+}
+
+/// Hands the parser one line at a time, so that it has read no further than it has parsed.
+struct LineReader<'t> {
+    lines: &'t [&'t str],
+    /// How many were handed over, the last one perhaps in part.
+    read: &'t Cell<usize>,
+    rest: &'t [u8],
+}
+
+impl Read for LineReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty()
+            && let Some(line) = self.lines.get(self.read.get())
+        {
+            self.read.set(self.read.get() + 1);
+            self.rest = line.as_bytes();
+        }
+        self.rest.read(buffer)
+    }
 }
 
 /// `\$` stays: that is how the format writes a plain one. Backslashes stand in pairs before
@@ -559,7 +622,19 @@ mod dotenv_tests {
 
     fn values(text: &str) -> Vec<Option<String>> {
         let pairs = parse(Path::new(".env"), text);
-        pairs.into_iter().map(|pair| Some(pair.ok()?.1)).collect()
+        let values = pairs.into_iter().map(|pair| Some(pair.ok()?.value));
+        values.collect()
+    }
+
+    #[test]
+    fn each_name_has_the_line_where_it_begins() {
+        let long = "x".repeat(20_000);
+        let text =
+            format!("\u{feff}A=1\n\n# B=0\nexport\tB=2\r\nC=\"two\n# lines\"\n \nD={long}\n E = 5");
+        let pairs = parse(Path::new(".env"), &text);
+        let lines: Vec<_> = pairs.into_iter().map(Result::unwrap).collect();
+        let lines: Vec<_> = lines.iter().map(|pair| (&*pair.name, pair.line)).collect();
+        assert_eq!(lines, [("A", 1), ("B", 4), ("C", 5), ("D", 8), ("E", 9)]);
     }
 
     #[test]

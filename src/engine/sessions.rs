@@ -90,7 +90,7 @@ pub(super) fn resume(
     let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
     let left_out = runs.len().saturating_sub(MOST_RUNS);
     let events = lookup.events(&runs[left_out..]).map_err(in_words)?;
-    let (labels, complaint) = read_labels(log);
+    let (labels, complaint) = Labels::read_or_complain(log);
     let notes = SessionNotes::read(log).unwrap_or_default();
     if notes.is_hidden(&id) {
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
@@ -154,17 +154,6 @@ fn newer_are_open(count: usize) -> Option<String> {
         _ => Some(format!(
             "The last {count} conversations are open in other kb-agents; this is the one before."
         )),
-    }
-}
-
-/// The labels that can be read, and one line about what of them cannot.
-fn read_labels(log: &Path) -> (Labels, Option<String>) {
-    match Labels::read(log) {
-        Ok(labels) => {
-            let complaint = labels.complaint();
-            (labels, complaint)
-        }
-        Err(error) => (Labels::default(), Some(error.to_string())),
     }
 }
 
@@ -435,8 +424,8 @@ impl Sessions {
             .short_name(session)
             .ok_or_else(|| cannot(&"nothing was asked in it yet"))?;
         let mut records = lookup.records(&runs).map_err(|error| cannot(&error))?;
-        let (labels, complaint) = read_labels(&self.log);
-        labels.put_on(&mut records);
+        let (labels, complaint) = Labels::read_or_complain(&self.log);
+        labels.attach_to(&mut records);
         if let Some(line) = complaint {
             self.notice(NoticeLevel::Warning, line);
         }

@@ -15,10 +15,10 @@ pub struct Label {
     pub ts: Timestamp,
     /// The run that is judged.
     pub run: RunId,
-    /// What of it.
+    /// The judged item.
     #[serde(flatten)]
     pub target: LabelTarget,
-    /// What is said.
+    /// The verdict.
     #[serde(flatten)]
     pub verdict: LabelVerdict,
 }
@@ -28,9 +28,9 @@ pub struct Label {
 pub struct LabelChange {
     /// The run that is judged.
     pub run: RunId,
-    /// What of it.
+    /// The judged item.
     pub target: LabelTarget,
-    /// What is said.
+    /// The verdict.
     pub verdict: LabelVerdict,
     /// What was said before, to be put back where it cannot be kept.
     pub before: LabelVerdict,
@@ -58,7 +58,7 @@ impl From<Vec<Event>> for RecordedRun {
 pub struct RunLabels(BTreeMap<LabelTarget, LabelVerdict>);
 
 impl RunLabels {
-    /// Takes a later word.
+    /// Replaces or removes the verdict on a target.
     pub fn set(&mut self, target: LabelTarget, verdict: LabelVerdict) {
         match verdict {
             LabelVerdict::TakenBack => self.0.remove(&target),
@@ -96,7 +96,7 @@ impl RunLabels {
 impl Serialize for RunLabels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Said<'a> {
+        struct LabelLine<'a> {
             #[serde(flatten)]
             target: &'a LabelTarget,
             #[serde(flatten)]
@@ -104,7 +104,7 @@ impl Serialize for RunLabels {
         }
         serializer.collect_seq(
             self.iter()
-                .map(|(target, verdict)| Said { target, verdict }),
+                .map(|(target, verdict)| LabelLine { target, verdict }),
         )
     }
 }

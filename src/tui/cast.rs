@@ -9,7 +9,7 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
-use crate::protocol::{Event, Timestamp};
+use crate::protocol::{RecordedRun, Timestamp};
 
 use super::error::TuiError;
 use super::model::{FRAME, Msg, Setup};
@@ -21,15 +21,15 @@ pub type TimedOutput = (f64, String);
 /// Longer recordings end here, frames.
 const MAX_FRAMES: usize = 20_000;
 
-/// Records the replay of these events on a terminal of this size; one that was too fast to be followed
-/// is slowed. `None` where the events begin no run.
+/// Records the replay of a run on a terminal of this size; one that was too fast to be followed
+/// is slowed. `None` where its events begin none.
 pub fn record_replay(
     setup: Setup,
-    events: Vec<Event>,
+    run: impl Into<RecordedRun>,
     size: Size,
 ) -> Result<Option<Vec<TimedOutput>>, TuiError> {
     let mut screen = Screen::new(setup)?;
-    if !screen.replay_recorded(events) {
+    if !screen.replay_recorded(run) {
         return Ok(None);
     }
     let written = WrittenBytes::default();

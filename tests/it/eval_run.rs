@@ -62,7 +62,7 @@ fn a_question_tells_which_of_its_expectations_hold() {
     assert_eq!(report["questions"][2]["id"], "q3");
     // The person's own conversations do not hold what was measured, and it can be looked at.
     assert!(!demo.place().audit_log().exists());
-    let log = report["log"].as_str().unwrap();
+    let log = summary["log"].as_str().unwrap();
     let id = rules["results"][0]["run"].as_str().unwrap();
     let replayed = demo.run_well(&["replay", log, "--json", id]);
     assert_eq!(
@@ -87,9 +87,52 @@ fn settings_are_measured_side_by_side_and_what_differs_is_shown() {
         shown.must_hold(part);
     }
     let report = report(&run(&demo, &[&both[..], &["--json"]].concat()));
+    let log = report["summary"][1]["log"].as_str().unwrap();
+    shown.must_hold(&format!("\nkb-agent replay {log} RUN shows a run\n"));
     let calls = |at: usize| report["summary"][at]["calls"].as_u64().unwrap();
     // The third question searches once more where it may.
     assert!(calls(0) < calls(1), "{report}");
+}
+
+#[cfg(unix)]
+#[test]
+fn each_of_the_settings_names_the_log_of_its_own_runs() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gates\n\nThe gate threshold is seven.\n");
+    place.file("questions.jsonl", "{\"query\": \"hello\"}\n");
+    for name in ["a", "b c's"] {
+        let folder = place.path().join(name);
+        let line = format!("KB_AGENT_DATA_DIR=\"{}\"\n", folder.display());
+        place.file(&format!("{name}.env"), line);
+    }
+    let args = ["--settings", "a.env", "--settings", "b c's.env"];
+    let args = [&["eval", "run", "questions.jsonl", "--kb", "kb"], &args[..]].concat();
+    let mut command = place.command(&args);
+    command.env_remove("KB_AGENT_DATA_DIR");
+    let shown = text(&command.output().unwrap().stdout);
+    for (folder, settings) in [("a", "a.env"), ("b c's", "b c's.env")] {
+        let log = place.path().join(folder).join("eval").join("audit.jsonl");
+        let log = log.to_str().unwrap();
+        assert!(fs::exists(log).unwrap());
+        let end = format!(" RUN shows a run of {settings}");
+        let mut commands = shown.lines().filter_map(|line| line.strip_suffix(&end));
+        let words = shlex::split(commands.next().unwrap()).unwrap();
+        assert_eq!(words, ["kb-agent", "replay", log], "{shown}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_said_once() {
+    // The data folder of the demo is that of other tests too.
+    let place = Workplace::with_gate();
+    place.file("questions.jsonl", "{\"query\": \"hello\"}\n".repeat(2));
+    let args = ["eval", "run", "questions.jsonl", "--kb", "kb"];
+    place.run_well(&args);
+    let log = place.data().join("eval").join("audit.jsonl");
+    let held = fs::OpenOptions::new().append(true).open(log).unwrap();
+    held.lock().unwrap();
+    let output = place.run_well(&args);
+    one_line(&output).must_hold("audit.jsonl cannot be written: another process holds it");
 }
 
 #[test]
@@ -114,6 +157,9 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_reports_are_written() {
     let held = run(&demo, &[&limits[..], &more[..]].concat());
     assert!(held.status.success(), "{}", text(&held.stderr));
 
+    // XML holds no such characters.
+    let marked = QUESTIONS.replace("\"greeting\"", "\"greeting\u{fffe}\u{ffff}\"");
+    demo.place().file("questions.jsonl", marked);
     let files = ["--junit", "junit.xml", "--markdown", "page.md"];
     let limits = ["--min-route", "0.9", "--max-calls", "1"];
     let output = run(&demo, &[&files[..], &limits[..]].concat());
@@ -144,6 +190,7 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_reports_are_written() {
         (1, 3, 1)
     );
     junit.must_hold("<testsuite name=\"current\" tests=\"3\" failures=\"1\" errors=\"0\"");
+    junit.must_hold("name=\"greeting: hello\"");
     junit.must_hold("message=\"route simple, should be complex\"");
     let page = fs::read_to_string(demo.place().path().join("page.md")).unwrap();
     page.must_hold("| current | 2/3 | 2/2 | 1/1 |");
@@ -165,6 +212,9 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
     );
     place.file("plain.jsonl", "{\"query\": \"hello\"}\n");
     place.file("typo.env", "\nKB_AGENT_MAX_ITERATION=1\n");
+    // Neither of them hides a name.
+    place.file("mark.env", "\u{feff}KB_AGENT_MAX_ITERATION=1\n");
+    place.file("tab.env", "# a\nexport\tKB_AGENT_MAX_ITERATION=1\n");
     place.file("value.env", "# a\n\nexport KB_AGENT_MAX_ITERATIONS=99\n");
     for (args, said) in [
         (
@@ -187,6 +237,14 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
         (
             &["plain.jsonl", "--settings", "typo.env"],
             "typo.env:2: KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean",
+        ),
+        (
+            &["plain.jsonl", "--settings", "mark.env"],
+            "mark.env:1: KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean",
+        ),
+        (
+            &["plain.jsonl", "--settings", "tab.env"],
+            "tab.env:2: KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean",
         ),
         (
             &["plain.jsonl", "--settings", "value.env"],
@@ -294,9 +352,14 @@ async fn a_model_costs_tokens_and_a_cost_without_a_price_holds_no_limit() {
 }
 
 #[cfg(unix)]
-#[test]
-fn ends_at_ctrl_c_without_a_report() {
+#[tokio::test]
+async fn ends_at_ctrl_c_without_a_report_and_sends_the_trace_of_what_was_asked() {
+    use wiremock::matchers::any;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
     let demo = place();
+    let collector = MockServer::start().await;
+    let takes_all = Mock::given(any()).respond_with(ResponseTemplate::new(200));
+    takes_all.mount(&collector).await;
     let server = FaultServer::start(&[("analyze_and_route", vec![Act::Hang(stream_head())])]);
     let lines = server
         .settings()
@@ -313,6 +376,7 @@ fn ends_at_ctrl_c_without_a_report() {
     ];
     let mut command: Command = demo.command(&args);
     let mut child = command
+        .env("KB_AGENT_OTLP_ENDPOINT", collector.uri())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -321,6 +385,7 @@ fn ends_at_ctrl_c_without_a_report() {
     signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!demo.place().path().join("j.xml").exists());
+    assert_eq!(collector.received_requests().await.unwrap().len(), 1);
     // Its run has an end, and the next gate has nothing to say of it.
     let next = run(&demo, &[]);
     assert_eq!(text(&next.stderr), "");

@@ -102,6 +102,19 @@ fn an_answer_is_kept_as_a_note_and_found_again() {
     assert!(text(&found.stdout).contains("What is corrective grading?"));
     let found = demo.run_well(&["runs", "--json", "--grep", "no such words"]);
     assert!(json_lines(&found.stdout).is_empty());
+    // The same objects as those of the list, with the words around what was found.
+    let found = demo.run_well(&["runs", "--json", "--grep", "corrective"]);
+    let mut found = json_lines(&found.stdout).remove(0);
+    let excerpt = found.as_object_mut().unwrap().remove("excerpt").unwrap();
+    assert!(
+        excerpt
+            .as_str()
+            .unwrap()
+            .to_lowercase()
+            .contains("corrective")
+    );
+    let listed = json_lines(&demo.run_well(&["runs", "--json"]).stdout);
+    assert!(listed.contains(&found), "{found}");
     assert!(Path::new(&demo.place().path().join("kept.md")).exists());
 }
 
@@ -131,9 +144,17 @@ fn a_run_is_exported_as_a_recording_of_the_screen() {
         shown.contains("Corrective grading means") && shown.contains("simple"),
         "{shown}"
     );
-    // A size that is none is bad usage, in one line.
-    let refused = demo.run(&["export", "last", "--format", "cast", "--size", "7"]);
-    assert_eq!(refused.status.code(), Some(2));
+    // A size that is none or in which the screen has no room, or of another format, is bad usage.
+    for (format, size, why) in [
+        ("cast", "7", "must be from 40x10 to 500x500"),
+        ("cast", "39x10", "must be from 40x10 to 500x500"),
+        ("html", "100x30", "--size goes with --format cast"),
+    ] {
+        let refused = demo.run(&["export", "last", "--format", format, "--size", size]);
+        assert_eq!(refused.status.code(), Some(2), "{format} {size}");
+        let said = text(&refused.stderr);
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

@@ -85,6 +85,12 @@ fn what_is_judged_by_keys_is_kept_shown_again_and_exported() {
     let page = text(&demo.run_well(&["export", "last"]).stdout);
     page.must_hold("judged: ");
     page.must_hold("answer good");
+    let cast = demo.run_well(&["export", "last", "--format", "cast", "--size", "160x45"]);
+    let mut player = vt100::Parser::new(45.try_into().unwrap(), 160.try_into().unwrap(), 0);
+    for output in &json_lines(&cast.stdout)[1..] {
+        player.process(output[2].as_str().unwrap().as_bytes());
+    }
+    player.screen().contents().must_hold("✓ judged good");
     let exported = text(
         &demo
             .run_well(&["export", "last", "--format", "json"])
@@ -137,9 +143,7 @@ fn labels_become_test_sets_that_the_measuring_commands_read() {
 
     let written = text(&demo.run_well(&["labels", "export", "sets"]).stdout);
     for name in ["routing.jsonl", "grading.jsonl", "questions.jsonl"] {
-        written.must_hold(
-            &format!("{name}: 1 question, for kb-agent eval r").replace("eval r", "eval "),
-        );
+        written.must_hold(&format!("{name}: 1 question, for kb-agent eval "));
     }
     let sets = demo.place().path().join("sets");
     let set = |name: &str| json_lines(&fs::read(sets.join(name)).unwrap());
@@ -168,6 +172,39 @@ fn labels_become_test_sets_that_the_measuring_commands_read() {
     assert_eq!(refused.status.code(), Some(1));
     one_line(&refused).must_hold("routing.jsonl is there already");
     demo.run_well(&["labels", "export", "sets", "--force"]);
+
+    // A label that is taken back leaves no test set of an earlier export.
+    let mut lines = fs::read_to_string(labels_file(&demo)).unwrap();
+    let route = lines
+        .lines()
+        .find(|line| line.contains("\"route\""))
+        .unwrap();
+    let mut route: Value = serde_json::from_str(route).unwrap();
+    route["verdict"] = json!("taken_back");
+    route.as_object_mut().unwrap().remove("should_be");
+    lines.push_str(&format!("{route}\n"));
+    fs::write(labels_file(&demo), lines).unwrap();
+    let again = demo.run_well(&["labels", "export", "sets", "--force"]);
+    one_line(&again).must_hold("routing.jsonl is removed");
+    assert!(!sets.join("routing.jsonl").exists() && sets.join("grading.jsonl").exists());
+}
+
+#[test]
+fn labels_that_cannot_be_read_are_not_taken_for_none() {
+    let demo = judged();
+    let path = labels_file(&demo);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    for args in [&["labels", "--json"][..], &["labels", "export", "sets"]] {
+        let output = demo.run(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        one_line(&output).must_hold("audit.jsonl.labels cannot be read: ");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+    // An export holds the run all the same.
+    let page = demo.run_well(&["export", "last"]);
+    one_line(&page).must_hold("audit.jsonl.labels cannot be read: ");
+    text(&page.stdout).must_hold(QUESTION);
 }
 
 #[test]

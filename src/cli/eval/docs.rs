@@ -142,6 +142,7 @@ fn question(line: &str) -> Result<DocsQuestion, String> {
     if question.question.trim().is_empty() {
         return Err("the question is empty".to_owned());
     }
+    refuse_bare(&question.contains, "contains")?;
     Ok(question)
 }
 
@@ -332,6 +333,17 @@ impl GoldSpan {
     }
 }
 
+/// Fails for a phrase of which nothing is left without layout: every answer holds that.
+pub(super) fn refuse_bare(phrases: &[String], field: &str) -> Result<(), String> {
+    match phrases.iter().find(|it| without_layout(it).is_empty()) {
+        None => Ok(()),
+        Some(bare) => Err(format!(
+            "{field}: '{}' holds nothing that can be compared",
+            one_line(bare, 80)
+        )),
+    }
+}
+
 /// A text as it reads: without Markdown marks, links, tags and citation numbers, in lower case and on one line.
 pub(super) fn without_layout(text: &str) -> String {
     static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -401,6 +413,8 @@ mod tests {
         let line = format!(
             r#"{{"id": "q", "question": "How?", "kind": "how-to", "gold": [{gold}], "contains": ["Red valve first, then"]}}"#
         );
+        let bare = line.replace("Red valve first, then", "[1]");
+        assert!(question(&bare).is_err());
         let mut question = question(&line).unwrap();
         question.gold[0].read_lines(folder.path()).unwrap();
         let quoted = "is primed by opening the *red valve*";

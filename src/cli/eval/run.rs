@@ -133,22 +133,37 @@ async fn measure(
         for notice in engine.notices() {
             print_notice(&format!("{}: {notice}", variant.name));
         }
-        bring_up_to_date(&engine, cancel).await?;
-        let bar = progress_bar(questions.len());
-        let mut trials = Vec::new();
-        for question in questions {
-            // A run that is interrupted ends as every run does.
-            trials.push(Trial::run(&engine, question, cancel).await?);
-            if cancel.is_cancelled() {
-                return Err(CommandFailure::interrupted());
-            }
-            bar.inc(1);
-        }
-        bar.finish_and_clear();
+        let trials = ask_all(questions, &engine, cancel).await;
+        // Traces of an interrupted run are sent too.
         engine.end().await;
+        let trials = trials?;
+        if let Some(line) = trials.iter().find_map(|trial| trial.complaint.as_ref()) {
+            print_notice(&format!("{}: {line}", variant.name));
+        }
         all.push(trials);
     }
     Ok(all)
+}
+
+/// Asks every question under one of the settings.
+async fn ask_all(
+    questions: &[ExpectedRun],
+    engine: &Engine,
+    cancel: &CancellationToken,
+) -> Result<Vec<Trial>, CommandFailure> {
+    bring_up_to_date(engine, cancel).await?;
+    let bar = progress_bar(questions.len());
+    let mut trials = Vec::new();
+    for question in questions {
+        // A run that is interrupted ends as every run does.
+        trials.push(Trial::run(engine, question, cancel).await?);
+        if cancel.is_cancelled() {
+            return Err(CommandFailure::interrupted());
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(trials)
 }
 
 /// The words and the meaning of all files as they are now. What another process holds is searched as

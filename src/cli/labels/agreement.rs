@@ -9,20 +9,29 @@ use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget};
 use crate::engine::StepRunner;
 use crate::protocol::{EvidenceRecord, RunRecord};
 
-/// How what was decided, and what today's router decides, stands to what people say.
+/// Compares recorded and current decisions with the labels.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Agreement {
     /// Routes that were taken, against the labels; nothing where none is judged.
     routes_taken: Option<ClassFigures>,
-    /// What today's router decides of the same questions; nothing where that would ask a model.
-    routes_today: Option<ClassFigures>,
+    routes_today: RoutesToday,
     passages: PassageBands,
     answers: Counts,
-    /// Why there is nothing of today's router.
-    #[serde(skip)]
-    asks_a_model: bool,
     #[serde(skip)]
     limits: GradeThresholds,
+}
+
+/// What today's router decides of the judged questions; its serde form is the figures or null.
+#[derive(Debug, Default, Serialize)]
+#[serde(untagged)]
+enum RoutesToday {
+    /// No route is judged.
+    #[default]
+    Nothing,
+    /// A model would be asked.
+    AsksModel,
+    /// The router is offline and was asked.
+    Decided(ClassFigures),
 }
 
 /// Judged passages by what the limits make of their grades.
@@ -64,17 +73,18 @@ impl Agreement {
     ) -> Result<Self, CommandFailure> {
         let routes = judged.routes();
         let taken = confusion(routes.iter().map(|route| (route, route.taken)));
-        let asks_a_model = settings.llm.is_some() && !routes.is_empty();
-        let routes_today = if asks_a_model || routes.is_empty() {
-            None
+        let routes_today = if routes.is_empty() {
+            RoutesToday::Nothing
+        } else if settings.llm.is_some() {
+            RoutesToday::AsksModel
         } else {
             let today = routes_today(&routes, settings)?;
-            confusion(routes.iter().zip(today))
+            let today = confusion(routes.iter().zip(today));
+            today.map_or(RoutesToday::Nothing, RoutesToday::Decided)
         };
         let mut agreement = Self {
             routes_taken: taken,
             routes_today,
-            asks_a_model,
             limits: settings.limits.thresholds,
             ..Self::default()
         };
@@ -114,13 +124,14 @@ impl Agreement {
         if let Some(taken) = &self.routes_taken {
             text.push_str(&format!("routes as taken\n{}\n", taken.as_text()));
         }
-        if let Some(today) = &self.routes_today {
-            text.push_str(&format!("routes by today's router\n{}\n", today.as_text()));
-        }
-        if self.asks_a_model {
-            text.push_str(
+        match &self.routes_today {
+            RoutesToday::Nothing => {}
+            RoutesToday::AsksModel => text.push_str(
                 "today's router is a model: 'kb-agent labels export' and 'kb-agent eval routing' ask it\n\n",
-            );
+            ),
+            RoutesToday::Decided(today) => {
+                text.push_str(&format!("routes by today's router\n{}\n", today.as_text()));
+            }
         }
         let rows = [("good", &self.passages.good), ("bad", &self.passages.bad)];
         if rows.iter().any(|(_, bands)| bands.count() > 0) {
@@ -163,7 +174,7 @@ impl GradeBands {
     }
 }
 
-/// Nothing where nothing was decided.
+/// Builds the confusion matrix; `None` without decisions.
 fn confusion<'r>(
     decided: impl Iterator<Item = (&'r JudgedRoute<'r>, Option<Complexity>)>,
 ) -> Option<ClassFigures> {

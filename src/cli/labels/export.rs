@@ -1,4 +1,6 @@
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -62,10 +64,23 @@ pub(super) fn run(
     };
     create_private_dir(&export.dir).map_err(|error| cannot(&export.dir, error))?;
     for ((name, reader), lines) in FILES.iter().zip(sets) {
+        let path = export.dir.join(name);
         if lines.is_empty() {
+            // With --force alone it can be there: of an earlier export, whose labels were taken back.
+            match fs::remove_file(&path) {
+                Ok(()) => print_notice(&format!(
+                    "{} is removed: no label is for kb-agent {reader} any more",
+                    path.display()
+                )),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let path = path.display();
+                    let why = format!("{path} cannot be removed: {error}");
+                    return Err(CommandFailure::failed(why));
+                }
+            }
             continue;
         }
-        let path = export.dir.join(name);
         let text = lines.join("\n") + "\n";
         write_atomic(&path, text.as_bytes()).map_err(|error| cannot(&path, error))?;
         let questions = plural(lines.len(), "question");
@@ -195,8 +210,7 @@ impl JudgedQuestion {
         }
     }
 
-    /// Takes what is said of the answer and of the passages. Of what is bad nothing follows that could
-    /// be asked for.
+    /// Adds what good labels expect of the run; bad labels expect nothing.
     fn take(&mut self, run: &RunRecord) {
         for (target, _) in run.labels.iter().filter(|(_, said)| said.is_good()) {
             match target {

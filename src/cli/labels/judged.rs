@@ -11,20 +11,13 @@ use crate::protocol::{Label, RunId, RunRecord, RunSummary};
 pub(super) const NOTHING_LABELLED: &str = "nothing is judged yet: + and - on the screen judge a route, a passage or an answer \
      ('kb-agent help evaluating')";
 
-/// The labels; one line on standard error tells of lines that are none.
+/// The labels as far as they can be read; one line on standard error tells of what cannot.
 pub(in crate::cli) fn read_labels(log: &Path) -> Labels {
-    match Labels::read(log) {
-        Ok(labels) => {
-            if let Some(line) = labels.complaint() {
-                print_notice(&line);
-            }
-            labels
-        }
-        Err(error) => {
-            print_notice(&error.to_string());
-            Labels::default()
-        }
+    let (labels, complaint) = Labels::read_or_complain(log);
+    if let Some(line) = complaint {
+        print_notice(&line);
     }
+    labels
 }
 
 /// The labels that hold, and the runs that they are about.
@@ -40,20 +33,23 @@ pub(super) struct JudgedRuns {
 
 impl JudgedRuns {
     pub(super) fn read(settings: &Settings) -> Result<Self, CommandFailure> {
-        let labels = read_labels(&settings.audit_log);
-        let holding: Vec<Label> = labels.holding().into_iter().cloned().collect();
-        let judged: BTreeSet<&RunId> = holding.iter().map(|label| &label.run).collect();
+        let labels = Labels::read(&settings.audit_log).map_err(CommandFailure::failed)?;
+        if let Some(line) = labels.complaint() {
+            print_notice(&line);
+        }
+        let current: Vec<Label> = labels.current().into_iter().cloned().collect();
+        let judged: BTreeSet<&RunId> = current.iter().map(|label| &label.run).collect();
         let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
         let is_judged = |run: &&RunSummary| judged.contains(&run.id);
         let wanted: Vec<_> = lookup.runs().iter().filter(is_judged).collect();
         let mut runs = lookup.records(&wanted).map_err(CommandFailure::failed)?;
-        labels.put_on(&mut runs);
+        labels.attach_to(&mut runs);
         let names = lookup.short_names().into_iter();
         let names = names.map(|(id, name)| (id.to_owned(), name.to_owned()));
         Ok(Self {
             missing: judged.len() - runs.len(),
             names: names.collect(),
-            labels: holding,
+            labels: current,
             runs,
         })
     }

@@ -25,14 +25,14 @@ pub(super) struct Limits {
     /// to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_answers: Option<f64>,
-    /// 95 of 100 runs take at most so many milliseconds
-    #[arg(long, value_name = "MS", value_parser = positive)]
+    /// Highest allowed 95th percentile of the run time
+    #[arg(long, value_name = "MS", value_parser = non_negative)]
     max_p95_ms: Option<f64>,
     /// The most reasoning calls a question may take, on average
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = non_negative)]
     max_calls: Option<f64>,
     /// The most US dollars that may be spent for all questions
-    #[arg(long, value_name = "USD", value_parser = positive)]
+    #[arg(long, value_name = "USD", value_parser = non_negative)]
     max_cost: Option<f64>,
 }
 
@@ -42,101 +42,112 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share is a number from 0 to 1, such as 0.9".to_owned())
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+fn non_negative(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "it must be a number from 0 on".to_owned())
 }
 
+/// The least share of what is expected that must hold.
+struct ShareLimit {
+    option: &'static str,
+    limit: fn(&Limits) -> Option<f64>,
+    /// What of a question says what is expected.
+    field: &'static str,
+    is_expected: fn(&ExpectedRun) -> bool,
+    figure: fn(&RunFigures) -> Option<Share>,
+    /// What the share counts.
+    what: &'static str,
+}
+
+const SHARE_LIMITS: [ShareLimit; 3] = [
+    ShareLimit {
+        option: "--min-route",
+        limit: |limits| limits.min_route,
+        field: "route",
+        is_expected: |question| !question.route.is_empty(),
+        figure: |figures| figures.route,
+        what: "routes are right",
+    },
+    ShareLimit {
+        option: "--min-sources",
+        limit: |limits| limits.min_sources,
+        field: "sources",
+        is_expected: |question| !question.sources.is_empty(),
+        figure: |figures| figures.sources,
+        what: "questions have their sources",
+    },
+    ShareLimit {
+        option: "--min-answers",
+        limit: |limits| limits.min_answers,
+        field: "answer_contains, answer_lacks or outcome",
+        is_expected: ExpectedRun::judges_answer,
+        figure: |figures| figures.answers,
+        what: "answers are as expected",
+    },
+];
+
+/// The most that a figure may be.
+struct FigureLimit {
+    option: &'static str,
+    limit: fn(&Limits) -> Option<f64>,
+    figure: fn(&RunFigures) -> Option<f64>,
+    unit: &'static str,
+}
+
+const FIGURE_LIMITS: [FigureLimit; 2] = [
+    FigureLimit {
+        option: "--max-p95-ms",
+        limit: |limits| limits.max_p95_ms,
+        figure: |figures| figures.p95_ms,
+        unit: "ms is the 95th percentile",
+    },
+    FigureLimit {
+        option: "--max-calls",
+        limit: |limits| limits.max_calls,
+        figure: RunFigures::calls_a_question,
+        unit: "calls a question",
+    },
+];
+
 impl Limits {
-    /// A limit on what no question tells is a mistake: it would always hold.
+    /// A limit for something that no question specifies is a mistake: it would always hold.
     pub(super) fn check(
         &self,
         questions: &[ExpectedRun],
         file: &Path,
     ) -> Result<(), CommandFailure> {
-        let any = |tells: fn(&ExpectedRun) -> bool| questions.iter().any(tells);
-        let wanted = [
-            (
-                self.min_route,
-                "--min-route",
-                "route",
-                any(|q| !q.route.is_empty()),
-            ),
-            (
-                self.min_sources,
-                "--min-sources",
-                "sources",
-                any(|q| !q.sources.is_empty()),
-            ),
-            (
-                self.min_answers,
-                "--min-answers",
-                "answer_contains, answer_lacks or outcome",
-                any(ExpectedRun::judges_answer),
-            ),
-        ];
-        for (limit, option, field, is_told) in wanted {
-            if limit.is_some() && !is_told {
-                return Err(CommandFailure::usage(format!(
-                    "{option}: no question of {} has {field}",
-                    file.display()
-                )));
-            }
+        let is_idle =
+            |of: &&ShareLimit| (of.limit)(self).is_some() && !questions.iter().any(of.is_expected);
+        match SHARE_LIMITS.iter().find(is_idle) {
+            None => Ok(()),
+            Some(ShareLimit { option, field, .. }) => Err(CommandFailure::usage(format!(
+                "{option}: no question of {} has {field}",
+                file.display()
+            ))),
         }
-        Ok(())
     }
 
     /// One line for each that is broken.
     fn broken(&self, figures: &RunFigures) -> Vec<String> {
         let mut broken = Vec::new();
         let name = &figures.settings;
-        for (limit, option, share, what) in [
-            (
-                self.min_route,
-                "--min-route",
-                figures.route,
-                "routes are right",
-            ),
-            (
-                self.min_sources,
-                "--min-sources",
-                figures.sources,
-                "questions have their sources",
-            ),
-            (
-                self.min_answers,
-                "--min-answers",
-                figures.answers,
-                "answers are as expected",
-            ),
-        ] {
-            if let (Some(limit), Some(share)) = (limit, share)
+        for of in &SHARE_LIMITS {
+            if let (Some(limit), Some(share)) = ((of.limit)(self), (of.figure)(figures))
                 && share.value() < limit
             {
-                let Share { right, of } = share;
+                let Share { right, of: all } = share;
+                let (option, what) = (of.option, of.what);
                 broken.push(format!(
-                    "{name}: {right} of {of} {what}, {option} asks for {limit}"
+                    "{name}: {right} of {all} {what}, {option} asks for {limit}"
                 ));
             }
         }
-        for (limit, option, figure, unit) in [
-            (
-                self.max_p95_ms,
-                "--max-p95-ms",
-                figures.p95_ms,
-                "ms is the 95th percentile",
-            ),
-            (
-                self.max_calls,
-                "--max-calls",
-                figures.calls_a_question(),
-                "calls a question",
-            ),
-        ] {
-            if let (Some(limit), Some(figure)) = (limit, figure)
+        for of in &FIGURE_LIMITS {
+            if let (Some(limit), Some(figure)) = ((of.limit)(self), (of.figure)(figures))
                 && figure > limit
             {
+                let (option, unit) = (of.option, of.unit);
                 broken.push(format!(
                     "{name}: {figure:.1} {unit}, {option} allows {limit}"
                 ));
@@ -158,7 +169,7 @@ impl Limits {
     }
 }
 
-/// How many of how many.
+/// A count out of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Share {
     pub right: usize,
@@ -185,6 +196,8 @@ impl Share {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct RunFigures {
     pub settings: String,
+    /// The log of the runs.
+    pub log: String,
     pub questions: usize,
     /// Routes that are right; `None` where no question says which is.
     pub route: Option<Share>,
@@ -196,7 +209,7 @@ pub(super) struct RunFigures {
     pub not_found: usize,
     pub failed: usize,
     pub calls: u64,
-    /// Half of the runs took no longer.
+    /// Median run time.
     pub p50_ms: Option<f64>,
     pub p95_ms: Option<f64>,
     pub prompt_tokens: u64,
@@ -206,7 +219,7 @@ pub(super) struct RunFigures {
 }
 
 impl RunFigures {
-    fn new(settings: &str, trials: &[Trial]) -> Self {
+    fn new(settings: &NamedSettings, trials: &[Trial]) -> Self {
         let checks = |check: fn(Checks) -> Option<bool>| {
             Share::of_checks(trials.iter().map(|trial| check(trial.checks)))
         };
@@ -224,7 +237,8 @@ impl RunFigures {
         let costs: Option<Vec<f64>> = counted.map(|trial| trial.cost.cost_usd).collect();
         let costs = costs.filter(|costs| !costs.is_empty());
         Self {
-            settings: settings.to_owned(),
+            settings: settings.name.clone(),
+            log: settings.with_log_apart().audit_log.display().to_string(),
             questions: trials.len(),
             route: checks(|checks| checks.route_right),
             sources: checks(|checks| checks.sources_found),
@@ -259,8 +273,6 @@ pub(super) struct RunReport {
     pub summary: Vec<RunFigures>,
     /// One line for each limit that is broken and for each of the settings under which runs failed.
     pub broken: Vec<String>,
-    /// The log of the runs.
-    pub log: String,
 }
 
 /// A question and what came of it.
@@ -288,9 +300,10 @@ impl RunReport {
         limits: &Limits,
     ) -> Self {
         let names = || variants.iter().map(|variant| variant.name.as_str());
-        let summary: Vec<RunFigures> = names()
+        let summary: Vec<RunFigures> = variants
+            .iter()
             .zip(&trials)
-            .map(|(name, trials)| RunFigures::new(name, trials))
+            .map(|(variant, trials)| RunFigures::new(variant, trials))
             .collect();
         let mut broken: Vec<String> = summary.iter().flat_map(|of| limits.broken(of)).collect();
         for (figures, trials) in summary.iter().zip(&trials) {
@@ -307,10 +320,6 @@ impl RunReport {
                 ));
             }
         }
-        let logs = variants.iter().map(NamedSettings::with_log_apart);
-        let log = logs
-            .map(|settings| settings.audit_log.display().to_string())
-            .next();
         let mut columns: Vec<_> = trials.into_iter().map(Vec::into_iter).collect();
         let questions = questions.into_iter().map(|expected| {
             let of_question = names().zip(&mut columns);
@@ -329,7 +338,18 @@ impl RunReport {
             questions: questions.collect(),
             summary,
             broken,
-            log: log.unwrap_or_default(),
         }
+    }
+
+    /// The logs of the runs, each once, with the names of the settings whose runs it holds.
+    pub(super) fn logs(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut logs: Vec<(&str, Vec<&str>)> = Vec::new();
+        for RunFigures { log, settings, .. } in &self.summary {
+            match logs.iter_mut().find(|(known, _)| known == log) {
+                Some((_, names)) => names.push(settings),
+                None => logs.push((log, vec![settings])),
+            }
+        }
+        logs
     }
 }

@@ -3,10 +3,6 @@ use std::path::Path;
 use crate::cli::output::{CommandFailure, print_notice};
 use crate::cli::trust;
 use crate::config::{Environment, Origin, Overrides, SettingError, Settings, survey};
-use crate::files::read_text_bounded;
-
-/// No settings file is nearly as large.
-const LARGEST: u64 = 256 << 10;
 
 /// Settings under a name.
 #[derive(Debug, Clone)]
@@ -29,16 +25,7 @@ impl NamedSettings {
     pub(super) fn read(file: &Path, overrides: &Overrides) -> Result<Self, CommandFailure> {
         let mut environment = Environment::read(Some(file), None)?;
         trust::ask(&mut environment, overrides)?;
-        let text = read_text_bounded(file, LARGEST).unwrap_or_default();
-        let line_of = |name: &str| {
-            let sets = |line: &str| {
-                let line = line.trim_start();
-                let line = line.strip_prefix("export ").unwrap_or(line);
-                let rest = line.trim_start().strip_prefix(name);
-                rest.is_some_and(|rest| rest.trim_start().starts_with('='))
-            };
-            text.lines().position(sets).map(|at| at + 1)
-        };
+        let line_of = |name: &str| environment.line_of(file, name);
         let wrong = |name: &str, why: &dyn std::fmt::Display| {
             let line = line_of(name)?;
             let file = file.display();

@@ -1,6 +1,9 @@
+use std::ffi::OsStr;
+
 use super::figures::{AskedQuestion, NamedTrial, RunFigures, RunReport, Share};
 use super::trial::{FoundPassage, Trial};
 use crate::cli::output::{Column, NOTHING, Side, column, table, terminal_width};
+use crate::cli::resumable::quote_for_shell;
 use crate::domain::{Complexity, Outcome, dollars};
 use crate::protocol::Mode;
 use crate::text::one_line;
@@ -12,21 +15,57 @@ const QUESTION: usize = 200;
 /// So many differing passages are listed of each kind.
 const MOST_PASSAGES: usize = 6;
 
+/// What stands in a column of the summary.
+type Cell = fn(&RunFigures) -> String;
+
 /// The columns of the summary.
-pub(super) const COLUMNS: [Column; 12] = [
-    column("settings", Side::Left, 0),
-    column("routes", Side::Right, 0),
-    column("sources", Side::Right, 0),
-    column("answers", Side::Right, 0),
-    column("answered", Side::Right, 4),
-    column("not found", Side::Right, 4),
-    column("failed", Side::Right, 3),
-    column("calls", Side::Right, 2),
-    column("p50 ms", Side::Right, 2),
-    column("p95 ms", Side::Right, 0),
-    column("tokens", Side::Right, 1),
-    column("cost", Side::Right, 1),
+const COLUMNS: [(Column, Cell); 12] = [
+    (column("settings", Side::Left, 0), |of| {
+        one_line(&of.settings, 80)
+    }),
+    (column("routes", Side::Right, 0), |of| share(of.route)),
+    (column("sources", Side::Right, 0), |of| share(of.sources)),
+    (column("answers", Side::Right, 0), |of| share(of.answers)),
+    (column("answered", Side::Right, 4), |of| {
+        of.answered.to_string()
+    }),
+    (column("not found", Side::Right, 4), |of| {
+        of.not_found.to_string()
+    }),
+    (column("failed", Side::Right, 3), |of| of.failed.to_string()),
+    (column("calls", Side::Right, 2), |of| of.calls.to_string()),
+    (column("p50 ms", Side::Right, 2), |of| whole(of.p50_ms)),
+    (column("p95 ms", Side::Right, 0), |of| whole(of.p95_ms)),
+    (column("tokens", Side::Right, 1), |of| {
+        let tokens = Some(of.tokens()).filter(|tokens| *tokens > 0);
+        or_nothing(tokens.map(|tokens| tokens.to_string()))
+    }),
+    (column("cost", Side::Right, 1), |of| {
+        or_nothing(of.cost_usd.map(dollars))
+    }),
 ];
+
+/// The columns of the summary, without their cells.
+pub(super) fn columns() -> [Column; COLUMNS.len()] {
+    COLUMNS.map(|(column, _)| column)
+}
+
+/// A line of the summary.
+pub(super) fn row(figures: &RunFigures) -> Vec<String> {
+    COLUMNS.iter().map(|(_, cell)| cell(figures)).collect()
+}
+
+fn share(share: Option<Share>) -> String {
+    or_nothing(share.map(|it| format!("{}/{}", it.right, it.of)))
+}
+
+fn whole(figure: Option<f64>) -> String {
+    or_nothing(figure.map(|figure| format!("{figure:.0}")))
+}
+
+fn or_nothing(figure: Option<String>) -> String {
+    figure.unwrap_or_else(|| NOTHING.to_owned())
+}
 
 /// Every question with what differs between the settings, and what all came to.
 pub(super) fn as_text(report: &RunReport) -> String {
@@ -35,39 +74,18 @@ pub(super) fn as_text(report: &RunReport) -> String {
         text.push_str(&question(asked));
     }
     let rows: Vec<Vec<String>> = report.summary.iter().map(row).collect();
-    text.push_str(&format!("\n{}", table(&COLUMNS, &rows, terminal_width())));
-    text.push_str(&format!(
-        "\nkb-agent replay '{}' RUN shows a run\n",
-        one_line(&report.log, 400)
-    ));
+    text.push_str(&format!("\n{}", table(&columns(), &rows, terminal_width())));
+    text.push('\n');
+    for (log, settings) in report.logs() {
+        let log = quote_for_shell(OsStr::new(log));
+        let of = if settings.len() == report.summary.len() {
+            String::new()
+        } else {
+            format!(" of {}", one_line(&settings.join(", "), 400))
+        };
+        text.push_str(&format!("kb-agent replay {log} RUN shows a run{of}\n"));
+    }
     text
-}
-
-/// A line of the summary.
-pub(super) fn row(figures: &RunFigures) -> Vec<String> {
-    let share = |share: Option<Share>| {
-        share.map_or_else(
-            || NOTHING.to_owned(),
-            |it| format!("{}/{}", it.right, it.of),
-        )
-    };
-    let ms = |ms: Option<f64>| ms.map_or_else(|| NOTHING.to_owned(), |ms| format!("{ms:.0}"));
-    let tokens = Some(figures.tokens()).filter(|tokens| *tokens > 0);
-    let cost = figures.cost_usd.map(dollars);
-    vec![
-        one_line(&figures.settings, 80),
-        share(figures.route),
-        share(figures.sources),
-        share(figures.answers),
-        figures.answered.to_string(),
-        figures.not_found.to_string(),
-        figures.failed.to_string(),
-        figures.calls.to_string(),
-        ms(figures.p50_ms),
-        ms(figures.p95_ms),
-        tokens.map_or_else(|| NOTHING.to_owned(), |tokens| tokens.to_string()),
-        cost.unwrap_or_else(|| NOTHING.to_owned()),
-    ]
 }
 
 fn question(asked: &AskedQuestion) -> String {
@@ -79,7 +97,7 @@ fn question(asked: &AskedQuestion) -> String {
     let first = asked.results.first().map(|of| &of.trial);
     for (at, NamedTrial { settings, trial }) in asked.results.iter().enumerate() {
         let name = one_line(settings, 80);
-        text.push_str(&format!("  {name:width$}  {}\n", course(trial)));
+        text.push_str(&format!("  {name:width$}  {}\n", run_summary(trial)));
         let mut notes: Vec<String> = trial.failures.clone();
         if let Some(first) = first.filter(|_| at > 0) {
             notes.extend(differences(first, trial));
@@ -102,7 +120,7 @@ fn short(id: &str) -> &str {
 }
 
 /// `simple, answered, 3 steps, 12 ms`.
-pub(super) fn course(trial: &Trial) -> String {
+pub(super) fn run_summary(trial: &Trial) -> String {
     let route = trial.route.map_or("undecided", Complexity::as_str);
     let outcome = trial.outcome.map_or("failed", Outcome::as_str);
     let cost = trial.cost;
@@ -121,7 +139,7 @@ pub(super) fn course(trial: &Trial) -> String {
     words
 }
 
-/// What is otherwise than in the first run, besides what its own line tells.
+/// Lists how a trial differs from the first, besides what its own line tells.
 pub(super) fn differences(first: &Trial, other: &Trial) -> Vec<String> {
     let mut notes = Vec::new();
     let lacks = |from: &Trial, found: &&FoundPassage| !from.evidence.contains(found);

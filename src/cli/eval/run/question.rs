@@ -5,6 +5,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cli::eval::docs::refuse_bare;
 use crate::cli::eval::records::{bad, read, record};
 use crate::cli::output::CommandFailure;
 use crate::domain::{Complexity, Outcome};
@@ -98,11 +99,16 @@ fn parse(line: &str) -> Result<ExpectedRun, String> {
         }
         Ok(phrases)
     };
+    let of_answer = |field, value| -> Result<Vec<String>, String> {
+        let phrases = phrases(field, value)?;
+        refuse_bare(&phrases, field)?;
+        Ok(phrases)
+    };
     Ok(ExpectedRun {
         route,
         sources: phrases("sources", &line.sources)?,
-        answer_contains: phrases("answer_contains", &line.answer_contains)?,
-        answer_lacks: phrases("answer_lacks", &line.answer_lacks)?,
+        answer_contains: of_answer("answer_contains", &line.answer_contains)?,
+        answer_lacks: of_answer("answer_lacks", &line.answer_lacks)?,
         outcome: one_or_many("outcome", &line.outcome)?,
         id: line.id.trim().to_owned(),
         query: line.query,
@@ -159,6 +165,14 @@ mod tests {
                 "give one of them",
             ),
             (r#"{"query": " "}"#, "the query is empty"),
+            (
+                r#"{"query": "a", "answer_contains": ["red", "[1]"]}"#,
+                "answer_contains: '[1]' holds nothing that can be compared",
+            ),
+            (
+                r#"{"query": "a", "answer_lacks": "**"}"#,
+                "answer_lacks: '**' holds nothing that can be compared",
+            ),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

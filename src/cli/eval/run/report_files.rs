@@ -7,7 +7,7 @@ use std::path::Path;
 use quick_xml::escape::escape;
 
 use super::figures::{AskedQuestion, RunReport};
-use super::print::{COLUMNS, course, differences, row};
+use super::print::{columns, differences, row, run_summary};
 use super::trial::Trial;
 use crate::audit::Mask;
 use crate::cli::output::{CommandFailure, Side};
@@ -24,7 +24,7 @@ pub(super) struct ReportFiles<'r> {
     pub(super) masks: Vec<Mask>,
 }
 
-/// Says no to a file in a folder that is not there, before anything is asked.
+/// Fails when the file's folder does not exist.
 pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
     let folder = file.and_then(Path::parent);
     match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
@@ -63,7 +63,8 @@ impl ReportFiles<'_> {
 
     /// One line without what XML forbids.
     fn attribute(&self, text: &str) -> String {
-        escape(self.line(text)).into_owned()
+        let line = self.line(text).replace(['\u{fffe}', '\u{ffff}'], "");
+        escape(line).into_owned()
     }
 
     fn cell(&self, text: &str) -> String {
@@ -117,7 +118,7 @@ impl ReportFiles<'_> {
             .iter()
             .map(|line| self.attribute(line))
             .collect();
-        let about = self.attribute(&course(trial));
+        let about = self.attribute(&run_summary(trial));
         let run = trial.run.as_ref().map_or("none", |run| &run.0);
         format!(
             "{head}>\n      <{tag} message=\"{}\">{}\n{about}\nrun {}</{tag}>\n    </testcase>\n",
@@ -130,9 +131,10 @@ impl ReportFiles<'_> {
     /// The summary as a table, then the questions that are not as expected or differ.
     fn markdown(&self) -> String {
         let mut text = "# kb-agent eval run\n\n".to_owned();
-        let titles = COLUMNS.iter().map(|one| one.title.to_owned());
+        let columns = columns();
+        let titles = columns.iter().map(|one| one.title.to_owned());
         text.push_str(&line(titles));
-        let sides = COLUMNS.iter().map(|one| match one.side {
+        let sides = columns.iter().map(|one| match one.side {
             Side::Left => ":--".to_owned(),
             Side::Right => "--:".to_owned(),
         });
@@ -176,8 +178,8 @@ impl ReportFiles<'_> {
         let id = self.cell(&asked.expected.id);
         let mut text = format!("\n**{id}** {}\n\n", self.cell(&asked.expected.query));
         for of in &asked.results {
-            let (name, course) = (self.cell(&of.settings), self.cell(&course(&of.trial)));
-            text.push_str(&format!("- {name}: {course}\n"));
+            let (name, summary) = (self.cell(&of.settings), self.cell(&run_summary(&of.trial)));
+            text.push_str(&format!("- {name}: {summary}\n"));
             for note in notes(&of.trial) {
                 text.push_str(&format!("  - {}\n", self.cell(&note)));
             }

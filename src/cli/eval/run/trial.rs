@@ -34,6 +34,9 @@ pub(super) struct Trial {
     pub failures: Vec<String>,
     #[serde(skip)]
     pub mode: Mode,
+    /// What went wrong beside the run, such as a log that cannot be written.
+    #[serde(skip)]
+    pub complaint: Option<String>,
 }
 
 /// A passage in the context.
@@ -92,11 +95,13 @@ impl Trial {
                     }
                     trial.end(&event.body);
                 }
+                trial.complaint = run.complaint().map(str::to_owned);
                 // The events have told how it ended.
                 let _ = run.answer(None).await;
-                record
-                    .map(|record| trial.recorded(&record))
-                    .unwrap_or_default()
+                match record {
+                    Some(record) => trial.with_record(&record),
+                    None => trial,
+                }
             }
             Err(EngineError::Run(why)) => Self {
                 error: Some(why),
@@ -121,7 +126,7 @@ impl Trial {
         };
     }
 
-    fn recorded(self, record: &RunRecord) -> Self {
+    fn with_record(self, record: &RunRecord) -> Self {
         let summary = &record.summary;
         let mut evidence: Vec<&EvidenceRecord> = record.evidence.iter().collect();
         evidence.retain(|item| {

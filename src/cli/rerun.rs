@@ -6,17 +6,17 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::output::CommandFailure;
-use crate::audit::Lookup;
+use crate::audit::{Lookup, ReadError};
 use crate::domain::{EvidenceId, NodeName, Score};
 use crate::engine::RunRequest;
 use crate::protocol::{
-    Event, GradeByHand, QuestionPlace, RecordedState, Rerun, RerunRequest, RunId,
+    Event, GradeByHand, QuestionPlace, RecordedState, Rerun, RerunRequest, RunId, RunSummary,
 };
 use crate::text::one_line;
 
 /// Where a run begins, and what is changed.
 #[derive(Debug, Args)]
-pub(super) struct Again {
+pub(super) struct RerunArgs {
     /// Begin at a node of a recorded run with the state that it had there, such as last:synthesize
     #[arg(long, value_name = "RUN:NODE", conflicts_with_all = ["question", "route"])]
     from: Option<String>,
@@ -29,12 +29,12 @@ pub(super) struct Again {
     /// Set a grade, from 0 to 1, such as e1=0.9; decides in `grade_evidence`
     #[arg(long = "grade", value_name = "ID=GRADE")]
     graded: Vec<String>,
-    /// Tell the model something besides, in the calls of that node
+    /// Extra instruction for the model, in the calls of that node
     #[arg(long, value_name = "TEXT")]
     instruct: Option<String>,
 }
 
-impl Again {
+impl RerunArgs {
     /// What the run is asked for; `None` where it begins as every run does.
     pub(super) fn request(&self, log: &Path) -> Result<Option<RunRequest>, CommandFailure> {
         let usage = |line: String| CommandFailure::usage(line);
@@ -58,12 +58,7 @@ impl Again {
         let node = node_called(node).map_err(usage)?;
         let lookup = Lookup::open(log).map_err(CommandFailure::failed)?;
         let run = lookup.run(name).map_err(CommandFailure::failed)?;
-        let events_of = |id: &RunId| -> Vec<Arc<Event>> {
-            let found = lookup.runs().iter().find(|run| run.id == *id);
-            let events = found.map(|run| lookup.events(&[run]).unwrap_or_default());
-            events.into_iter().flatten().map(Arc::new).collect()
-        };
-        let events = RerunRequest::with_earlier(events_of(&run.id), events_of);
+        let events = events_with_earlier(&lookup, run).map_err(CommandFailure::failed)?;
         let state = RecordedState::at_node(&events, node).ok_or_else(|| {
             let run = one_line(&run.id.0, 40);
             usage(match node {
@@ -78,7 +73,7 @@ impl Again {
         let rerun = self.rerun(&run.id, node, &state).map_err(usage)?;
         let first = run.retry_of.clone().unwrap_or_else(|| run.id.clone());
         let place = QuestionPlace::retry_of(first);
-        let again = RerunRequest {
+        let request = RerunRequest {
             rerun,
             query: run.question.clone(),
             route: run.forced_route,
@@ -86,10 +81,10 @@ impl Again {
             events,
         };
         Ok(Some(RunRequest {
-            query: again.query.clone(),
-            route: again.route,
+            query: request.query.clone(),
+            route: request.route,
             place,
-            rerun: Some(Box::new(again)),
+            rerun: Some(Box::new(request)),
             ..RunRequest::default()
         }))
     }
@@ -147,10 +142,55 @@ impl Again {
     }
 }
 
+/// The events of a run and, where it began at a node of another one, of those before it.
+fn events_with_earlier(
+    lookup: &Lookup<'_>,
+    run: &RunSummary,
+) -> Result<Vec<Arc<Event>>, ReadError> {
+    let read = |run: &RunSummary| -> Result<Vec<Arc<Event>>, ReadError> {
+        let events = lookup.events(&[run])?;
+        Ok(events.into_iter().map(Arc::new).collect())
+    };
+    let mut failure = None;
+    let events = RerunRequest::with_earlier(read(run)?, |id| {
+        let found = lookup.runs().iter().find(|run| run.id == *id);
+        let events = found.map(read).transpose().unwrap_or_else(|error| {
+            failure = Some(error);
+            None
+        });
+        events.unwrap_or_default()
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(events),
+    }
+}
+
 fn node_called(name: &str) -> Result<NodeName, String> {
     let found = NodeName::ALL.into_iter().find(|node| node.as_str() == name);
     found.ok_or_else(|| {
         let all = NodeName::ALL.map(NodeName::as_str).join(", ");
         format!("'{}' is no node: {all}", one_line(name, 40))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_not_taken_for_a_run_without_events() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let begin = r#"{"event":"run_started","run":"r","schema":1,"seq":0,"ts":"2026-01-02T03:04:05.000Z","session":"s","query":"q","mode":"offline","model":"m","settings":{"max_iterations":3,"vector_score_threshold":0.8,"auto_approve_max_items":2}}"#;
+        fs::write(&log, format!("{begin}\n")).unwrap();
+        let lookup = Lookup::open(&log).unwrap();
+        let run = lookup.run("last").unwrap();
+        assert_eq!(events_with_earlier(&lookup, run).unwrap().len(), 1);
+        fs::remove_file(&log).unwrap();
+        fs::create_dir(&log).unwrap();
+        let failure = events_with_earlier(&lookup, run).unwrap_err();
+        assert!(failure.to_string().contains("cannot be read"), "{failure}");
+    }
 }
