@@ -134,7 +134,7 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forced_route: Option<Complexity>,
         /// The settings that route.
-        settings: RoutingLimits,
+        settings: Box<RoutingLimits>,
     },
     /// A node begins.
     NodeEntered {

@@ -125,7 +125,7 @@ impl Agent {
                 mode: identity.mode,
                 model: identity.model,
                 forced_route: run.state.forced,
-                settings: self.limits,
+                settings: Box::new(self.limits),
             })
             .await;
         for remark in limited.remarks {

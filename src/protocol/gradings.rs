@@ -54,7 +54,7 @@ impl GradingsReader {
             EventBody::RunStarted {
                 settings, rerun, ..
             } => {
-                self.gradings.limits = *settings;
+                self.gradings.limits = **settings;
                 self.is_rerun = rerun.is_some();
             }
             EventBody::RoutingPlan { plan, .. } => {

@@ -182,7 +182,7 @@ impl RunRecord {
         };
         Some(Self {
             summary,
-            settings: Some(*settings),
+            settings: Some(**settings),
             path: Vec::new(),
             within: within.clone(),
             filters: filters.clone(),

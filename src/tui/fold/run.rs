@@ -87,7 +87,7 @@ impl RunView {
         Some(Self {
             exchange,
             session: session.clone(),
-            limits: *settings,
+            limits: **settings,
             nodes,
             ..Self::default()
         })

@@ -2,8 +2,7 @@
 
 use kb_agent::domain::{
     AutoApproveRule, Citation, Complexity, EvidenceId, GradedBy, GraderAction, LineRange, Measured,
-    NodeName, Outcome, PathType, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
-    ToolCall, ToolName,
+    NodeName, Outcome, PathType, QueryType, RouteReason, RoutingPlan, Score, ToolCall, ToolName,
 };
 use kb_agent::protocol::{
     CostDetails, Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, QuestionPlace,
@@ -59,7 +58,7 @@ impl Tape {
             mode: Mode::Offline,
             model: "extractive".to_owned(),
             forced_route: None,
-            settings: RoutingLimits::default(),
+            settings: Box::default(),
         });
     }
 
