@@ -31,7 +31,7 @@ pub struct Environment {
 struct EnvFile {
     path: PathBuf,
     pairs: HashMap<String, String>,
-    /// On which line each name stands, from 1 on; the last one counts.
+    /// The line of each name, counted from 1; the last one counts.
     lines: HashMap<String, usize>,
 }
 
@@ -242,8 +242,8 @@ impl Environment {
             .map(|file| file.path.as_path())
     }
 
-    /// On which line of this file a name is set, from 1 on; `None` where the file was not read or does not
-    /// name it.
+    /// The line of this file that sets a name, counted from 1; `None` where the file was not read or does not
+    /// set it.
     pub fn line_of(&self, path: &Path, name: &str) -> Option<usize> {
         let path = absolute(path);
         let file = self.env_files().find(|file| file.path == path)?;

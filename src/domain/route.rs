@@ -84,7 +84,7 @@ pub struct RoutingLimits {
     pub router: RouterThresholds,
 }
 
-/// From which probability on the built-in router takes a route; `None` where the language of the question says it.
+/// Lowest probabilities with which the built-in router takes a route; `None` where the language of the question decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RouterThresholds {
     /// Small talk, above 0 to 1.

@@ -190,7 +190,7 @@ fn select_citation(model: &mut Model, by: isize) {
 }
 
 fn show_run(model: &mut Model, by: isize) {
-    let Some(last) = model.turns.shown().len().checked_sub(1) else {
+    let Some(last) = model.turns.current().len().checked_sub(1) else {
         return;
     };
     let at = model.shown.unwrap_or(last);

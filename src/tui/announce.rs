@@ -33,7 +33,7 @@ impl TerminalStatus {
         let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
         let running = model
             .turns
-            .shown()
+            .current()
             .last()
             .filter(|_| model.current.is_some());
         let asked = asked.or(running.map(|turn| turn.exchange().query.as_str()));

@@ -53,7 +53,7 @@ pub fn arrived(model: &mut Model, answers: Result<Vec<RecordedAnswer>, String>) 
 /// Shows the run of an answer: where it stands on the screen, or in its conversation.
 pub fn show(model: &mut Model, answer: &RecordedAnswer) -> Option<Effect> {
     let is_it = |turn: &TurnView| turn.exchange().id == answer.run;
-    if let Some(at) = model.turns.shown().iter().position(is_it) {
+    if let Some(at) = model.turns.current().iter().position(is_it) {
         show_turn(model, at);
         model.chat.reveal = true;
         return None;

@@ -300,17 +300,17 @@ pub fn compare_runs(model: &mut Model) {
     let (left, right) = (at.min(other), at.max(other));
     model.turns.open(left);
     model.turns.open(right);
-    let id = |at: usize| model.turns.shown()[at].exchange().id.clone();
+    let id = |at: usize| model.turns.current()[at].exchange().id.clone();
     let (left, right) = (id(left), id(right));
     model.open(Overlay::Compare { left, right });
 }
 
 /// The last other run of the same question, else the nearest run.
 fn partner(model: &Model, at: usize) -> Option<usize> {
-    let shown = model.turns.shown()[at].exchange();
-    let others = || (0..model.turns.shown().len()).filter(|other| *other != at);
+    let shown = model.turns.current()[at].exchange();
+    let others = || (0..model.turns.current().len()).filter(|other| *other != at);
     let same =
-        others().rfind(|other| is_same_question(shown, model.turns.shown()[*other].exchange()));
+        others().rfind(|other| is_same_question(shown, model.turns.current()[*other].exchange()));
     same.or_else(|| others().min_by_key(|other| (other.abs_diff(at), *other)))
 }
 
@@ -328,7 +328,7 @@ pub fn step_compared(model: &mut Model, by: isize) {
     let (Some(left), Some(right)) = (left, right) else {
         return;
     };
-    let count = model.turns.shown().len().cast_signed();
+    let count = model.turns.current().len().cast_signed();
     let step = by.signum();
     let mut next = right;
     for _ in 0..count {
@@ -340,7 +340,7 @@ pub fn step_compared(model: &mut Model, by: isize) {
         }
     }
     model.turns.open(next);
-    let right = model.turns.shown()[next].exchange().id.clone();
+    let right = model.turns.current()[next].exchange().id.clone();
     model.open(Overlay::Compare { left: id, right });
 }
 

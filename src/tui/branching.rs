@@ -20,7 +20,7 @@ pub fn edit(model: &mut Model, number: Option<usize>) {
         Some(number) => model.turns.place_of_question(number),
         None => model.shown_at(),
     };
-    let Some(turn) = at.and_then(|at| model.turns.shown().get(at)) else {
+    let Some(turn) = at.and_then(|at| model.turns.current().get(at)) else {
         match number {
             Some(number) => model.warn(&format!("There is no question {number} to edit.")),
             None => model.inform("Nothing to edit yet: ask a question."),
@@ -47,7 +47,7 @@ pub fn edit(model: &mut Model, number: Option<usize>) {
 /// Puts an edited question back into the prompt, in the place of the question of this first run; what
 /// is typed there stays until the edit is left.
 pub fn edit_again(model: &mut Model, first: &RunId, text: &str) {
-    let shown = model.turns.shown().iter();
+    let shown = model.turns.current().iter();
     let mut firsts = shown.map(|turn| turn.exchange().first_run());
     let at = firsts.position(|known| known == first);
     let number = at.and_then(|at| model.turns.number_of_question(at));
@@ -90,7 +90,7 @@ pub fn step_branch(model: &mut Model, by: isize) {
         return;
     };
     show_other_branch(model, at);
-    let turn = &model.turns.shown()[at];
+    let turn = &model.turns.current()[at];
     if let Some(fork) = turn.fork {
         let asked = one_line(&turn.exchange().query, 60);
         model.inform(&format!("Branch {} of {}: {asked}", fork.at, fork.of));

@@ -32,13 +32,13 @@ pub fn stop_acting(model: &mut Model) {
 
 /// The panes show the run of that turn.
 pub fn show_turn(model: &mut Model, at: usize) {
-    let last = model.turns.shown().len().saturating_sub(1);
+    let last = model.turns.current().len().saturating_sub(1);
     model.turns.open(at);
     model.shown = (at != last || model.pending.is_some()).then_some(at);
     let expanded = model.evidence.expanded;
     model.reset_panes();
     model.evidence.expanded = expanded;
-    let asked = one_line(&model.turns.shown()[at].exchange().query, 60);
+    let asked = one_line(&model.turns.current()[at].exchange().query, 60);
     let (n, count) = (at + 1, last + 1);
     model.inform(&format!("Panes show run {n} of {count}: {asked}"));
 }

@@ -149,7 +149,7 @@ impl Keymap {
     }
 
     /// The key that was pressed and waits for the next one of its sequence.
-    pub fn held(&self) -> Option<Key> {
+    pub fn pending_key(&self) -> Option<Key> {
         let stroke = self.pressed?;
         let after = None;
         Some(Key { after, stroke })

@@ -56,7 +56,7 @@ pub fn links(model: &Model, buffer: &Buffer) -> Vec<Link> {
         for ((shown, turn), line) in rows.zip(area.rows()) {
             let citations = model
                 .turns
-                .shown()
+                .current()
                 .get(*turn)
                 .map(|turn| &turn.exchange().citations);
             for (column, width, n) in marks(shown) {

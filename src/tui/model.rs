@@ -225,21 +225,21 @@ impl Model {
 
     /// Whether nothing has been asked yet.
     pub fn is_empty(&self) -> bool {
-        self.turns.shown().is_empty() && self.pending.is_none()
+        self.turns.current().is_empty() && self.pending.is_none()
     }
 
     /// Which turn the panes show.
     pub fn shown_at(&self) -> Option<usize> {
         match self.shown {
             None if self.pending.is_some() => None,
-            None => self.turns.shown().len().checked_sub(1),
+            None => self.turns.current().len().checked_sub(1),
             at => at,
         }
     }
 
     /// The run that the panes show, with its events.
     pub fn shown_turn(&self) -> Option<&OpenRun> {
-        self.turns.shown().get(self.shown_at()?)?.opened()
+        self.turns.current().get(self.shown_at()?)?.opened()
     }
 
     /// Which run of the conversation the panes show, counted from 1, and how many there are; in a
@@ -247,13 +247,13 @@ impl Model {
     pub fn shown_among(&self) -> Option<(usize, usize)> {
         match &self.replay {
             Some(playhead) => playhead.run,
-            None => Some((self.shown_at()? + 1, self.turns.shown().len())),
+            None => Some((self.shown_at()? + 1, self.turns.current().len())),
         }
     }
 
     /// What people said of the run that the panes show.
     pub fn shown_labels(&self) -> Option<&RunLabels> {
-        Some(self.turns.shown().get(self.shown_at()?)?.labels())
+        Some(self.turns.current().get(self.shown_at()?)?.labels())
     }
 
     /// The run that the panes show.
@@ -273,7 +273,7 @@ impl Model {
         let (left_beneath, right_beneath) = compared(&self.beneath);
         let read = self.reading.as_ref().and_then(|view| view.found.as_ref());
         let read = read.and_then(|(run, _)| place(run));
-        let last = turns.shown().len().checked_sub(1);
+        let last = turns.current().len().checked_sub(1);
         let shown = self.shown_at();
         let needed = [last, shown, left, right, left_beneath, right_beneath, read];
         self.turns.keep_open(&needed);

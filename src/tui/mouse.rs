@@ -102,13 +102,13 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Option<Effect> {
     let n = chat::citation_at_column(shown, column);
     let (turn, exchange) = (
         *turn,
-        model.turns.shown().get(*turn).map(TurnView::exchange),
+        model.turns.current().get(*turn).map(TurnView::exchange),
     );
     let mut cited = exchange
         .into_iter()
         .flat_map(|exchange| &exchange.citations);
     let at = n.and_then(|n| cited.position(|citation| citation.n == n));
-    if turn >= model.turns.shown().len() {
+    if turn >= model.turns.current().len() {
         return None;
     }
     if model.shown_at() != Some(turn) {

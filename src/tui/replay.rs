@@ -82,7 +82,7 @@ impl Replay {
     pub fn of_recorded(screen: &Model, recorded: RecordedRun) -> Option<Self> {
         let events = recorded.events.into_iter().map(Arc::new).collect();
         let mut replay = Self::new(screen, 0, events, true)?;
-        if let Some(turn) = replay.model.turns.shown_mut().last_mut() {
+        if let Some(turn) = replay.model.turns.current_mut().last_mut() {
             turn.put_labels(recorded.labels);
         }
         Some(Self {
@@ -108,12 +108,12 @@ impl Replay {
         if is_recorded {
             first.record();
         }
-        let shown = screen.turns.shown().get(turn);
+        let shown = screen.turns.current().get(turn);
         first.fork = shown.and_then(|turn| turn.fork);
         if let Some(shown) = shown {
             first.put_labels(shown.labels().clone());
         }
-        let mut turns = screen.turns.shown()[..turn].to_vec();
+        let mut turns = screen.turns.current()[..turn].to_vec();
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
         let counted = events.len() - events.iter().filter(is_piece).count();
@@ -295,7 +295,7 @@ impl Replay {
 
     fn show(&mut self, at: usize) {
         let at = at.clamp(1, self.events.len());
-        let Some(turn) = self.model.turns.shown_mut().last_mut() else {
+        let Some(turn) = self.model.turns.current_mut().last_mut() else {
             return;
         };
         if at >= self.at {
@@ -316,7 +316,7 @@ impl Replay {
     /// What the panes get besides the events: the time, and whether the run goes on.
     fn follow(&mut self) {
         let now = self.timeline.stamp_at(self.at, self.played);
-        let exchange = self.model.turns.shown().last().map(TurnView::exchange);
+        let exchange = self.model.turns.current().last().map(TurnView::exchange);
         self.model.current = exchange
             .filter(|exchange| exchange.finish.is_none())
             .map(|exchange| exchange.id.clone());

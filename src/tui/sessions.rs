@@ -192,7 +192,7 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.turns = turns.into();
     let shown = recorded.shown.as_ref();
     let shown = shown.and_then(|run| model.turns.show_run(run));
-    let last = model.turns.shown().len().saturating_sub(1);
+    let last = model.turns.current().len().saturating_sub(1);
     model.shown = shown.filter(|at| *at != last);
     model.pending = None;
     model.current = None;
@@ -201,7 +201,7 @@ pub fn show_recorded(model: &mut Model, mut recorded: RecordedSession) {
     model.begin_find_again();
     model.reset_panes();
     model.audit.list = List::default();
-    for turn in model.turns.shown() {
+    for turn in model.turns.current() {
         model.prompt.remember(&turn.exchange().query);
     }
     model.keep_open();

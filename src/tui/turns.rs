@@ -37,12 +37,12 @@ pub struct Turns {
 
 impl Turns {
     /// The turns of the branch that is shown, in the order in which they were asked.
-    pub fn shown(&self) -> &[TurnView] {
+    pub fn current(&self) -> &[TurnView] {
         &self.shown
     }
 
     /// The turns of the branch that is shown, to be changed.
-    pub fn shown_mut(&mut self) -> &mut [TurnView] {
+    pub fn current_mut(&mut self) -> &mut [TurnView] {
         &mut self.shown
     }
 
@@ -660,10 +660,10 @@ mod tests {
     fn ui_a_question_that_is_not_looked_at_keeps_less_than_12_kb() {
         let turns = conversation(100);
         let open: Vec<_> = (0..100)
-            .filter(|at| turns.shown()[*at].opened().is_some())
+            .filter(|at| turns.current()[*at].opened().is_some())
             .collect();
         assert_eq!(open, [99]);
-        let packed = turns.shown()[..99].iter().map(TurnView::held_bytes);
+        let packed = turns.current()[..99].iter().map(TurnView::held_bytes);
         let most = packed.max().unwrap();
         assert!(most < 12_000, "{most} bytes");
     }
@@ -674,9 +674,9 @@ mod tests {
         let whole = TurnView::from_events(&recorded(1)).unwrap();
         let whole = whole.opened().unwrap();
         for _ in 0..2 {
-            assert_eq!(turns.shown()[1].exchange(), &whole.run.exchange);
+            assert_eq!(turns.current()[1].exchange(), &whole.run.exchange);
             assert_eq!(
-                turns.shown()[1].gradings().as_deref(),
+                turns.current()[1].gradings().as_deref(),
                 Some(&whole.gradings())
             );
             turns.open(1);
@@ -733,19 +733,21 @@ mod tests {
         turns.keep_open(&[]);
         let kept = |turn: &TurnView| turn.held_bytes() > 50_000;
         assert!(
-            !kept(&turns.shown()[1]) && !kept(&turns.shown()[8]) && kept(&turns.shown()[count - 1])
+            !kept(&turns.current()[1])
+                && !kept(&turns.current()[8])
+                && kept(&turns.current()[count - 1])
         );
-        assert!(kept(&turns.shown()[0]));
-        let prompts: usize = turns.shown().iter().map(TurnView::held_bytes).sum();
+        assert!(kept(&turns.current()[0]));
+        let prompts: usize = turns.current().iter().map(TurnView::held_bytes).sum();
         assert!(prompts < MOST_PROMPTS + count * 12_000, "{prompts} bytes");
 
         turns.open(count - 1);
         let whole = endpoint(count - 1, 200_000);
-        assert_eq!(turns.shown()[count - 1].opened().unwrap().events, whole);
+        assert_eq!(turns.current()[count - 1].opened().unwrap().events, whole);
         turns.open(1);
         let mut without: Vec<Event> = endpoint(1, 200_000).iter().map(|e| (**e).clone()).collect();
         without.iter_mut().for_each(Event::drop_prompts);
-        let events = &turns.shown()[1].opened().unwrap().events;
+        let events = &turns.current()[1].opened().unwrap().events;
         assert!(events.iter().map(|event| &**event).eq(&without));
     }
 
@@ -759,9 +761,11 @@ mod tests {
             turn
         });
         let turns = Turns::from(closed.collect::<Vec<_>>());
-        let held: usize = turns.shown().iter().map(TurnView::held_bytes).sum();
+        let held: usize = turns.current().iter().map(TurnView::held_bytes).sum();
         assert!(held < MOST_PROMPTS + 80 * 12_000, "{held} bytes");
-        assert!(turns.shown()[0].held_bytes() < 12_000 && turns.shown()[79].held_bytes() > 50_000);
+        assert!(
+            turns.current()[0].held_bytes() < 12_000 && turns.current()[79].held_bytes() > 50_000
+        );
     }
 
     /// The log does not hold an end; the screen said so once, and says so again.
@@ -776,10 +780,10 @@ mod tests {
         let elapsed = turn.opened().map(|open| open.run.elapsed(events[0].ts));
         let mut turns = Turns::from(vec![turn]);
         turns.keep_open(&[]);
-        assert!(turns.shown()[0].opened().is_none());
+        assert!(turns.current()[0].opened().is_none());
         turns.open(0);
-        assert_eq!(turns.shown()[0].exchange(), &before);
-        let open = turns.shown()[0].opened();
+        assert_eq!(turns.current()[0].exchange(), &before);
+        let open = turns.current()[0].opened();
         assert_eq!(open.map(|open| open.run.elapsed(events[0].ts)), elapsed);
     }
 
@@ -789,10 +793,10 @@ mod tests {
         let end = events.pop().unwrap();
         let mut turns = Turns::from(vec![TurnView::from_events(&events).unwrap()]);
         turns.keep_open(&[]);
-        turns.shown_mut()[0].take(&end);
-        assert!(turns.shown()[0].exchange().finish.is_some());
+        turns.current_mut()[0].take(&end);
+        assert!(turns.current()[0].exchange().finish.is_some());
         turns.keep_open(&[]);
-        assert!(turns.shown()[0].opened().is_none());
+        assert!(turns.current()[0].opened().is_none());
     }
 }
 

@@ -172,7 +172,7 @@ impl Vi {
             'D' => self.operate(area, 'd', '$', 1),
             'C' => self.operate(area, 'c', '$', 1),
             'Y' => self.operate(area, 'y', 'y', times),
-            'p' | 'P' => put(area, letter == 'P', times),
+            'p' | 'P' => paste(area, letter == 'P', times),
             'u' => repeat(times, || area.undo()),
             // A command at the prompt begins with it.
             '/' => {
@@ -293,7 +293,7 @@ fn select_passed(area: &mut TextArea<'_>, operator: char, motion: char, times: u
 }
 
 /// Puts in what was deleted or copied last: whole lines as lines of their own.
-fn put(area: &mut TextArea<'_>, is_before: bool, times: usize) {
+fn paste(area: &mut TextArea<'_>, is_before: bool, times: usize) {
     let text = area.yank_text();
     let Some(lines) = text.strip_suffix('\n') else {
         if !is_before {

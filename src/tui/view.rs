@@ -166,7 +166,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.add(Ink::Key, "Esc").add(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(&model.places());
-    if let Some(held) = model.keymap.held() {
+    if let Some(held) = model.keymap.pending_key() {
         let held = format!(" {}", held.called(model.key_names));
         left = Row::new(Ink::Key, held).add(Ink::Dim, " waits for the next key, Esc drops it ");
         hints.clear();

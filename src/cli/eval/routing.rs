@@ -231,13 +231,13 @@ impl RoutingReport {
 /// Where several labels are acceptable, the one that was predicted counts as the expected one, and
 /// the first of them when none was: so that every question is in exactly one row.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct ConfusionMatrix {
+pub(crate) struct ConfusionMatrix {
     rows: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
 /// The figures of a confusion; the names are fixed.
 #[derive(Debug, Default, Serialize)]
-pub(in crate::cli) struct ClassFigures {
+pub(crate) struct ClassFigures {
     /// Questions.
     pub n: usize,
     /// Share whose predicted label is acceptable.
@@ -250,7 +250,7 @@ pub(in crate::cli) struct ClassFigures {
 
 /// One label.
 #[derive(Debug, Default, Serialize)]
-pub(in crate::cli) struct LabelFigures {
+pub(crate) struct LabelFigures {
     /// Questions that should get it.
     pub n: usize,
     /// Share of those that got it which should; 0 when none got it.

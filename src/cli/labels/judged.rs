@@ -12,7 +12,7 @@ pub(super) const NOTHING_LABELLED: &str = "nothing is judged yet: + and - on the
      ('kb-agent help evaluating')";
 
 /// The labels as far as they can be read; one line on standard error tells of what cannot.
-pub(in crate::cli) fn read_labels(log: &Path) -> Labels {
+pub(crate) fn read_labels(log: &Path) -> Labels {
     let (labels, complaint) = Labels::read_or_complain(log);
     if let Some(line) = complaint {
         print_notice(&line);

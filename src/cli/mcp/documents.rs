@@ -130,9 +130,9 @@ pub(super) fn read_document(
     stored.ok_or_else(|| one_line(&error.to_string(), 400))
 }
 
-/// At most this many lines are returned at once.
+/// Most lines that are returned at once.
 const MOST_LINES: usize = 400;
-/// At most this many bytes of lines.
+/// Most bytes of lines that are returned at once.
 const MOST_BYTES_OF_LINES: usize = 40_000;
 
 /// Lines of a document.

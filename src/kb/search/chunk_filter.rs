@@ -12,7 +12,7 @@ const AT_ONCE: usize = 512;
 
 /// The chunks that a search may find; `None` for all. The index tells which chunks hold the words; only
 /// for words in quotes the texts of these are looked at.
-pub(in crate::kb) fn chunk_filter(
+pub(crate) fn chunk_filter(
     reader: &dyn Reader,
     within: Within<'_>,
 ) -> Result<Option<Arc<ChunkFilter>>, KbError> {

@@ -43,7 +43,7 @@ pub fn settle(model: &mut Model, size: Size) {
     if let Some(find) = &mut model.find {
         find::search(
             find,
-            model.turns.shown(),
+            model.turns.current(),
             |turn| text_of(turn, width, &keys),
             width,
         );
@@ -51,7 +51,7 @@ pub fn settle(model: &mut Model, size: Size) {
     // A question that waits stands at the end.
     let is_waiting = model.pending.is_some() || !model.queue.is_empty();
     let mut view = Window {
-        turns: model.turns.shown_mut(),
+        turns: model.turns.current_mut(),
         tail: end,
         width,
         branch_keys: keys,
@@ -104,9 +104,9 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
         return;
     };
     let (first, _) = model.chat.from;
-    let count = model.turns.shown().len();
+    let count = model.turns.current().len();
     let mut view = Window {
-        turns: model.turns.shown_mut(),
+        turns: model.turns.current_mut(),
         tail: Vec::new(),
         width: size.width.into(),
         branch_keys: branch_keys(&model.keymap),
@@ -125,7 +125,7 @@ pub fn lay_out_neighbours(model: &mut Model, size: Size) {
 
 /// The rows that are seen of the run that the panes show, where there are several.
 pub fn rows_of_shown(model: &Model) -> Vec<usize> {
-    let Some(shown) = model.shown_at().filter(|_| model.turns.shown().len() > 1) else {
+    let Some(shown) = model.shown_at().filter(|_| model.turns.current().len() > 1) else {
         return Vec::new();
     };
     let turns = &model.chat.turns;
@@ -245,7 +245,7 @@ impl Window<'_> {
 /// The turn that the panes show and the number of its citation that is selected.
 pub fn selected_citation(model: &Model) -> Option<(usize, usize)> {
     let turn = model.shown_at()?;
-    let citations = &model.turns.shown().get(turn)?.exchange().citations;
+    let citations = &model.turns.current().get(turn)?.exchange().citations;
     let citation = citations.get(model.chat.citation?)?;
     Some((turn, citation.n))
 }
@@ -305,7 +305,7 @@ mod tests {
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.
         for (is_first, pages) in [(true, 1), (false, -1)] {
-            for turn in model.turns.shown_mut().iter_mut() {
+            for turn in model.turns.current_mut().iter_mut() {
                 turn.cache = TurnCache::default();
             }
             if is_first {
@@ -316,7 +316,7 @@ mod tests {
             settle(&mut model, size);
             lay_out_neighbours(&mut model, size);
             let is_known = |turn: &TurnView| !turn.cache.rows.is_empty();
-            let known: Vec<bool> = model.turns.shown().iter().map(is_known).collect();
+            let known: Vec<bool> = model.turns.current().iter().map(is_known).collect();
             model.chat.page(pages);
             settle(&mut model, size);
             let seen = &model.chat.turns;

@@ -296,12 +296,12 @@ const LONGEST_SUBJECT: usize = 40;
 pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let has_failed = |finish: &RunResult| finish.outcome == Outcome::Failed;
-    let last_turn = model.turns.shown().last().map(TurnView::exchange);
+    let last_turn = model.turns.current().last().map(TurnView::exchange);
     let failed = last_turn.filter(|last| last.finish.as_ref().is_some_and(has_failed));
     if let Some(question) = &model.pending {
         let text = crate::text::sanitize(&question.text);
         let first = question.place.retry_of.as_ref();
-        let retry = first.map(|first| Retry::placement(model.turns.shown(), first));
+        let retry = first.map(|first| Retry::placement(model.turns.current(), first));
         rows.extend(match &question.rerun {
             Some(plan) => rerun_rows(&plan.rerun(), retry, &text, width),
             None => question_rows(&text, &[], question.route, retry, width),
@@ -352,12 +352,12 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 
 /// The runs that go on: one, or those of a race.
 fn at_work(model: &Model) -> Vec<&RunView> {
-    let last = model.turns.shown().len().saturating_sub(1);
+    let last = model.turns.current().len().saturating_sub(1);
     let goes_on = |(at, run): &(usize, &RunView)| {
         let is_beside = model.replay.is_none() && !run.is_recorded;
         run.finish.is_none() && (*at == last || is_beside)
     };
-    let turns = model.turns.shown().iter().enumerate();
+    let turns = model.turns.current().iter().enumerate();
     let open = turns.filter_map(|(at, turn)| Some((at, &turn.opened()?.run)));
     open.filter(goes_on).map(|(_, run)| run).collect()
 }

@@ -34,8 +34,8 @@ const COLUMNS: [(Column, Cell); 12] = [
     }),
     (column("failed", Side::Right, 3), |of| of.failed.to_string()),
     (column("calls", Side::Right, 2), |of| of.calls.to_string()),
-    (column("p50 ms", Side::Right, 2), |of| whole(of.p50_ms)),
-    (column("p95 ms", Side::Right, 0), |of| whole(of.p95_ms)),
+    (column("p50 ms", Side::Right, 2), |of| rounded(of.p50_ms)),
+    (column("p95 ms", Side::Right, 0), |of| rounded(of.p95_ms)),
     (column("tokens", Side::Right, 1), |of| {
         let tokens = Some(of.tokens()).filter(|tokens| *tokens > 0);
         or_nothing(tokens.map(|tokens| tokens.to_string()))
@@ -59,7 +59,7 @@ fn share(share: Option<Share>) -> String {
     or_nothing(share.map(|it| format!("{}/{}", it.right, it.of)))
 }
 
-fn whole(figure: Option<f64>) -> String {
+fn rounded(figure: Option<f64>) -> String {
     or_nothing(figure.map(|figure| format!("{figure:.0}")))
 }
 
