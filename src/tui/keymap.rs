@@ -613,6 +613,9 @@ impl KeyStroke {
                 KeyCode::Char(c) if self.modifiers.contains(KeyModifiers::CONTROL) => {
                     text.extend(c.to_uppercase());
                 }
+                // "Alt++" is hard to read.
+                KeyCode::Char('+') if text.ends_with('+') => text.push_str("Plus"),
+                KeyCode::Char('-') if text.ends_with('+') => text.push_str("Minus"),
                 KeyCode::Char(c) => text.push(c),
                 KeyCode::F(n) => text.push_str(&["F", &n.to_string()].concat()),
                 _ => {}

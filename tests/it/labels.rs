@@ -182,11 +182,19 @@ fn labels_become_test_sets_that_the_measuring_commands_read() {
     let mut route: Value = serde_json::from_str(route).unwrap();
     route["verdict"] = json!("taken_back");
     route.as_object_mut().unwrap().remove("should_be");
-    lines.push_str(&format!("{route}\n"));
+    // A document whose passage does not belong to the answer is not asked for, though the answer cites it.
+    let passage = lines
+        .lines()
+        .find(|line| line.contains("\"passage\""))
+        .unwrap();
+    let mut passage: Value = serde_json::from_str(passage).unwrap();
+    passage["verdict"] = json!("bad");
+    lines.push_str(&format!("{route}\n{passage}\n"));
     fs::write(labels_file(&demo), lines).unwrap();
     let again = demo.run_well(&["labels", "export", "sets", "--force"]);
     one_line(&again).must_hold("routing.jsonl is removed");
     assert!(!sets.join("routing.jsonl").exists() && sets.join("grading.jsonl").exists());
+    assert_ne!(set("questions.jsonl")[0]["sources"], question["sources"]);
 }
 
 #[test]

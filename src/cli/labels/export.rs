@@ -210,25 +210,26 @@ impl JudgedQuestion {
         }
     }
 
-    /// Adds what good labels expect of the run; bad labels expect nothing.
+    /// Adds what good labels expect of the run; bad labels expect nothing, also of documents that a good answer cites.
     fn take(&mut self, run: &RunRecord) {
-        for (target, _) in run.labels.iter().filter(|(_, said)| said.is_good()) {
-            match target {
-                LabelTarget::Route => {}
-                LabelTarget::Answer => {
-                    self.outcome = run.summary.outcome;
-                    run.citations
-                        .iter()
-                        .for_each(|cited| self.needs(&cited.source));
-                }
-                LabelTarget::Passage { id } => {
-                    let known = run.evidence.iter().find(|known| known.item.id == *id);
-                    if let Some(known) = known {
-                        self.needs(&known.item.source);
-                    }
-                }
-            }
+        let judged = |wanted: bool| {
+            let said = run.labels.iter();
+            let said = said.filter(move |(_, said)| said.is_good() == wanted);
+            said.filter_map(|(target, _)| match target {
+                LabelTarget::Passage { id } => run.evidence.iter().find(|it| it.item.id == *id),
+                LabelTarget::Answer | LabelTarget::Route => None,
+            })
+        };
+        let is_bad = |source: &str| judged(false).any(|known| known.item.source == source);
+        let mut said = run.labels.iter();
+        if said.any(|(target, said)| matches!(target, LabelTarget::Answer) && said.is_good()) {
+            self.outcome = run.summary.outcome;
+            let cited = run.citations.iter();
+            cited
+                .filter(|cited| !is_bad(&cited.source))
+                .for_each(|cited| self.needs(&cited.source));
         }
+        judged(true).for_each(|known| self.needs(&known.item.source));
     }
 
     fn is_measured(&self) -> bool {

@@ -49,7 +49,14 @@ pub fn route(
         let reason = "small talk; nothing to look up";
         (plan, reasons(reason, "chitchat", text, talk))
     } else {
-        plan_knowledge(question, forced, failed, thresholds)
+        let (plan, mut because) = plan_knowledge(question, forced, failed, thresholds);
+        if small_talk >= DECIDING_FROM {
+            because.push(Cue {
+                cue: format!("small talk ({talk_from:.2} needed)"),
+                weight: Some(small_talk),
+            });
+        }
+        (plan, because)
     };
     if forced.is_some() {
         because.clear();
@@ -319,6 +326,10 @@ mod tests {
             let thresholds = RouterThresholds { chitchat, complex };
             routed_from(thresholds, text).plan.complexity
         };
+        let because = routed("thanks, that was it").because;
+        let near_miss = because.last().unwrap();
+        assert_eq!(near_miss.cue, "small talk (0.80 needed)");
+        assert_eq!(near_miss.weight, Some(talk));
         for (chitchat, expected) in [
             (None, Complexity::Simple),
             (Some(talk), Complexity::Chitchat),

@@ -181,7 +181,10 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
     let (ink, words) = match result.change {
         Change::Nothing if result.rounds.is_empty() => {
             let route = recorded.complexity.map_or("this run", Complexity::as_str);
-            let words = format!("Nothing was graded ({route}): no limit decides here.");
+            let words = format!(
+                "Nothing was graded ({route}): these limits decide nothing here. \
+                 KB_AGENT_CHITCHAT_THRESHOLD and KB_AGENT_COMPLEX_THRESHOLD move the built-in router."
+            );
             return Row::new(Ink::Dim, words);
         }
         Change::Nothing => (Ink::Dim, "No decision would change."),

@@ -79,7 +79,7 @@ fn what_if_says_what_is_not_known() {
     let mut simple = opened(runs::simple());
     shown(
         &mut simple,
-        "Nothing was graded (simple): no limit decides here.",
+        "Nothing was graded (simple): these limits decide nothing here.",
     );
     let mut empty = super::screen();
     strike(&mut empty, "/what-if<Enter>");
