@@ -270,10 +270,14 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             not_looked_at,
         } => {
             let place = evidence.place(id).unwrap_or_else(|| id.to_string());
+            let grade = measure(score.value());
             if *not_looked_at {
                 format!("{place} · not looked at")
+            } else if score.value() < KEEP_FROM {
+                format!("{place} · {grade} < {KEEP_FROM:.2}")
             } else {
-                format!("{place} · {} < {KEEP_FROM:.2}", measure(score.value()))
+                // A run begins without what was taken out of the context of the one before it.
+                format!("{place} · dropped by hand, graded {grade}")
             }
         }
         EventBody::EvidenceNumbered { items } => {
@@ -404,7 +408,7 @@ fn is_of_one_kind(one: &AuditRow, next: &AuditRow) -> bool {
     one.name == next.name && one.node == next.node && is_plain(one) && is_plain(next)
 }
 
-/// Between which grades items were removed, and how many because they were not looked at.
+/// Between which grades items were removed, and how many for another reason.
 fn summary_of_removed(rows: &[AuditRow]) -> Option<String> {
     let removed = rows.iter().filter_map(|row| match row.body() {
         EventBody::EvidenceRemoved {
@@ -415,12 +419,20 @@ fn summary_of_removed(rows: &[AuditRow]) -> Option<String> {
         _ => None,
     });
     let not_looked_at = removed.clone().filter(Option::is_none).count();
-    let measured = range(removed.flatten()).map(|(least, most)| {
+    let (low, by_hand): (Vec<f64>, Vec<f64>) = removed.flatten().partition(|it| *it < KEEP_FROM);
+    let low = range(low.into_iter()).map(|(least, most)| {
         let span = span(&measure(least), &measure(most));
         format!("{span} < {KEEP_FROM:.2}")
     });
-    let unmeasured = (not_looked_at > 0).then(|| format!("{not_looked_at} not looked at"));
-    let said: Vec<String> = measured.into_iter().chain(unmeasured).collect();
+    let counted = [
+        (by_hand.len(), "dropped by hand"),
+        (not_looked_at, "not looked at"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let said: Vec<String> = low
+        .into_iter()
+        .chain(counted.map(|(count, why)| format!("{count} {why}")))
+        .collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kb_agent::agent::RunRequest;
 use kb_agent::domain::{
-    Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, RoutingLimits, ToolName,
+    Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, RoutingLimits, Score, ToolName,
 };
 use kb_agent::protocol::{Event, EventBody, EvidenceItem};
 use kb_agent::tui::{Screen, ThemeName};
@@ -269,4 +269,26 @@ async fn r17_what_was_not_looked_at_is_not_drawn_as_measured() {
             "{text}"
         );
     }
+}
+
+#[tokio::test]
+async fn what_was_dropped_by_hand_is_not_held_against_a_limit() {
+    let mut events = half_looked_at().await;
+    let removed = events
+        .iter_mut()
+        .rev()
+        .find_map(|event| match &mut event.body {
+            EventBody::EvidenceRemoved {
+                score,
+                not_looked_at,
+                ..
+            } => Some((score, not_looked_at)),
+            _ => None,
+        });
+    let (score, not_looked_at) = removed.unwrap();
+    (*score, *not_looked_at) = (Score::clamped(0.9), false);
+    let mut screen = struck(events, "<Alt+4>z");
+    screen
+        .text(160, 45)
+        .must_hold("0.10 < 0.30, 1 dropped by hand, 1 not looked at");
 }
