@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::{GraderAction, NodeName, RouteReason, RoutingLimits, Score, route_after_grade};
+use crate::domain::{
+    GradedBy, GraderAction, NodeName, RouteReason, RoutingLimits, Score, route_after_grade,
+};
 use crate::protocol::{
     Event, EvidenceItem, GradeByHand, QuestionPlace, RecordedState, Rerun, RerunRequest,
 };
@@ -37,6 +39,8 @@ pub struct PlannedPassage {
     pub item: EvidenceItem,
     /// Its grade as it was recorded.
     pub grade: Option<Score>,
+    /// Whether that grade was measured; one that a run falls back to was not.
+    pub is_measured: bool,
     /// Whether it was in the context.
     pub was_kept: bool,
     /// Whether it will be.
@@ -54,12 +58,16 @@ impl RerunPlan {
         from: NodeName,
     ) -> Option<Self> {
         let recorded = RecordedState::at_node(&events, from)?;
-        let passage = |item: &EvidenceItem, is_kept| PlannedPassage {
-            item: item.clone(),
-            grade: recorded.grades.get(&item.id).map(|known| known.grade),
-            was_kept: is_kept,
-            is_kept,
-            set: None,
+        let passage = |item: &EvidenceItem, is_kept| {
+            let known = recorded.grades.get(&item.id);
+            PlannedPassage {
+                item: item.clone(),
+                grade: known.map(|known| known.grade),
+                is_measured: known.is_some_and(|known| known.by != GradedBy::Fallback),
+                was_kept: is_kept,
+                is_kept,
+                set: None,
+            }
         };
         let kept = recorded.context.iter().map(|item| passage(item, true));
         let dropped = recorded.discarded.iter().map(|item| passage(item, false));

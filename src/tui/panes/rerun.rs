@@ -84,7 +84,8 @@ fn passage_row(passage: &PlannedPassage, has_grades: bool, width: usize) -> Row 
     let ink = if is_changed { Ink::Warning } else { Ink::Text };
     let sign = if passage.is_kept { " [x] " } else { " [ ] " };
     let mut row = Row::new(ink, sign);
-    match passage.set.or(passage.grade) {
+    let measured = passage.grade.filter(|_| passage.is_measured);
+    match passage.set.or(measured) {
         Some(grade) => row.push(band(grade.value()), measure(grade.value())),
         None => row.push(Ink::Unmeasured, "–   "),
     }

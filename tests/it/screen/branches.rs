@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crossterm::event::KeyCode;
-use kb_agent::domain::{Complexity, Outcome};
+use kb_agent::domain::{Complexity, GradedBy, Outcome};
 use kb_agent::protocol::{
     Command, Event, EventBody, Mode, QuestionPlace, RecordedAnswer, RecordedSession, RunId,
     SessionUpdate, Timestamp, Update,
@@ -126,6 +126,21 @@ fn plan() -> Screen {
     strike(&mut screen, "<Alt+2>gjjja");
     screen.text(160, 45).must_hold("Again from grade_evidence");
     screen
+}
+
+#[test]
+fn a_grade_that_was_not_measured_is_not_drawn_where_a_run_begins_again() {
+    let mut events = runs::complex();
+    for event in &mut events {
+        if let EventBody::EvidenceGraded { by, .. } = &mut event.body {
+            *by = GradedBy::Fallback;
+        }
+    }
+    for (events, grade) in [(runs::complex(), "[x] 0."), (events, "[x] –")] {
+        let mut screen = played(events);
+        strike(&mut screen, "<Alt+2>gjjja");
+        screen.text(160, 45).must_hold(grade);
+    }
 }
 
 #[test]
