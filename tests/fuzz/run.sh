@@ -13,7 +13,7 @@ shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
 profile=${KB_AGENT_FUZZ_PROFILE:-release}
-build=${CARGO_TARGET_DIR:-target}
+build=$(cargo metadata --locked --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 wrapper=RUSTC_WORKSPACE_WRAPPER
 if [ "$profile" = release ]; then
     wrapper=RUSTC_WRAPPER
