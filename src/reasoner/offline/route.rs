@@ -50,7 +50,7 @@ pub fn route(
         (plan, reasons(reason, "chitchat", text, talk))
     } else {
         let (plan, mut because) = plan_knowledge(question, forced, failed, thresholds);
-        if small_talk >= DECIDING_FROM {
+        if (DECIDING_FROM..talk_from).contains(&small_talk) {
             because.push(Cue {
                 cue: format!("small talk ({talk_from:.2} needed)"),
                 weight: Some(small_talk),
