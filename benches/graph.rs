@@ -177,6 +177,7 @@ impl Toolbox for InMemory {
                 low: false,
                 place: None,
                 measured: Measured::default(),
+                by: None,
             })
             .collect())
     }

@@ -17,6 +17,7 @@ mod renumbering;
 mod rerun;
 mod run;
 mod state;
+mod support;
 mod worker;
 
 pub use citations::without_marks;

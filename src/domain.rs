@@ -8,6 +8,7 @@ mod answer;
 mod approval_rules;
 mod confidence;
 mod day;
+mod decided_by;
 mod evidence;
 mod file_format;
 mod filter;
@@ -28,10 +29,14 @@ mod wait;
 mod warnings;
 mod what_if;
 
-pub use answer::{Answer, Citation, Outcome, Quotation, Turn};
+pub use answer::{
+    Answer, Citation, NOT_IN_THE_SOURCES, Outcome, Quotation, SentenceSupport, Turn,
+    with_support_notes,
+};
 pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};
 pub use day::Day;
+pub use decided_by::DecidedBy;
 pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
 pub use filter::{
@@ -56,7 +61,8 @@ pub use route::{
 pub use routing_plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use score::{Score, average};
 pub use tool::{
-    Argument, ArgumentKind, MOST_LISTED, TOOLS, ToolCall, ToolDescriptor, ToolName, ToolRecord,
+    Argument, ArgumentKind, MOST_LISTED, PlannedCall, TOOLS, ToolCall, ToolDescriptor, ToolName,
+    ToolRecord,
 };
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};

@@ -5,11 +5,13 @@
 //! the same limits of patience, and what went wrong as one clear line. The rooms add what is said.
 
 mod failure;
+mod model_size;
 mod patience;
 mod shapes;
 mod site;
 
 pub use failure::is_turned_away;
+pub use model_size::billions_by_name;
 pub use patience::{backoff, reconnecting, response_timeout, retry_after};
 pub use shapes::{ListedModel, ModelUse, error_message, models};
 pub use site::{Site, Variables, is_this_machine};

@@ -61,8 +61,9 @@ use serde::{Deserialize, Serialize};
 use crate::text::plural;
 
 use crate::domain::{
-    Citation, Complexity, Confidence, ConfidenceLevel, Cue, EvidenceId, GradedBy, GraderAction,
-    NodeName, Outcome, PathType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, Wait,
+    Citation, Complexity, Confidence, ConfidenceLevel, Cue, DecidedBy, EvidenceId, GradedBy,
+    GraderAction, NodeName, Outcome, PathType, RouteReason, RoutingLimits, RoutingPlan, Score,
+    SentenceSupport, ToolCall, Wait,
 };
 
 /// Version of the event format.
@@ -162,6 +163,9 @@ pub enum EventBody {
         /// Further details of the cost.
         #[serde(flatten)]
         spent: CostDetails,
+        /// Who decided, where a model or the program could.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<DecidedBy>,
     },
     /// A conditional edge was taken.
     RouteDecided {
@@ -205,12 +209,18 @@ pub enum EventBody {
         /// What decided the route, where the engine can tell.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         because: Vec<Cue>,
+        /// What the built-in router would have decided, where a model did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        built_in: Option<Complexity>,
     },
     /// A tool starts.
     ToolCalled {
         /// The tool and its arguments.
         #[serde(flatten)]
         call: ToolCall,
+        /// Whose call it is, where a model and the program plan beside each other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<DecidedBy>,
     },
     /// A tool ends.
     ToolFinished {
@@ -231,6 +241,9 @@ pub enum EventBody {
         /// Older logs lack it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_breakdown: bool,
+        /// Whose call it was, where a model and the program plan beside each other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<DecidedBy>,
     },
     /// Items that are now in the context. An id that is already known gives that item's new
     /// state: grown by a merge, or back as `low` after it had been removed.
@@ -286,6 +299,9 @@ pub enum EventBody {
     AnswerDelta {
         /// The text to append.
         text: String,
+        /// Whether a source says the sentence that ended before this text, where that was looked at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supported: Option<bool>,
     },
     /// The whole answer.
     AnswerFinished {
@@ -299,6 +315,9 @@ pub enum EventBody {
         /// The same in a word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         confidence_level: Option<ConfidenceLevel>,
+        /// How far each of its sentences is carried by the evidence, where that was looked at.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        supported: Vec<SentenceSupport>,
     },
     /// Something was not as it should be, and the run went on.
     Warning {

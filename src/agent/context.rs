@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{NodeName, PathType, RoutingLimits, Usage, Wait};
+use crate::domain::{DecidedBy, NodeName, PathType, RoutingLimits, Usage, Wait};
 use crate::protocol::EventBody;
 
 use super::events::EventWriter;
@@ -120,6 +120,12 @@ impl Run<'_> {
             Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()), spent)),
             Err(stop) => Err(self.lost_call(stop, spent)),
         }
+    }
+
+    /// Notes who decided in the node at work, and counts the call that the program's own decision leaves out.
+    pub(super) fn note_decider(&mut self, by: Option<DecidedBy>) {
+        self.state.decided_by = by;
+        self.state.calls_saved += by.map_or(0, DecidedBy::calls_saved);
     }
 
     /// Counts the calls that a short cut leaves out, and says so.

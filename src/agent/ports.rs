@@ -8,6 +8,7 @@ mod stop;
 mod tools;
 mod waiting;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,8 +17,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Confidence, Cue, Evidence, Languages, NodeName, Outcome, Question, Quotation,
-    RoutingPlan, Score, ToolCall, ToolRecord, Turn, Usage,
+    Complexity, Confidence, Cue, DecidedBy, Evidence, Languages, LineRange, NodeName, Outcome,
+    PlannedCall, Question, Quotation, RoutingPlan, Score, ToolRecord, Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
@@ -69,6 +70,28 @@ pub trait Reasoner: Send + Sync {
     /// the numbers are those that the prompt gives.
     fn answers_at_once(&self) -> bool {
         self.identity().mode == Mode::Offline
+    }
+
+    /// Chooses what of the evidence an answer is written from. `None` where that is all of it, in its order.
+    async fn choose(&self, job: ChooseJob<'_>) -> Result<Option<ChosenEvidence>, ReasonerError> {
+        let _ = job;
+        Ok(None)
+    }
+
+    /// Which item of `job.context` carries each sentence of an answer, with the bytes of the sentence and the
+    /// citations behind it, in their order; nothing where the engine cannot tell.
+    async fn find_support(
+        &self,
+        job: SupportJob<'_>,
+    ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
+        let _ = job;
+        Ok(Vec::new())
+    }
+
+    /// What is said in the place of an answer of which no source says a sentence. `None` where the answer stands.
+    async fn withdraw(&self, job: SynthesizeJob<'_>) -> Result<Option<String>, ReasonerError> {
+        let _ = job;
+        Ok(None)
     }
 
     /// R23, R24: the answer, piece by piece into `out`.
@@ -135,6 +158,10 @@ pub struct Analysis {
     pub because: Vec<Cue>,
     /// How likely small talk, 0–1, where the engine measures it; the route is in the plan.
     pub small_talk: Option<f64>,
+    /// Who decided, where a model or the program could.
+    pub by: Option<DecidedBy>,
+    /// What the built-in router would have decided, where a model did.
+    pub built_in: Option<Complexity>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.
@@ -168,7 +195,9 @@ pub struct PlanJob<'a> {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PlannedCalls {
     /// The calls, most promising first. The agent drops repeated ones.
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<PlannedCall>,
+    /// Who planned, where a model or the program could.
+    pub by: Option<DecidedBy>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.
@@ -199,6 +228,8 @@ pub struct Grades {
     /// finite numbers as there are items and falls back otherwise (R18). `None` of an item that the
     /// engine did not look at.
     pub scores: Result<Vec<Option<f64>>, UnreadableGrades>,
+    /// Who graded, where a model or the program could.
+    pub by: Option<DecidedBy>,
     /// What it cost.
     pub usage: Usage,
     /// What went on while it was asked for, one warning each.
@@ -209,6 +240,83 @@ pub struct Grades {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct UnreadableGrades(pub String);
+
+/// What `choose` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct ChooseJob<'a> {
+    /// The run and node this is done for.
+    pub origin: CallOrigin<'a>,
+    /// The question.
+    pub query: &'a str,
+    /// The conversation so far, oldest first.
+    pub history: &'a [Turn],
+    /// The parts of the question.
+    pub sub_questions: &'a [String],
+    /// The items, never empty.
+    pub context: &'a [Evidence],
+    /// Words of the question that occur nowhere in the knowledge base.
+    pub absent_words: &'a [String],
+}
+
+/// What an answer is written from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChosenEvidence {
+    /// Parts of items, the most likely to answer first; each item once.
+    pub items: Vec<ChosenItem>,
+    /// What is to be made of them.
+    pub stance: AnswerStance,
+    /// How likely they hold the answer, where that was measured.
+    pub confidence: Option<Confidence>,
+}
+
+/// What of an item an answer is written from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenItem {
+    /// The place of the item in the context, from 0.
+    pub at: usize,
+    /// The text that is sent of it.
+    pub text: String,
+    /// Its lines in the file; none where all of the item is sent.
+    pub lines: Vec<LineRange>,
+}
+
+/// What is to be made of evidence, as far as it was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AnswerStance {
+    /// The evidence answers, or nobody has judged it.
+    #[default]
+    Answer,
+    /// It may not answer: then that is to be said.
+    Doubt,
+    /// No model is asked: the program says that nothing answers, and what is nearest, or it lists what was found.
+    ByProgram,
+}
+
+/// What `find_support` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct SupportJob<'a> {
+    /// The question.
+    pub query: &'a str,
+    /// The answer so far.
+    pub text: &'a str,
+    /// Where the first sentence that is wanted begins, in bytes.
+    pub from: usize,
+    /// Whether no more comes; else the last sentence may not be over and is left out.
+    pub is_all: bool,
+    /// The items as they were sent, numbered from 1.
+    pub context: &'a [Evidence],
+}
+
+/// What carries a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// The item of this number, from 1.
+    Item(usize),
+    /// No item.
+    None,
+    /// The sentence says too little to tell.
+    Unknown,
+}
 
 /// What `synthesize` works on.
 #[derive(Debug, Clone, Copy)]
@@ -229,6 +337,8 @@ pub struct SynthesizeJob<'a> {
     pub context: &'a [Evidence],
     /// Words of the question that occur nowhere in the knowledge base.
     pub absent_words: &'a [String],
+    /// What is to be made of the items.
+    pub stance: AnswerStance,
 }
 
 /// What `synthesize` came to; the text went through the sink.

@@ -31,10 +31,12 @@ impl Run<'_> {
         };
         let recorded = recorded.changed(rerun);
         if let Some(plan) = &recorded.plan {
-            let (plan, because) = (plan.clone(), Vec::new());
-            self.events
-                .emit(EventBody::RoutingPlan { plan, because })
-                .await;
+            let plan = EventBody::RoutingPlan {
+                plan: plan.clone(),
+                because: Vec::new(),
+                built_in: None,
+            };
+            self.events.emit(plan).await;
         }
         let texts = self.read_again(&recorded).await?;
 
@@ -177,5 +179,6 @@ fn with_recorded(item: &EvidenceItem, read: Evidence) -> Evidence {
         text: read.text,
         topic: read.topic,
         low: item.low,
+        by: item.by,
     }
 }

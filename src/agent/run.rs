@@ -197,6 +197,7 @@ impl Run<'_> {
         self.state.instruction = None;
         let own = std::mem::replace(&mut self.state.usage, usage_before);
         self.state.usage.add(own);
+        let by = self.state.decided_by.take();
         let decision = result?;
         self.events
             .emit(EventBody::NodeFinished {
@@ -207,6 +208,7 @@ impl Run<'_> {
                 prompt_tokens: own.prompt_tokens,
                 completion_tokens: own.completion_tokens,
                 spent: own.into(),
+                by,
             })
             .await;
         self.follow(node, decision).await

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    Answer, Complexity, Evidence, EvidenceId, GraderAction, NodeName, Question, RouteReason,
-    RoutingPlan, Score, ToolCall, ToolRecord, Turn, Usage,
+    Answer, Complexity, DecidedBy, Evidence, EvidenceId, GraderAction, NodeName, PlannedCall,
+    Question, RouteReason, RoutingPlan, Score, ToolRecord, Turn, Usage,
 };
 use crate::protocol::PriorGrade;
 
@@ -26,7 +26,7 @@ pub struct AgentState {
     /// The answer to chitchat, when the analysis carried it.
     pub reply: Option<String>,
     /// The calls that `tool_exec` has yet to make.
-    pub pending: Vec<ToolCall>,
+    pub pending: Vec<PlannedCall>,
     /// Every call made.
     pub tool_history: Vec<ToolRecord>,
     /// The calls among them that failed.
@@ -55,6 +55,8 @@ pub struct AgentState {
     pub calls_saved: u32,
     /// The answer, once there is one.
     pub answer: Option<Answer>,
+    /// Who decided in the node at work, where a model or the program could.
+    pub(super) decided_by: Option<DecidedBy>,
     /// Counts the evidence ids given out.
     pub(super) evidence_ids: usize,
 }

@@ -3,7 +3,10 @@
 
 use std::io::{IsTerminal, stdout};
 
-use crate::domain::{Complexity, Outcome, Wait, WarningKind, Warnings, dollars};
+use crate::domain::{
+    Complexity, NOT_IN_THE_SOURCES, Outcome, Wait, WarningKind, Warnings, dollars,
+    with_support_notes,
+};
 use crate::protocol::{Event, EventBody, Mode, RunEnd, RunRecord};
 use crate::report::wording;
 use crate::text::{one_line, plural};
@@ -59,9 +62,21 @@ impl Narrator {
         };
         self.record.apply(event);
         match (&event.body, self.detail) {
-            (EventBody::AnswerDelta { text }, _) if self.is_watched => self.answer(text),
-            (EventBody::AnswerFinished { text, .. }, _) if self.shown.is_empty() => {
-                self.answer(text)
+            (EventBody::AnswerDelta { text, supported }, _) if self.is_watched => {
+                let note = match supported {
+                    Some(false) => NOT_IN_THE_SOURCES,
+                    Some(true) | None => "",
+                };
+                self.answer(text) + note
+            }
+            (
+                EventBody::AnswerFinished {
+                    text, supported, ..
+                },
+                _,
+            ) if self.shown.is_empty() => {
+                let noted = with_support_notes(text, supported);
+                self.answer(&noted)
             }
             // Some of what was shown turned out to be no answer.
             (EventBody::AnswerFinished { text, .. }, _)

@@ -221,6 +221,7 @@ fn as_json(hit: &Hit, tool: ToolName) -> Value {
         place: hit.place.clone(),
         measured: hit.measured,
         known_grade: None,
+        by: None,
     };
     let mut value = json!(item);
     value["rank"] = json!(hit.rank);

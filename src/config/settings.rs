@@ -11,12 +11,12 @@ use super::environment::{Environment, platform_config_dir, platform_data_dir};
 use super::error::SettingError;
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EDITING_KEYS, EMBEDDING, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, INCLUDE,
-    JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING,
-    OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable,
-    variables,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX,
+    EVIDENCE_TOKENS, INCLUDE, JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_MODEL, LOG,
+    MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA,
+    STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
-use crate::domain::{Languages, RouterThresholds, RoutingLimits};
+use crate::domain::{DecidedBy, Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
 use crate::globs::Inclusion;
 use crate::http::is_this_machine;
@@ -402,6 +402,10 @@ pub struct EndpointConfig {
     pub server: Option<String>,
     /// How many tokens the model reads.
     pub context_tokens: Option<usize>,
+    /// About how many tokens of evidence an answer is written from; `None` goes by the model's size.
+    pub evidence_tokens: Option<usize>,
+    /// Who decides where no model is set for a job; `None` goes by the model's size and speed.
+    pub decides: Option<DecidedBy>,
     /// Authorities that sign servers' certificates, beside those that the system trusts.
     pub authorities: Vec<CertificateDer<'static>>,
     /// R1–R6.
@@ -447,7 +451,10 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, Setting
         "KB_AGENT_LLM_CONTEXT_TOKENS",
         1_024..=10_000_000,
     )?;
+    let evidence_tokens = number(environment, EVIDENCE_TOKENS, 100..=1_000_000)?;
+    let decides = choice(environment, LLM_DECIDES, &DECIDES)?.flatten();
     let (analyze, plan, grade, synthesize) = (analyze?, plan?, grade?, synthesize?);
+    check_answering_model(&synthesize)?;
     let Some(base_url) = address(environment, LLM_BASE_URL)? else {
         return Ok(None);
     };
@@ -460,12 +467,29 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, Setting
         retries,
         server: named("KB_AGENT_LLM_SERVER"),
         context_tokens,
+        evidence_tokens,
+        decides,
         authorities: authorities(environment)?,
         analyze,
         plan,
         grade,
         synthesize,
     }))
+}
+
+const DECIDES: [(&str, Option<DecidedBy>); 3] = [
+    ("auto", None),
+    ("model", Some(DecidedBy::Model)),
+    ("built-in", Some(DecidedBy::BuiltIn)),
+];
+
+/// The built-in engine writes no answers beside a model.
+fn check_answering_model(synthesize: &JobConfig) -> Result<(), SettingError> {
+    let name = "KB_AGENT_LLM_MODEL_SYNTHESIZE";
+    match synthesize.model.as_deref() {
+        Some(model) if model == DecidedBy::BuiltIn.as_str() => Err(refused(name, model)),
+        _ => Ok(()),
+    }
 }
 
 /// A value is quoted up to this length.

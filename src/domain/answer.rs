@@ -82,6 +82,40 @@ pub struct Answer {
     pub confidence: Option<Confidence>,
 }
 
+/// How far a sentence of an answer is carried by the evidence that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentenceSupport {
+    /// Where it begins in the text of the answer, in bytes.
+    pub start: usize,
+    /// Where it ends. A citation that the program added stands right behind it.
+    pub end: usize,
+    /// Whether one of the sources says it.
+    pub supported: bool,
+    /// The number of the citation that the program added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<usize>,
+}
+
+/// What is written behind a sentence that no source says, where nothing can be drawn.
+pub const NOT_IN_THE_SOURCES: &str = " (not in the sources)";
+
+/// The text of an answer with a note behind each sentence that no source says.
+pub fn with_support_notes(text: &str, sentences: &[SentenceSupport]) -> String {
+    let mut noted = String::with_capacity(text.len());
+    let mut from = 0;
+    for sentence in sentences.iter().filter(|sentence| !sentence.supported) {
+        // A log may have been masked since.
+        let Some(before) = text.get(from..sentence.end) else {
+            break;
+        };
+        noted.push_str(before);
+        noted.push_str(NOT_IN_THE_SOURCES);
+        from = sentence.end;
+    }
+    noted.push_str(text.get(from..).unwrap_or_default());
+    noted
+}
+
 /// One question and its answer as the conversation remembers them: text only, no sources (R25).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, RoutingLimits, Score, ToolName, ToolRecord};
+use super::{DecidedBy, Evidence, RoutingLimits, Score, ToolName, ToolRecord};
 
 /// The rules that approve evidence without a grading call (R16), in the order they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ impl AutoApproveRule {
 pub struct RuleGrounds {
     /// How many items there are.
     pub items: usize,
+    /// How many of them the plan's calls found.
+    planned_items: usize,
     /// Whether the last call answered within the files.
     is_file_answer: bool,
     /// Whether every call of the round was to read a file, and one of them did.
@@ -55,16 +57,24 @@ pub struct RuleGrounds {
 }
 
 impl RuleGrounds {
-    /// Collects what the rules look at: the items, each with its tool and how well it matched, and
-    /// those of all calls so far that belong to `round`.
+    /// Collects what the rules look at: the items, each with its tool, how well it matched and whose call
+    /// found it, and those of all calls so far that belong to `round`. What the program searches beside a plan
+    /// is no part of that plan, so the rules do not look at it.
     pub fn from_items(
-        context: impl IntoIterator<Item = (ToolName, Score)>,
+        context: impl IntoIterator<Item = (ToolName, Score, Option<DecidedBy>)>,
         history: &[ToolRecord],
         round: u32,
     ) -> Self {
-        let of_this_round = || history.iter().filter(|record| record.round == round);
-        let mut items = 0;
+        let is_beside = |by: Option<DecidedBy>| by == Some(DecidedBy::BuiltIn);
+        let has_plan = history.iter().any(|record| !is_beside(record.by));
+        let is_planned = |by| !(has_plan && is_beside(by));
+        let planned: Vec<&ToolRecord> = history.iter().filter(|it| is_planned(it.by)).collect();
+        let of_this_round = || planned.iter().filter(|record| record.round == round);
+        let (mut items, mut planned_items) = (0, 0);
         let counted = context.into_iter().inspect(|_| items += 1);
+        let counted = counted.filter(|(_, _, by)| is_planned(*by));
+        let counted = counted.inspect(|_| planned_items += 1);
+        let counted = counted.map(|(tool, score, _)| (tool, score));
         // A merged item keeps its first tool and its best score, so the calls are asked too.
         let found = of_this_round().flat_map(|record| {
             let tool = record.call.tool();
@@ -78,8 +88,9 @@ impl RuleGrounds {
         }
         Self {
             items,
+            planned_items,
             // A call that failed answered nothing and was not read.
-            is_file_answer: history.last().is_some_and(|record| {
+            is_file_answer: planned.last().is_some_and(|record| {
                 record.call.tool() == ToolName::LocalFileQa && record.error.is_none()
             }),
             is_read: of_this_round().all(|record| record.call.tool() == ToolName::ReadFile)
@@ -91,13 +102,13 @@ impl RuleGrounds {
     /// The first rule that approves the evidence within these limits, if any. No evidence is
     /// approved by nothing (R15).
     pub fn approving_rule(&self, limits: &RoutingLimits) -> Option<AutoApproveRule> {
-        if self.items == 0 {
+        if self.planned_items == 0 {
             return None;
         }
         let holds = |rule: &AutoApproveRule| match rule {
             AutoApproveRule::LocalFileQa => self.is_file_answer,
             AutoApproveRule::ReadFile => self.is_read,
-            AutoApproveRule::FewContext => self.items <= limits.auto_approve_max_items,
+            AutoApproveRule::FewContext => self.planned_items <= limits.auto_approve_max_items,
             AutoApproveRule::HighVectorScore => self
                 .lowest_vector_score
                 .is_some_and(|lowest| lowest.value() >= limits.vector_score_threshold),
@@ -116,6 +127,6 @@ pub fn approving_rule(
     round: u32,
     limits: &RoutingLimits,
 ) -> Option<AutoApproveRule> {
-    let items = context.iter().map(|item| (item.tool, item.score));
+    let items = context.iter().map(|item| (item.tool, item.score, item.by));
     RuleGrounds::from_items(items, history, round).approving_rule(limits)
 }

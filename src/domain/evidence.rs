@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LineRange, Place, PlaceUnit, Score, ToolName, location};
+use super::{DecidedBy, LineRange, Place, PlaceUnit, Score, ToolName, location};
 use crate::text::{headings, one_line, plain_heading};
 
 /// Names one item within a run: `e1`, `e2` …
@@ -70,6 +70,8 @@ pub struct Evidence {
     pub topic: Topic,
     /// Brought back after it had been discarded, because nothing better was left (R22).
     pub low: bool,
+    /// Whose call found it, where a model and the program search beside each other; the model's where both did.
+    pub by: Option<DecidedBy>,
 }
 
 impl Evidence {
@@ -90,6 +92,7 @@ impl Evidence {
             text: text.to_owned(),
             topic: Topic::default(),
             low: false,
+            by: None,
         }
     }
 
@@ -193,7 +196,14 @@ fn merge(known: Evidence, other: &Evidence) -> Evidence {
         id: known.id,
         source: known.source,
         tool: known.tool,
+        by: found_by(known.by, other.by),
     }
+}
+
+/// What the program finds beside a plan is the plan's where that finds it too.
+fn found_by(known: Option<DecidedBy>, other: Option<DecidedBy>) -> Option<DecidedBy> {
+    let of_program = Some(DecidedBy::BuiltIn);
+    if known == of_program { other } else { known }
 }
 
 /// The text of the hull: the earlier passage, then the lines of the later one that go beyond it.
@@ -266,6 +276,7 @@ mod tests {
             low: false,
             place: None,
             measured: Measured::default(),
+            by: None,
         }
     }
 

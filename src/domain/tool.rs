@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Score;
+use super::{DecidedBy, Score};
 
 /// Documents listed if all are asked for, by `local_file_qa` with the query `*`; it brings one more
 /// where there are more.
@@ -343,4 +343,21 @@ pub struct ToolRecord {
     pub error: Option<String>,
     /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
     pub is_breakdown: bool,
+    /// Whose call it was, where a model and the program plan beside each other.
+    pub by: Option<DecidedBy>,
+}
+
+/// A call that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// The tool and its arguments.
+    pub call: ToolCall,
+    /// Whose call it is, where a model and the program plan beside each other.
+    pub by: Option<DecidedBy>,
+}
+
+impl From<ToolCall> for PlannedCall {
+    fn from(call: ToolCall) -> Self {
+        Self { call, by: None }
+    }
 }

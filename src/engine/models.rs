@@ -15,13 +15,14 @@ use super::EngineError;
 use crate::agent::CurrentReasoner;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
+use crate::domain::DecidedBy;
 use crate::embed::CachedEmbedder;
 use crate::protocol::{
     JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelUpdate, ModelWish,
     OFFLINE_HAS_NO_MODELS, Update,
 };
 use crate::reasoner::llm::{
-    EndpointReasoner, EndpointSettings, JobSettings, Jobs, ListedModel, ModelJob, ModelUse,
+    Decides, EndpointReasoner, EndpointSettings, JobSettings, Jobs, ListedModel, ModelJob, ModelUse,
 };
 use crate::reasoner::offline::OfflineReasoner;
 use crate::text::{nearest, one_line};
@@ -37,7 +38,11 @@ const LONGEST_NAME: usize = 60;
 pub(super) fn models_of(endpoint: &EndpointReasoner) -> JobModels {
     let mut models = JobModels::same_for_all(endpoint.identity().model);
     for job in JobName::ALL {
-        models.set(job, endpoint.own_model(model_job(job)));
+        let own = match endpoint.decider(model_job(job)) {
+            DecidedBy::BuiltIn => Some(DecidedBy::BuiltIn.as_str()),
+            DecidedBy::Model => endpoint.own_model(model_job(job)),
+        };
+        models.set(job, own);
     }
     models
 }
@@ -177,6 +182,9 @@ impl ChosenModels {
 
     async fn choose(&mut self, wish: ModelWish) -> Result<JobModels, String> {
         let model = match wish.model {
+            Some(name) if name == DecidedBy::BuiltIn.as_str() => {
+                return self.choose_built_in(wish.job);
+            }
             Some(name) => Some(self.find(&name).await?),
             None => None,
         };
@@ -185,10 +193,33 @@ impl ChosenModels {
                 self.of_jobs[job as usize].clone_from(&model);
             }
         }
+        Ok(self.take_effect())
+    }
+
+    /// Leaves a job to the built-in engine, or all that it can do.
+    fn choose_built_in(&mut self, job: Option<JobName>) -> Result<JobModels, String> {
+        if job == Some(JobName::Answer) {
+            return Err(
+                "the built-in engine decides and does not write answers beside a model; \
+                        choose analyze, plan or grade"
+                    .to_owned(),
+            );
+        }
+        for decision in [JobName::Analyze, JobName::Plan, JobName::Grade] {
+            if job.is_none_or(|only| only == decision) {
+                let built_in = ListedModel::named(DecidedBy::BuiltIn.as_str());
+                self.of_jobs[decision as usize] = Some(built_in);
+            }
+        }
+        Ok(self.take_effect())
+    }
+
+    /// Thinks with what was chosen from the next question on.
+    fn take_effect(&self) -> JobModels {
         let reasoner = self.reasoner();
         let models = models_of(&reasoner);
         self.current.replace(Arc::new(reasoner));
-        Ok(models)
+        models
     }
 
     /// The endpoint with what was chosen.
@@ -212,11 +243,7 @@ impl ChosenModels {
         let host = self.endpoint.host().to_owned();
         let shown = one_line(name, LONGEST_NAME);
         let Some(listed) = self.ask().await? else {
-            return Ok(ListedModel {
-                name: name.to_owned(),
-                purpose: ModelUse::Chat,
-                context: None,
-            });
+            return Ok(ListedModel::named(name));
         };
         match listed.iter().find(|model| is_called(&model.name, name)) {
             Some(model) if model.purpose == ModelUse::Chat => Ok(called_so(model)),
@@ -270,15 +297,15 @@ pub(super) fn thinking_engine(
     settings: &Settings,
     judge_embedder: Arc<dyn Embedder>,
 ) -> Result<ThinkingEngine, EngineError> {
-    let offline = |embedder| OfflineReasoner::new(embedder).with_thresholds(settings.limits.router);
+    let embedder = Arc::new(CachedEmbedder::new(judge_embedder));
+    let offline = OfflineReasoner::new(embedder).with_thresholds(settings.limits.router);
     let Some(llm) = &settings.llm else {
-        let embedder = Arc::new(CachedEmbedder::new(judge_embedder));
         return Ok(ThinkingEngine {
-            reasoner: Arc::new(offline(embedder)),
+            reasoner: Arc::new(offline),
             endpoint: None,
         });
     };
-    let reasoner = endpoint_reasoner(settings, llm)?.with_offline(offline(judge_embedder));
+    let reasoner = endpoint_reasoner(settings, llm)?.with_offline(offline);
     let endpoint = Arc::new(reasoner);
     Ok(ThinkingEngine {
         reasoner: endpoint.clone(),
@@ -306,6 +333,12 @@ fn endpoint(llm: &config::EndpointConfig, overrides: Option<PathBuf>) -> Endpoin
         retries: llm.retries.unwrap_or(RETRIES),
         server: llm.server.clone(),
         context_tokens: llm.context_tokens,
+        evidence_tokens: llm.evidence_tokens,
+        decides: match llm.decides {
+            None => Decides::Auto,
+            Some(DecidedBy::Model) => Decides::Model,
+            Some(DecidedBy::BuiltIn) => Decides::BuiltIn,
+        },
         authorities: llm.authorities.clone(),
         jobs: Jobs {
             analyze: job(&llm.analyze, &built_in.analyze),

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::model_size::{billions_by_name, stated_billions};
+
 const OTHER_MODELS: &str = include_str!("../../assets/llm/other_models.toml");
 
 /// What a model is for.
@@ -19,7 +21,7 @@ pub enum ModelUse {
 }
 
 /// A model of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ListedModel {
     /// What requests call it.
     pub name: String,
@@ -27,6 +29,20 @@ pub struct ListedModel {
     pub purpose: ModelUse,
     /// How many tokens it reads, where the server says.
     pub context: Option<usize>,
+    /// Billions of parameters, where the server or the name says.
+    pub billions: Option<f64>,
+}
+
+impl ListedModel {
+    /// A model that chats of which only the name is known.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            purpose: ModelUse::Chat,
+            context: None,
+            billions: billions_by_name(name),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -78,6 +94,7 @@ pub fn models(listing: &Value) -> Vec<ListedModel> {
                 name: name.to_owned(),
                 purpose: stated_use(model).unwrap_or_else(|| use_by_name(name)),
                 context: context(model),
+                billions: stated_billions(model).or_else(|| billions_by_name(name)),
             })
         })
         .collect()

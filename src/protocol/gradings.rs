@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{Event, EventBody, ItemScore};
 use crate::domain::{
-    Complexity, EvidenceId, GradedRound, NodeName, RoutingLimits, RuleGrounds, Score, ToolCall,
-    ToolName, ToolRecord, WhatIf, what_if,
+    Complexity, DecidedBy, EvidenceId, GradedRound, NodeName, RoutingLimits, RuleGrounds, Score,
+    ToolCall, ToolName, ToolRecord, WhatIf, what_if,
 };
 
 /// The gradings of one run, as its events tell them.
@@ -40,8 +40,8 @@ struct GradingsReader {
     gradings: RecordedGradings,
     /// Gradings made before the node at work.
     round: u32,
-    /// Which tool found each item, and how well it matched.
-    items: HashMap<EvidenceId, (ToolName, Score)>,
+    /// Which tool found each item, how well it matched, and whose call that was.
+    items: HashMap<EvidenceId, (ToolName, Score, Option<DecidedBy>)>,
     history: Vec<ToolRecord>,
     lacks_scores: bool,
     /// It begins at a node: what the rules ask for is in the log of another run.
@@ -61,12 +61,13 @@ impl GradingsReader {
                 self.gradings.complexity = Some(plan.complexity);
             }
             EventBody::NodeEntered { iteration, .. } => self.round = *iteration,
-            EventBody::ToolCalled { call } => self.history.push(ToolRecord {
+            EventBody::ToolCalled { call, by } => self.history.push(ToolRecord {
                 call: call.clone(),
                 round: self.round,
                 scores: Vec::new(),
                 error: None,
                 is_breakdown: false,
+                by: *by,
             }),
             EventBody::ToolFinished {
                 call,
@@ -83,7 +84,7 @@ impl GradingsReader {
             }
             EventBody::EvidenceAdded { items } => {
                 let known = items.iter();
-                let known = known.map(|item| (item.id.clone(), (item.tool, item.score)));
+                let known = known.map(|item| (item.id.clone(), (item.tool, item.score, item.by)));
                 self.items.extend(known);
             }
             EventBody::EvidenceGraded { scores, by, .. } if !self.is_rerun => {

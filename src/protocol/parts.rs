@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Evidence, EvidenceId, GradedBy, LineRange, Measured, Place, Score, ToolName, Usage, location,
+    DecidedBy, Evidence, EvidenceId, GradedBy, LineRange, Measured, Place, Score, ToolName, Usage,
+    location,
 };
 
 /// What is known of a cost beside the tokens sent and received; what is not known is left out.
@@ -62,6 +63,9 @@ pub struct EvidenceItem {
     /// Its grade, where a run that begins at a node takes it over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_grade: Option<PriorGrade>,
+    /// Whose call found it, where a model and the program search beside each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<DecidedBy>,
 }
 
 /// A grade that is known before a run begins.
@@ -96,6 +100,7 @@ impl From<&Evidence> for EvidenceItem {
             excerpt: crate::text::one_line(&item.text, Self::EXCERPT_CHARS),
             low: item.low,
             known_grade: None,
+            by: item.by,
         }
     }
 }
@@ -126,4 +131,7 @@ pub struct NumberedItem {
     pub n: usize,
     /// Which item.
     pub id: EvidenceId,
+    /// The lines of it that were sent, where that is not all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent: Vec<LineRange>,
 }

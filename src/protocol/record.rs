@@ -357,7 +357,7 @@ impl Step {
                     reason: *reason,
                 });
             }
-            EventBody::RoutingPlan { plan, because } => {
+            EventBody::RoutingPlan { plan, because, .. } => {
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
@@ -367,7 +367,7 @@ impl Step {
                 scores,
                 ms,
                 error,
-                is_breakdown: _,
+                ..
             } => self.tools.push(ToolRun {
                 call: call.clone(),
                 items: *items,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, EventBody, EvidenceItem, PriorGrade, QuestionPlace, RunId};
 use crate::domain::{
-    Complexity, EvidenceId, GradedBy, GraderAction, NodeName, RoutingPlan, Score, ToolCall,
+    Complexity, EvidenceId, GradedBy, GraderAction, NodeName, PlannedCall, RoutingPlan, Score,
     ToolRecord, is_same_passage,
 };
 use crate::text::plural;
@@ -141,7 +141,7 @@ pub struct RecordedState {
     /// Tool calls that had ended.
     pub tool_history: Vec<ToolRecord>,
     /// The calls that were made in this visit, where the node makes them.
-    pub pending: Vec<ToolCall>,
+    pub pending: Vec<PlannedCall>,
     /// The evidence in force.
     pub context: Vec<EvidenceItem>,
     /// What had been graded too low.
@@ -168,7 +168,10 @@ impl RecordedState {
         }
         for event in &events[entered + 1..] {
             match &event.body {
-                EventBody::ToolCalled { call } => state.pending.push(call.clone()),
+                EventBody::ToolCalled { call, by } => state.pending.push(PlannedCall {
+                    call: call.clone(),
+                    by: *by,
+                }),
                 EventBody::EvidenceGraded { .. } => state.grade(&event.body),
                 EventBody::NodeFinished { .. } => break,
                 _ => {}
@@ -210,6 +213,7 @@ impl RecordedState {
                 scores,
                 error,
                 is_breakdown,
+                by,
                 ..
             } => self.tool_history.push(ToolRecord {
                 call: call.clone(),
@@ -217,6 +221,7 @@ impl RecordedState {
                 scores: scores.clone(),
                 error: error.clone(),
                 is_breakdown: *is_breakdown,
+                by: *by,
             }),
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceGraded { action, .. } => {

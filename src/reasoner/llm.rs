@@ -31,18 +31,22 @@ mod tokens;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::{OnceCell, mpsc};
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, CallWaits, GradeJob, Grades, Identity, PlanJob,
-    PlannedCalls, Reasoner, ReasonerError, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
+    Analysis, AnalyzeJob, AnswerSink, AnswerStance, CallOrigin, CallWaits, Caveat, ChooseJob,
+    ChosenEvidence, GradeJob, Grades, Identity, NOTHING_FOUND, PlanJob, PlannedCalls, Reasoner,
+    ReasonerError, Support, SupportJob, Synthesis, SynthesizeJob, UnreadableGrades, WaitSink,
 };
-use crate::domain::{Complexity, Evidence, NodeName, Outcome, Question, Score, Turn};
+use crate::domain::{
+    Complexity, DecidedBy, Evidence, NodeName, Outcome, Question, Score, Turn, Usage,
+};
 pub use crate::http::{ListedModel, ModelUse};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline::{self, OfflineReasoner};
@@ -50,13 +54,13 @@ use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
 use failure::NAME_MODEL;
 pub use fence::PromptFence;
-use prompt::{Message, Prompts};
+use prompt::{Message, Prompts, SentTurns};
 use reply_schema::ReplySchema;
 use request::ReplyRequest;
 pub use server::Structured;
-pub use settings::{EndpointSettings, JobSettings, Jobs, ModelJob};
+pub use settings::{Decides, EndpointSettings, JobSettings, Jobs, ModelJob};
 
-use tokens::Room;
+use tokens::{Room, estimate};
 
 /// The thinking engine behind a chat endpoint. A clone shares all but the jobs' settings.
 #[derive(Clone)]
@@ -64,6 +68,8 @@ pub struct EndpointReasoner {
     exchange: Arc<ChatExchange>,
     prompts: Arc<Prompts>,
     jobs: Jobs,
+    decides: Decides,
+    evidence_tokens: Option<usize>,
     context_tokens: Option<usize>,
     /// The models that jobs have for themselves, by their nodes.
     own_models: HashMap<NodeName, ListedModel>,
@@ -71,9 +77,52 @@ pub struct EndpointReasoner {
     model: Arc<OnceCell<ListedModel>>,
     /// Whether the last attempt to find it out failed.
     is_unreached: Arc<AtomicBool>,
-    /// The second opinion on what a model takes for small talk.
+    /// How the first judgement of a model went, as far as one was made.
+    pace: Arc<JudgementPace>,
+    /// Fences what users and documents wrote. Its mark is the same for all requests, so that a server can keep what it
+    /// has read of a prompt; it is made up when the program starts, and nobody else knows it.
+    fence: Arc<PromptFence>,
+    /// The prompts of the answers so far, which begin the next one.
+    sent: Arc<SentTurns>,
+    /// What decides in the place of a small model, finds the evidence and checks what a model writes.
     offline: Option<Arc<OfflineReasoner>>,
 }
+
+/// Whether judgements of a model are worth waiting for.
+#[derive(Debug, Default)]
+struct JudgementPace(AtomicU8);
+
+impl JudgementPace {
+    const QUICK: u8 = 1;
+    const SLOW: u8 = 2;
+
+    fn is_slow(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::SLOW
+    }
+
+    /// Notes how long a judgement took. True where it is the first one and too slow.
+    fn note(&self, took: Duration) -> bool {
+        let pace = if took > SLOW_JUDGEMENT {
+            Self::SLOW
+        } else {
+            Self::QUICK
+        };
+        let first = self
+            .0
+            .compare_exchange(0, pace, Ordering::Relaxed, Ordering::Relaxed);
+        first.is_ok() && pace == Self::SLOW
+    }
+}
+
+/// A first judgement that takes longer than this leaves the others to the built-in engine.
+const SLOW_JUDGEMENT: Duration = Duration::from_secs(10);
+/// A model with fewer billions of parameters decides worse than the built-in engine.
+const DECIDES_FROM: f64 = 8.0;
+/// Tokens of evidence by billions of parameters: below the first number the second; a model whose size nobody tells is
+/// a large one of a service. Measured for the smallest (`docs/models.md`).
+const EVIDENCE_TOKENS: [(f64, usize); 3] = [(4.0, 600), (14.1, 1_500), (f64::INFINITY, 4_000)];
+/// Evidence takes at most this share of what a model reads.
+const EVIDENCE_SHARE: usize = 3;
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
@@ -90,11 +139,13 @@ impl EndpointReasoner {
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let own_models = ModelJob::ALL.into_iter().filter_map(|job| {
             let model = settings.jobs.settings_for(job).model.as_deref();
-            model.map(|model| (job.node(), unlisted(model)))
+            model.map(|model| (job.node(), ListedModel::named(model)))
         });
         let own_models = own_models.collect();
         let named = settings.model.as_deref().map(str::trim);
-        let named = named.filter(|model| !model.is_empty()).map(unlisted);
+        let named = named
+            .filter(|model| !model.is_empty())
+            .map(ListedModel::named);
         Ok(Self {
             exchange: Arc::new(ChatExchange::new(
                 endpoint,
@@ -103,15 +154,20 @@ impl EndpointReasoner {
             )),
             prompts: Arc::new(overrides.prompts),
             jobs: settings.jobs,
+            decides: settings.decides,
+            evidence_tokens: settings.evidence_tokens,
             context_tokens: settings.context_tokens,
             own_models,
             model: Arc::new(OnceCell::new_with(named)),
             is_unreached: Arc::default(),
+            pace: Arc::default(),
+            fence: Arc::default(),
+            sent: Arc::default(),
             offline: None,
         })
     }
 
-    /// The same with the offline engine, which reads again what a model takes for small talk.
+    /// The same with the offline engine, which decides where the model does not, finds evidence and checks answers.
     #[must_use]
     pub fn with_offline(mut self, offline: OfflineReasoner) -> Self {
         self.offline = Some(Arc::new(offline));
@@ -144,6 +200,79 @@ impl EndpointReasoner {
         answering.filter(|_| ModelJob::ALL.into_iter().all(has_own))
     }
 
+    /// Who decides in this job, as far as is known of the model by now.
+    pub fn decider(&self, job: ModelJob) -> DecidedBy {
+        let (own, main) = (self.own_models.get(&job.node()), self.model.get());
+        let is_built_in = |model: &ListedModel| model.name == DecidedBy::BuiltIn.as_str();
+        let by_size = |model: Option<&ListedModel>| {
+            let billions = model.and_then(|model| model.billions);
+            if self.pace.is_slow() || billions.is_some_and(|billions| billions < DECIDES_FROM) {
+                DecidedBy::BuiltIn
+            } else {
+                DecidedBy::Model
+            }
+        };
+        match (own, self.decides) {
+            _ if self.offline.is_none() || job.node() == NodeName::Synthesize => DecidedBy::Model,
+            (Some(own), _) if is_built_in(own) => DecidedBy::BuiltIn,
+            (Some(_), _) | (None, Decides::Model) => DecidedBy::Model,
+            (None, Decides::BuiltIn) => DecidedBy::BuiltIn,
+            (None, Decides::Auto) => by_size(main),
+        }
+    }
+
+    /// Whether the model that plans is known to be small.
+    fn is_small(&self) -> bool {
+        let own = self.own_models.get(&NodeName::Plan);
+        let billions = own.or(self.model.get()).and_then(|model| model.billions);
+        billions.is_some_and(|billions| billions < DECIDES_FROM)
+    }
+
+    /// The offline engine, where it decides in this job.
+    fn built_in(&self, job: ModelJob) -> Option<&OfflineReasoner> {
+        let offline = self.offline.as_deref();
+        offline.filter(|_| self.decider(job) == DecidedBy::BuiltIn)
+    }
+
+    /// Notes how long a judgement took, with a caveat where the others are left to the built-in engine for that.
+    fn note_pace(&self, job: ModelJob, begun: Instant) -> Option<Caveat> {
+        let is_auto = self.decides == Decides::Auto && self.own_model(job).is_none();
+        let is_slow = is_auto && self.offline.is_some() && self.pace.note(begun.elapsed());
+        let seconds = begun.elapsed().as_secs();
+        is_slow.then(|| {
+            let model = self.identity().model;
+            let message = format!(
+                "{model} took {seconds} s for its first judgement: the built-in engine decides from now on \
+                 (KB_AGENT_LLM_DECIDES=model leaves it to the model)"
+            );
+            Caveat::new("built_in_decides", message)
+        })
+    }
+
+    /// About how many tokens of evidence the model that answers gets.
+    fn evidence_tokens(&self) -> usize {
+        let own = self.own_models.get(&NodeName::Synthesize);
+        let model = own.or(self.model.get());
+        let billions = model
+            .and_then(|model| model.billions)
+            .unwrap_or(f64::INFINITY);
+        let by_size = EVIDENCE_TOKENS.iter().find(|(below, _)| billions < *below);
+        let by_size = by_size.map_or(EVIDENCE_TOKENS[2].1, |(_, tokens)| *tokens);
+        let context = self
+            .context_tokens
+            .or(model.and_then(|model| model.context));
+        let most = context.map_or(usize::MAX, |context| context / EVIDENCE_SHARE);
+        self.evidence_tokens.unwrap_or(by_size).min(most)
+    }
+
+    /// A room with no more conversation than twice the evidence of an answer.
+    fn with_less_history(&self, room: &Room) -> Room {
+        Room {
+            history: room.history.min(2 * self.evidence_tokens()),
+            ..*room
+        }
+    }
+
     /// The model of a job, in whose name the endpoint may be asked for it.
     async fn model_for(
         &self,
@@ -159,7 +288,7 @@ impl EndpointReasoner {
     async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&ListedModel, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
             let Some(listed) = self.exchange.models(waits).await? else {
-                return Ok(unlisted(UNNAMED_MODEL));
+                return Ok(ListedModel::named(UNNAMED_MODEL));
             };
             let mut listed = listed.into_iter();
             let model = listed.find(|model| model.purpose == ModelUse::Chat);
@@ -198,8 +327,8 @@ impl EndpointReasoner {
 
     /// Grades by the model of that job, within the job's limits.
     async fn grade_by(&self, model: ModelJob, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
+        let begun = Instant::now();
+        let messages = |room: &Room| self.prompts.grade(&job, room, &self.fence);
         let schema = Some(reply_schema::grades(job.context.len()));
         let reply = self.ask(model, job.origin, schema, &messages, None).await?;
         let mut scores = if reply.is_skipped {
@@ -209,9 +338,11 @@ impl EndpointReasoner {
         };
         let mut warnings = reply.warnings;
         warnings.extend(scores.iter_mut().find_map(|scores| read::rescale(scores)));
+        warnings.extend(self.note_pace(model, begun));
         let every = |scores: Vec<f64>| scores.into_iter().map(Some).collect();
         Ok(Grades {
             scores: scores.map(every),
+            by: Some(DecidedBy::Model),
             usage: reply.usage,
             warnings,
         })
@@ -224,15 +355,6 @@ impl fmt::Debug for EndpointReasoner {
             .field("site", &self.exchange.endpoint.site)
             .field("model", &self.model)
             .finish_non_exhaustive()
-    }
-}
-
-/// A model of which only the name is known.
-fn unlisted(name: &str) -> ListedModel {
-    ListedModel {
-        name: name.to_owned(),
-        purpose: ModelUse::Chat,
-        context: None,
     }
 }
 
@@ -263,8 +385,18 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.analyze(&job, room, &fence);
+        if let Some(offline) = self.built_in(ModelJob::Analyze) {
+            let analysis = offline.analyze(job).await?;
+            return Ok(Analysis {
+                // The model replies to small talk.
+                reply: None,
+                by: Some(DecidedBy::BuiltIn),
+                usage: Usage::default(),
+                ..analysis
+            });
+        }
+        let begun = Instant::now();
+        let messages = |room: &Room| self.prompts.analyze(&job, room, &self.fence);
         let schema = Some(reply_schema::analysis());
         let asking = self.ask(ModelJob::Analyze, job.origin, schema, &messages, None);
         let reply = asking.await?;
@@ -272,23 +404,37 @@ impl Reasoner for EndpointReasoner {
         if reply.is_skipped {
             analysis.warnings.clear();
         }
+        let second = match &self.offline {
+            Some(offline) if job.forced.is_none() && job.failed.is_empty() => {
+                Some(offline.analyze(job).await?)
+            }
+            _ => None,
+        };
+        analysis.built_in = second.as_ref().map(|second| second.plan.complexity);
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
-            let second = match &self.offline {
-                Some(offline) if offline::tells_small_talk(job.query) => {
-                    Some(offline.analyze(job).await?)
-                }
-                _ => None,
-            };
+            let second = second.filter(|_| offline::tells_small_talk(job.query));
             read::check_small_talk(&mut analysis, second);
         }
+        analysis.by = Some(DecidedBy::Model);
         analysis.usage = reply.usage;
         analysis.warnings.splice(0..0, reply.warnings);
+        let is_slow = self.note_pace(ModelJob::Analyze, begun);
+        analysis.warnings.extend(is_slow);
         Ok(analysis)
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.plan(&job, room, &fence);
+        if let Some(offline) = self.built_in(ModelJob::Plan) {
+            let mut planned = offline.plan(job).await?;
+            for planned in &mut planned.calls {
+                planned.by = Some(DecidedBy::BuiltIn);
+            }
+            planned.by = Some(DecidedBy::BuiltIn);
+            planned.usage = Usage::default();
+            return Ok(planned);
+        }
+        let begun = Instant::now();
+        let messages = |room: &Room| self.prompts.plan(&job, room, &self.fence);
         let schema = Some(reply_schema::plan());
         let asking = self.ask(ModelJob::Plan, job.origin, schema, &messages, None);
         let reply = asking.await?;
@@ -296,13 +442,63 @@ impl Reasoner for EndpointReasoner {
         if reply.is_skipped {
             planned.warnings.clear();
         }
+        read::replace_stray_queries(&mut planned, &job, &self.prompts, self.is_small());
+        for planned in &mut planned.calls {
+            planned.by = Some(DecidedBy::Model);
+        }
+        if self.offline.is_some() {
+            planned.calls.extend(offline::searches(&job));
+        }
+        planned.by = Some(DecidedBy::Model);
         planned.usage = reply.usage;
         planned.warnings.splice(0..0, reply.warnings);
+        planned
+            .warnings
+            .extend(self.note_pace(ModelJob::Plan, begun));
         Ok(planned)
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
+        if let Some(offline) = self.built_in(ModelJob::Grade) {
+            let grades = offline.grade(job).await?;
+            return Ok(Grades {
+                by: Some(DecidedBy::BuiltIn),
+                usage: Usage::default(),
+                ..grades
+            });
+        }
         self.grade_by(ModelJob::Grade, job).await
+    }
+
+    async fn choose(&self, job: ChooseJob<'_>) -> Result<Option<ChosenEvidence>, ReasonerError> {
+        let Some(offline) = &self.offline else {
+            return Ok(None);
+        };
+        let budget = self.evidence_tokens();
+        let mut chosen = offline.choose_for_model(job, budget, estimate).await?;
+        if self.decider(ModelJob::Grade) == DecidedBy::Model {
+            // A model that judges evidence can also tell that it does not answer.
+            chosen.stance = AnswerStance::Doubt;
+            chosen.confidence = None;
+        }
+        Ok(Some(chosen))
+    }
+
+    async fn find_support(
+        &self,
+        job: SupportJob<'_>,
+    ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
+        match &self.offline {
+            Some(offline) => offline.find_support_for(job).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn withdraw(&self, job: SynthesizeJob<'_>) -> Result<Option<String>, ReasonerError> {
+        match self.built_in(ModelJob::Grade) {
+            Some(offline) => offline.nothing_answers(job).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn synthesize(
@@ -310,15 +506,63 @@ impl Reasoner for EndpointReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        let fence = PromptFence::new();
-        let messages = |room: &Room| self.prompts.synthesize(&job, room, &fence);
+        if let (AnswerStance::ByProgram, Some(offline)) = (job.stance, &self.offline) {
+            let synthesis = offline.synthesize(job, out).await?;
+            return Ok(Synthesis {
+                usage: Usage::default(),
+                ..synthesis
+            });
+        }
+        let before = self.sent.before(job.history);
+        let messages = |room: &Room| {
+            let room = self.with_less_history(room);
+            let messages = self.prompts.synthesize(&job, &room, &self.fence, &before);
+            if job.complexity != Complexity::Chitchat {
+                self.sent.note(job.query, &messages);
+            }
+            messages
+        };
         let model_job = match job.complexity {
             Complexity::Chitchat => ModelJob::SmallTalk,
             Complexity::Simple | Complexity::Complex => ModelJob::Synthesize,
         };
-        let reply = self
-            .ask(model_job, job.origin, None, &messages, Some(&out))
-            .await?;
+        let (held, mut pieces) = mpsc::channel(IN_FLIGHT);
+        let held = AnswerSink(held);
+        let mut refusal = RefusalFilter::new(job.stance);
+        let asking = async {
+            // The pieces end with the sink.
+            let held = held;
+            self.ask(model_job, job.origin, None, &messages, Some(&held))
+                .await
+        };
+        let passing_on = async {
+            while let Some(piece) = pieces.recv().await {
+                let shown = refusal.push(piece);
+                if !shown.is_empty() {
+                    out.push(shown).await;
+                }
+            }
+        };
+        let (reply, ()) = tokio::join!(asking, passing_on);
+        let reply = reply?;
+        if refusal.refuses() {
+            let text = match &self.offline {
+                Some(offline) => offline.nothing_answers(job).await?,
+                None => NOTHING_FOUND.to_owned(),
+            };
+            return Ok(Synthesis {
+                outcome: Outcome::NotFound,
+                confidence: None,
+                quoted: Vec::new(),
+                replacement: Some(text),
+                usage: reply.usage,
+                warnings: reply.warnings,
+            });
+        }
+        let rest = refusal.finish();
+        if !rest.is_empty() {
+            out.push(rest).await;
+        }
         Ok(Synthesis {
             outcome: Outcome::Answered,
             confidence: None,
@@ -329,6 +573,55 @@ impl Reasoner for EndpointReasoner {
         })
     }
 }
+
+/// Holds the beginning of a reply back while it may be the word by which a model says that nothing answers.
+struct RefusalFilter {
+    /// What came of a reply that may still be that word; `None` once it cannot.
+    held: Option<String>,
+}
+
+impl RefusalFilter {
+    fn new(stance: AnswerStance) -> Self {
+        let may_refuse = stance == AnswerStance::Doubt;
+        Self {
+            held: may_refuse.then(String::new),
+        }
+    }
+
+    /// What of the reply can be shown.
+    fn push(&mut self, piece: String) -> String {
+        let Some(held) = &mut self.held else {
+            return piece;
+        };
+        held.push_str(&piece);
+        let said = bare(held);
+        if said.len() <= NOT_FOUND.len() && NOT_FOUND.starts_with(&said) {
+            return String::new();
+        }
+        self.held.take().unwrap_or_default()
+    }
+
+    /// Whether the reply is that word and nothing else.
+    fn refuses(&self) -> bool {
+        self.held
+            .as_deref()
+            .is_some_and(|held| bare(held) == NOT_FOUND)
+    }
+
+    /// What is left at the end.
+    fn finish(&mut self) -> String {
+        self.held.take().unwrap_or_default()
+    }
+}
+
+/// The letters of a text, in lower case.
+fn bare(text: &str) -> String {
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// The letters of what a model replies where the evidence does not answer.
+const NOT_FOUND: &str = "notfound";
 
 // The endpoint tried out, with the prompts, the client and the readers of a run.
 //
@@ -439,6 +732,7 @@ impl EndpointReasoner {
             sub_questions: &[],
             context: &context,
             absent_words: &[],
+            stance: AnswerStance::Answer,
         };
         let (said, mut pieces_in) = mpsc::channel(IN_FLIGHT);
         let begun = Instant::now();

@@ -290,7 +290,7 @@ impl RunTrace {
             scores,
             ms,
             error,
-            is_breakdown: _,
+            ..
         } = &event.body
         else {
             return;

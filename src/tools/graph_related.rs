@@ -227,6 +227,7 @@ fn read(base: &KnowledgeBase, passages: Vec<LinkPassage>, stop: &AtomicBool) -> 
             topic: Topic::default(),
             low: false,
             measured: Measured::default(),
+            by: None,
         });
     }
     found

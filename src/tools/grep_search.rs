@@ -37,5 +37,6 @@ fn evidence(found: GrepPassage) -> Evidence {
         low: false,
         place: found.place,
         measured: Measured::default(),
+        by: None,
     }
 }

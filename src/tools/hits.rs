@@ -19,6 +19,7 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
         low: false,
         place: hit.place,
         measured: hit.measured,
+        by: None,
     }
 }
 

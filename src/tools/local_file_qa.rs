@@ -175,6 +175,7 @@ fn evidence_from(passage: FieldPassage) -> Evidence {
         text: passage.text,
         topic: Topic::default(),
         low: false,
+        by: None,
     }
 }
 

@@ -108,6 +108,7 @@ fn excerpt(
         low: false,
         place: document.place(shown),
         measured: Measured::default(),
+        by: None,
     }])
 }
 

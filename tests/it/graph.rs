@@ -196,7 +196,8 @@ async fn r06_re_entry_knows_what_failed_and_takes_another_tool() {
     .unwrap();
     assert_eq!(second_plan[0], ToolName::GrepSearch);
     assert_eq!(finished.warnings(), ["strategy_changed", "plan_fallback"]);
-    let called: Vec<_> = picked!(finished, EventBody::ToolCalled { call } => call.tool()).collect();
+    let called: Vec<_> =
+        picked!(finished, EventBody::ToolCalled { call, .. } => call.tool()).collect();
     assert_eq!(called, [ToolName::HybridSearch, ToolName::GrepSearch]);
 }
 
@@ -285,7 +286,7 @@ async fn r11_no_call_is_made_twice() {
     };
     let (finished, _) = play(script, five_items()).await;
     let called: Vec<_> =
-        picked!(finished, EventBody::ToolCalled { call } => call.clone()).collect();
+        picked!(finished, EventBody::ToolCalled { call, .. } => call.clone()).collect();
     assert_eq!(called, [hybrid("one"), hybrid("the question")]);
 }
 

@@ -122,6 +122,7 @@ fn record(tool: ToolName, round: u32) -> ToolRecord {
         scores: Vec::new(),
         error: None,
         is_breakdown: false,
+        by: None,
     }
 }
 

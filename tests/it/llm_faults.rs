@@ -772,9 +772,10 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_until_it_does() {
         ]
     };
     let place = place();
-    place
-        .0
-        .file("kb/long.md", "A line about walls.\n".repeat(390));
+    place.0.file(
+        "kb/long.md",
+        "A line about the walls beside the gate.\n".repeat(190),
+    );
     place.0.index();
     let server = FaultServer::start(&script(vec![overflow(), overflow(), says("Seven [2].")]));
     let base_url = server.base_url();
@@ -792,8 +793,8 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_until_it_does() {
         let prompt = prompt(body);
         let best = "The threshold of the gate is seven.";
         assert!(prompt.contains(best), "the best item stays");
-        let numbers = prompt.matches("<evidence-").count();
-        assert_eq!(numbers, 2, "numbers stay what they are");
+        let is_numbered = prompt.contains("\n[1] ") && prompt.contains("\n[2] ");
+        assert!(is_numbered, "numbers stay what they are");
     }
     let log = place.0.audit();
     let said = events(&log, "warning");

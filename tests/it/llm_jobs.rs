@@ -36,6 +36,8 @@ pub fn settings(base_url: String) -> EndpointSettings {
         context_tokens: None,
         authorities: Vec::new(),
         jobs: Jobs::default(),
+        decides: kb_agent::reasoner::llm::Decides::Auto,
+        evidence_tokens: None,
         overrides: None,
     }
 }
@@ -131,6 +133,7 @@ impl Given {
             } else {
                 &self.context
             },
+            stance: kb_agent::agent::ports::AnswerStance::Answer,
         }
     }
 }

@@ -116,7 +116,7 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
         .unwrap();
     assert_eq!(planned.usage, Usage::ONE_CALL);
     assert!(planned.calls.len() <= 6, "{:?}", planned.calls);
-    planned.calls
+    planned.calls.into_iter().map(|it| it.call).collect()
 }
 
 /// The grades of a few items, all of which are looked at.
@@ -165,6 +165,7 @@ async fn answer(
                 sub_questions: &sub_questions,
                 context,
                 absent_words: &[],
+                stance: kb_agent::agent::ports::AnswerStance::Answer,
             },
             AnswerSink(sink),
         )

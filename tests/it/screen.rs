@@ -688,6 +688,7 @@ fn escape_sequences_never_reach_a_cell() {
     for piece in ["a \u{1b}", "[31mb ", evil, "\n```\n", evil, "\n```\n"] {
         tape.after(1).add(EventBody::AnswerDelta {
             text: piece.to_owned(),
+            supported: None,
         });
     }
     tape.after(1).add(EventBody::Warning {

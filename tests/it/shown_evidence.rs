@@ -136,16 +136,13 @@ async fn shown_numbers_are_those_that_the_model_is_sent() {
         .rfind(|request| request.node == "synthesize")
         .unwrap();
     let prompt = sent.message("user");
-    let attribute = |tag: &str, name: &str| {
-        let rest = tag.split_once(&format!(" {name}=\""))?.1;
-        Some(rest.split_once('"')?.0.to_owned())
-    };
     let in_prompt: Vec<_> = prompt
-        .split('<')
-        .filter(|tag| tag.starts_with("evidence"))
-        .filter_map(|tag| {
-            let n: usize = attribute(tag, "n")?.parse().ok()?;
-            Some((n, attribute(tag, "source")?, attribute(tag, "lines")?))
+        .lines()
+        .filter_map(|line| {
+            let (n, place) = line.strip_prefix('[')?.split_once("] ")?;
+            let (source, lines) = place.split_once(':')?;
+            let n: usize = n.parse().ok()?;
+            Some((n, source.to_owned(), lines.to_owned()))
         })
         .collect();
     assert_eq!(in_prompt.len(), 2, "{prompt}");

@@ -134,6 +134,8 @@ impl Reasoner for ScriptedReasoner {
             small_talk: None,
             usage: Usage::ONE_CALL,
             warnings: self.caveats(),
+            by: None,
+            built_in: None,
         })
     }
 
@@ -143,10 +145,15 @@ impl Reasoner for ScriptedReasoner {
             kept: job.context.len(),
         });
         self.trouble(NodeName::Plan).await?;
+        let calls = self.next(1, &self.script.plans).unwrap_or_default();
         Ok(PlannedCalls {
-            calls: self.next(1, &self.script.plans).unwrap_or_default(),
+            calls: calls
+                .into_iter()
+                .map(kb_agent::domain::PlannedCall::from)
+                .collect(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
+            by: None,
         })
     }
 
@@ -163,6 +170,7 @@ impl Reasoner for ScriptedReasoner {
         let seen = |scores: Vec<f64>| scores.into_iter().enumerate().map(seen).collect();
         Ok(Grades {
             scores: scores.map(seen),
+            by: None,
             usage: Usage {
                 calls: 1,
                 prompt_tokens: Some(100),
@@ -241,6 +249,7 @@ pub fn item(at: usize, tool: ToolName, score: f64) -> Evidence {
         low: false,
         place: None,
         measured: Measured::default(),
+        by: None,
     }
 }
 
@@ -499,7 +508,7 @@ pub fn check_stream(events: &[Event]) {
         let streamed: String = events
             .iter()
             .filter_map(|event| match &event.body {
-                EventBody::AnswerDelta { text } => Some(text.as_str()),
+                EventBody::AnswerDelta { text, .. } => Some(text.as_str()),
                 _ => None,
             })
             .collect();

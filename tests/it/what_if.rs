@@ -141,6 +141,8 @@ impl Reasoner for Scripted {
             small_talk: None,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
+            by: None,
+            built_in: None,
         })
     }
 
@@ -150,10 +152,11 @@ impl Reasoner for Scripted {
         let calls = calls.enumerate();
         Ok(PlannedCalls {
             calls: calls
-                .map(|(at, (tool, _))| called(*tool, format!("{round} {at}")))
+                .map(|(at, (tool, _))| called(*tool, format!("{round} {at}")).into())
                 .collect(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
+            by: None,
         })
     }
 
@@ -171,6 +174,7 @@ impl Reasoner for Scripted {
             scores: Ok(scores),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
+            by: None,
         })
     }
 

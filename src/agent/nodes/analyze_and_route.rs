@@ -1,7 +1,7 @@
 use crate::agent::context::{Run, Stop};
 use crate::agent::ports::AnalyzeJob;
 use crate::domain::{
-    Complexity, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
+    Complexity, DecidedBy, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
     route_after_analyze,
 };
 use crate::protocol::EventBody;
@@ -21,6 +21,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;
+    run.note_decider(analysis.by);
 
     let mut plan = analysis.plan;
     if let Some(route) = run.state.forced {
@@ -43,6 +44,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let event = EventBody::RoutingPlan {
         plan: plan.clone(),
         because: analysis.because,
+        built_in: analysis.built_in,
     };
     run.events.emit(event).await;
 
@@ -57,7 +59,12 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
 
 /// R6: after RE_RETRIEVE at least one tool must be new. Returns the one that was put first.
 fn insist_on_another_strategy(plan: &mut RoutingPlan, failed: &[ToolRecord]) -> Option<ToolName> {
-    let has_failed = |tool: &ToolName| failed.iter().any(|record| record.call.tool() == *tool);
+    // What the program searches by itself is no strategy of the plan.
+    let planned = |record: &&ToolRecord| record.by != Some(DecidedBy::BuiltIn);
+    let has_failed = |tool: &ToolName| {
+        let mut records = failed.iter().filter(planned);
+        records.any(|record| record.call.tool() == *tool)
+    };
     if failed.is_empty()
         || plan.complexity == Complexity::Chitchat
         || !plan.suggested_tools.iter().all(has_failed)

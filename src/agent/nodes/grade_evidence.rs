@@ -71,6 +71,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Option<Score>>, GradedBy),
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;
+    run.note_decider(grades.by);
 
     let wanted = run.state.context.len();
     let read = grades.scores.map_err(|unreadable| unreadable.to_string());

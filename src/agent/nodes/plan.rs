@@ -1,7 +1,8 @@
 use crate::agent::context::{Run, Stop};
 use crate::agent::ports::PlanJob;
 use crate::domain::{
-    GraderAction, NodeName, RouteReason, RoutingPlan, ToolCall, ToolName, ToolRecord,
+    DecidedBy, GraderAction, NodeName, PlannedCall, RouteReason, RoutingPlan, ToolCall, ToolName,
+    ToolRecord,
 };
 
 /// More calls than this in one round are a runaway reply, not a plan.
@@ -27,13 +28,20 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;
+    run.note_decider(planned.by);
 
-    let mut calls: Vec<ToolCall> = Vec::new();
-    for call in planned.calls {
-        if !was_made(&run.state.tool_history, &call) && !calls.contains(&call) {
-            calls.push(call);
+    let mut calls: Vec<PlannedCall> = Vec::new();
+    for planned in planned.calls {
+        let is_new = !was_made(&run.state.tool_history, &planned.call);
+        if is_new && calls.iter().all(|other| other.call != planned.call) {
+            calls.push(planned);
         }
     }
+    // What the program searches beside a model's plan is bounded by itself.
+    let is_beside = |it: &PlannedCall| {
+        planned.by == Some(DecidedBy::Model) && it.by == Some(DecidedBy::BuiltIn)
+    };
+    let beside: Vec<PlannedCall> = calls.extract_if(.., |call| is_beside(call)).collect();
     if calls.len() > CALLS_PER_ROUND {
         let message = format!(
             "{} calls planned; the first {CALLS_PER_ROUND} are made",
@@ -50,8 +58,9 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
             None => "nothing new was planned, and every search has been tried".to_owned(),
         };
         run.events.warn("plan_fallback", message).await;
-        calls.extend(fallback);
+        calls.extend(fallback.map(PlannedCall::from));
     }
+    calls.extend(beside);
     run.state.pending = calls;
     Ok(None)
 }

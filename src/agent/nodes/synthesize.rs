@@ -5,13 +5,15 @@ use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
+    AnswerSink, AnswerStance, CallOrigin, ChooseJob, ChosenEvidence, NOTHING_FOUND,
+    NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
 };
 use crate::agent::renumbering::renumbered;
 use crate::agent::state::{AgentState, SearchFailure};
+use crate::agent::support::SupportedText;
 use crate::domain::{
     Answer, Citation, Complexity, Confidence, Evidence, LineRange, NodeName, Outcome, Quotation,
-    RouteReason, Score,
+    RouteReason, Score, SentenceSupport,
 };
 use crate::protocol::{EventBody, NumberedItem};
 use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
@@ -26,6 +28,10 @@ const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to r
 /// What is said of an answer over evidence that cites none of it.
 const UNCITED: &str = "the answer cites none of the evidence, so nothing shows that it comes from \
                        the knowledge base; read it with care, or ask again";
+
+/// What is said of an answer of which no source says a sentence.
+const WITHDRAWN: &str =
+    "no source says anything of what the model wrote, so its answer is withdrawn";
 
 /// So many reasons for failed searches are named.
 const REASONS: usize = 2;
@@ -68,33 +74,38 @@ pub(crate) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>,
         }
         _ => stream_answer(run, chitchat).await?,
     };
-    let (text, citations) = (answer.text.clone(), answer.citations.clone());
-    finish_answer(run, text, citations, answer.confidence).await;
-    run.state.answer = Some(answer);
+    finish_answer(run, &answer).await;
+    run.state.answer = Some(answer.answer);
     Ok(None)
 }
 
-fn plain_answer(text: String, outcome: Outcome) -> Answer {
-    Answer {
-        text,
-        citations: Vec::new(),
-        outcome,
-        confidence: None,
+/// An answer, and what was found out of its sentences.
+struct CheckedAnswer {
+    answer: Answer,
+    sentences: Vec<SentenceSupport>,
+}
+
+fn plain_answer(text: String, outcome: Outcome) -> CheckedAnswer {
+    CheckedAnswer {
+        answer: Answer {
+            text,
+            citations: Vec::new(),
+            outcome,
+            confidence: None,
+        },
+        sentences: Vec::new(),
     }
 }
 
-async fn finish_answer(
-    run: &mut Run<'_>,
-    text: String,
-    citations: Vec<Citation>,
-    confidence: Option<Confidence>,
-) {
+async fn finish_answer(run: &mut Run<'_>, checked: &CheckedAnswer) {
+    let answer = &checked.answer;
     run.events
         .emit(EventBody::AnswerFinished {
-            text,
-            citations,
-            confidence,
-            confidence_level: confidence.map(Confidence::level),
+            text: answer.text.clone(),
+            citations: answer.citations.clone(),
+            confidence: answer.confidence,
+            confidence_level: answer.confidence.map(Confidence::level),
+            supported: checked.sentences.clone(),
         })
         .await;
 }
@@ -158,20 +169,25 @@ impl SearchTrouble {
 }
 
 /// Fixes the numbers of what is sent. The prompt, the answer's marks and the screen go by them.
-async fn number(run: &mut Run<'_>, context: &[Evidence]) {
+async fn number(run: &mut Run<'_>, context: &[Evidence], chosen: Option<&ChosenEvidence>) {
     if context.is_empty() {
         return;
     }
+    let lines = |at: usize| Some(chosen?.items.get(at)?.lines.clone());
     let numbered = context.iter().enumerate().map(|(at, item)| NumberedItem {
         n: at + 1,
         id: item.id.clone(),
+        sent: lines(at).unwrap_or_default(),
     });
     let items = numbered.collect();
     run.events.emit(EventBody::EvidenceNumbered { items }).await;
 }
 
 async fn emit_text(events: &mut EventWriter, text: String) {
-    events.emit(EventBody::AnswerDelta { text }).await;
+    let supported = None;
+    events
+        .emit(EventBody::AnswerDelta { text, supported })
+        .await;
 }
 
 /// The words of the question that occur nowhere in the knowledge base; none of small talk.
@@ -192,19 +208,61 @@ fn citations_of(run: &Run<'_>, context: &[Evidence], chitchat: bool) -> Citation
     }
 }
 
-/// Asks the engine and passes its pieces on, cleaned and with their citations checked.
-async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop> {
+/// What the answer is written from, where the engine chooses.
+async fn choose(
+    run: &mut Run<'_>,
+    context: &[Evidence],
+    absent_words: &[String],
+) -> Result<Option<ChosenEvidence>, Stop> {
+    if context.is_empty() {
+        return Ok(None);
+    }
+    let job = ChooseJob {
+        origin: run.origin(NodeName::Synthesize),
+        query: &run.state.query,
+        history: &run.state.history,
+        sub_questions: run.state.sub_questions(),
+        context,
+        absent_words,
+    };
+    let choosing = run.ports.reasoner.choose(job);
+    let chosen = run.guard_call(NodeName::Synthesize, choosing).await?;
+    chosen.map_err(|error| Stop::Failed(error.to_string()))
+}
+
+/// The items as they are sent, in the order in which they are chosen.
+fn as_chosen(context: &[Evidence], chosen: &ChosenEvidence) -> Vec<Evidence> {
+    let items = chosen.items.iter().filter_map(|item| {
+        let text = item.text.clone();
+        let known = context.get(item.at)?.clone();
+        Some(Evidence { text, ..known })
+    });
+    items.collect()
+}
+
+/// Asks the engine and passes its pieces on, cleaned, with their citations checked and those added that are missing.
+async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswer, Stop> {
     let mut context = std::mem::take(&mut run.state.context);
     if chitchat {
         context.clear();
     }
+    let absent_words = absent_words(run, chitchat).await?;
+    let chosen = choose(run, &context, &absent_words).await?;
+    let stance = chosen.as_ref().map(|it| it.stance).unwrap_or_default();
+    // The program looks at all there is, as offline.
+    let measured = chosen.as_ref().and_then(|it| it.confidence);
+    let measured = measured.filter(|_| stance != AnswerStance::ByProgram);
+    let chosen = chosen.filter(|_| stance != AnswerStance::ByProgram);
+    if let Some(chosen) = &chosen {
+        context = as_chosen(&context, chosen);
+    }
+    let answers_at_once = run.ports.reasoner.answers_at_once() || stance == AnswerStance::ByProgram;
     let mut filter = citations_of(run, &context, chitchat);
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
-    let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
+    let waits_for_numbers = !context.is_empty() && answers_at_once;
     if !waits_for_numbers {
-        number(run, &context).await;
+        number(run, &context, chosen.as_ref()).await;
     }
-    let absent_words = absent_words(run, chitchat).await?;
     let run_id = run.events.run().clone();
     let job = SynthesizeJob {
         // Not by `run.origin`: the events are written meanwhile.
@@ -222,12 +280,20 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         sub_questions: run.state.sub_questions(),
         context: &context,
         absent_words: &absent_words,
+        stance,
     };
     let (sink, mut pieces) = mpsc::channel::<String>(PIECES_IN_FLIGHT);
     let mut received = run.waits.received.lock().await;
     let mut sanitizer = StreamSanitizer::default();
-    let mut text = String::new();
+    let sent = if chosen.is_some() {
+        context.clone()
+    } else {
+        Vec::new()
+    };
+    let query = run.state.query.clone();
+    let mut passed = SupportedText::new(&query, &sent);
     let mut held = Vec::new();
+    let reasoner = run.ports.reasoner.as_ref();
     // The pieces end when the call is done, because the sink goes with it.
     let called = guard(&run.cancel, async {
         let pass_on_all = async {
@@ -246,33 +312,42 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
                 if waits_for_numbers {
                     held.push(delta);
                 } else {
-                    pass_on(&mut run.events, &mut text, delta).await;
+                    passed.push(&delta, reasoner, &mut run.events).await;
                 }
             }
         };
-        tokio::join!(
-            run.ports.reasoner.synthesize(job, AnswerSink(sink)),
-            pass_on_all
-        )
-        .0
+        tokio::join!(reasoner.synthesize(job, AnswerSink(sink)), pass_on_all).0
     })
     .await;
     drop(received);
-    let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
+    let is_cut = called.is_err();
     held.push(filter.push(&sanitizer.finish()) + &filter.finish());
     let places = places(&filter, context.len(), waits_for_numbers);
     if waits_for_numbers {
         held = renumbered(&held, &places);
         context = in_order(&context, &places);
-        number(run, &context).await;
+        number(run, &context, None).await;
     }
+    // What was stopped is kept as it is: nobody waits for its sentences to be looked at.
     for delta in held {
-        pass_on(&mut run.events, &mut text, delta).await;
+        if is_cut {
+            passed.pass_on_rest(&delta, &mut run.events).await;
+        } else {
+            passed.push(&delta, reasoner, &mut run.events).await;
+        }
     }
+    if !is_cut {
+        passed.finish(reasoner, &mut run.events).await;
+    }
+    let (mut text, mut sentences) = (passed.text, passed.sentences);
+    let mut cited = filter.used().to_vec();
+    cited.extend(passed.added.iter().filter(|n| !filter.used().contains(n)));
+    let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
     let synthesis = match called {
         Ok(synthesis) => synthesis,
         Err(stop) => {
-            keep_what_came(run, text, cite(filter.used(), &places, &context, &[])).await;
+            let citations = cite(&cited, &places, &context, &[]);
+            keep_what_came(run, text, citations, sentences).await;
             return Err(stop);
         }
     };
@@ -280,19 +355,55 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     if let Some(replacement) = &synthesis.replacement {
         filter = citations_of(run, &context, chitchat);
         text = filter.push(&sanitize(replacement)) + &filter.finish();
+        sentences.clear();
+        cited = filter.used().to_vec();
+    }
+    let mut outcome = synthesis.outcome;
+    let no_source_says_it = !sentences.is_empty() && sentences.iter().all(|it| !it.supported);
+    if no_source_says_it && outcome == Outcome::Answered {
+        let job = SynthesizeJob {
+            origin: run.origin(NodeName::Synthesize),
+            query: &run.state.query,
+            question: &run.state.question,
+            history: &run.state.history,
+            complexity: run.state.complexity(),
+            sub_questions: run.state.sub_questions(),
+            context: &context,
+            absent_words: &absent_words,
+            stance,
+        };
+        let withdrawn = run.guard(run.ports.reasoner.withdraw(job)).await?;
+        if let Ok(Some(instead)) = withdrawn {
+            filter = citations_of(run, &context, chitchat);
+            text = filter.push(&sanitize(&instead)) + &filter.finish();
+            sentences.clear();
+            cited = filter.used().to_vec();
+            outcome = Outcome::NotFound;
+            run.events.warn("answer_withdrawn", WITHDRAWN).await;
+        }
     }
     run.state.usage.add(synthesis.usage);
+    if synthesis.usage.calls == 0 {
+        run.state.calls_saved += 1;
+    }
     run.events.caveats(synthesis.warnings).await;
-    let must_cite = synthesis.outcome == Outcome::Answered && !context.is_empty();
-    warn_of_citations(run, &filter, must_cite && !is_blank(&text)).await;
+    let must_cite = outcome == Outcome::Answered && !context.is_empty();
+    let must_cite = must_cite && !is_blank(&text) && cited.is_empty();
+    warn_of_citations(run, &filter, must_cite).await;
     if is_blank(&text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
-    Ok(Answer {
-        text,
-        citations: cite(filter.used(), &places, &context, &synthesis.quoted),
-        outcome: synthesis.outcome,
-        confidence: synthesis.confidence.map(Confidence::rounded),
+    Ok(CheckedAnswer {
+        answer: Answer {
+            text,
+            citations: cite(&cited, &places, &context, &synthesis.quoted),
+            outcome,
+            confidence: synthesis
+                .confidence
+                .or(measured.filter(|_| outcome == Outcome::Answered))
+                .map(Confidence::rounded),
+        },
+        sentences,
     })
 }
 
@@ -326,23 +437,24 @@ async fn warn_of_citations(run: &mut Run<'_>, filter: &CitationFilter, must_cite
         let message = format!("removed {}: no such evidence", marks.join(" "));
         run.events.warn("citation_removed", message).await;
     }
-    if must_cite && filter.used().is_empty() {
+    if must_cite {
         run.events.warn("answer_uncited", UNCITED.to_owned()).await;
     }
 }
 
 /// An answer that broke off is kept as far as it came, so that it is in the log and its citations
 /// can be followed; the run fails all the same.
-async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation>) {
+async fn keep_what_came(
+    run: &mut Run<'_>,
+    text: String,
+    citations: Vec<Citation>,
+    sentences: Vec<SentenceSupport>,
+) {
     if !is_blank(&text) {
-        finish_answer(run, text, citations, None).await;
-    }
-}
-
-async fn pass_on(events: &mut EventWriter, text: &mut String, delta: String) {
-    if !delta.is_empty() {
-        text.push_str(&delta);
-        emit_text(events, delta).await;
+        let mut kept = plain_answer(text, Outcome::Answered);
+        kept.answer.citations = citations;
+        kept.sentences = sentences;
+        finish_answer(run, &kept).await;
     }
 }
 

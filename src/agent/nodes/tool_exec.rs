@@ -7,7 +7,7 @@ use crate::agent::context::{Run, Stop, milliseconds};
 use crate::agent::ports::ToolError;
 use crate::agent::state::SearchFailure;
 use crate::domain::{
-    Complexity, Evidence, NodeName, PathType, RouteReason, ToolRecord, add_evidence,
+    Complexity, Evidence, NodeName, PathType, PlannedCall, RouteReason, ToolRecord, add_evidence,
     route_after_tool_exec,
 };
 use crate::protocol::{EventBody, EvidenceItem};
@@ -18,10 +18,9 @@ use crate::protocol::{EventBody, EvidenceItem};
 /// the order of the plan, so that numbering does not depend on timing.
 pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let calls = std::mem::take(&mut run.state.pending);
-    for call in &calls {
-        run.events
-            .emit(EventBody::ToolCalled { call: call.clone() })
-            .await;
+    for PlannedCall { call, by } in &calls {
+        let (call, by) = (call.clone(), *by);
+        run.events.emit(EventBody::ToolCalled { call, by }).await;
     }
 
     let tools = &run.ports.tools;
@@ -29,7 +28,7 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
     let mut running: FuturesUnordered<_> = calls
         .iter()
         .enumerate()
-        .map(|(at, call)| async move {
+        .map(|(at, PlannedCall { call, .. })| async move {
             let started = Instant::now();
             (at, tools.run(call, sink).await, milliseconds(started))
         })
@@ -45,12 +44,13 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
         };
         run.events
             .emit(EventBody::ToolFinished {
-                call: calls[at].clone(),
+                call: calls[at].call.clone(),
                 items: found.items.len(),
                 scores: found.items.iter().map(|item| item.score).collect(),
                 ms,
                 error: found.error.as_ref().map(ToString::to_string),
                 is_breakdown: found.error.as_ref().is_some_and(ToolError::is_breakdown),
+                by: calls[at].by,
             })
             .await;
         results[at] = Some(found);
@@ -62,7 +62,7 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
     }
 
     let mut items = Vec::new();
-    for (call, found) in calls.into_iter().zip(results) {
+    for (PlannedCall { call, by }, found) in calls.into_iter().zip(results) {
         let Some(found) = found else { continue };
         if let Some(error) = &found.error {
             run.state.failures.push(SearchFailure {
@@ -76,8 +76,9 @@ pub(crate) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, 
             scores: found.items.iter().map(|item| item.score).collect(),
             is_breakdown: found.error.as_ref().is_some_and(ToolError::is_breakdown),
             error: found.error.map(|error| error.to_string()),
+            by,
         });
-        items.extend(found.items);
+        items.extend(found.items.into_iter().map(|item| Evidence { by, ..item }));
     }
     add_to_context(run, items).await;
 

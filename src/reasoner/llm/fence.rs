@@ -2,8 +2,13 @@
 //!
 //! Tags and their mark are those of [`TagFence`].
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::tokens::{beginning, estimate};
 use crate::domain::{Evidence, Score, ToolRecord, Turn};
+use crate::reasoner::regex;
 use crate::text::{TagFence, clean_for_fence as clean, one_line};
 
 /// One item at most, in tokens.
@@ -16,7 +21,7 @@ const TURN: usize = 400;
 /// A question longer than this is a document.
 const QUESTION: usize = 4_000;
 
-/// The fences of one request.
+/// The fences of requests.
 #[derive(Debug, Clone, Default)]
 pub struct PromptFence(TagFence);
 
@@ -81,32 +86,36 @@ impl PromptFence {
         self.0.block(title, tag, text)
     }
 
-    /// The items, numbered from 1, each with where it comes from and the grade that it has. Together they
-    /// take about `room` tokens.
+    /// The items within one fence, each below its number from 1, where it comes from and the grade that it has.
+    /// Together they take about `room` tokens. Empty without any.
     pub fn evidence(&self, items: &[Evidence], room: usize, grades: &[Score]) -> String {
+        if items.is_empty() {
+            return String::new();
+        }
         let shares = items.iter().zip(shares(items, room));
-        let elements = shares.enumerate().map(|(at, (item, share))| {
-            let number = (at + 1).to_string();
-            let kind = item.place.as_ref().map_or("lines", |_| "place");
-            let location = item.location();
-            let grade = grades.get(at).map(Score::to_string);
-            let mut attributes = vec![
-                ("n", number.as_str()),
-                ("source", item.source.as_str()),
-                (kind, location.as_str()),
-            ];
-            if item.low {
-                attributes.push(("low", "true"));
-            }
-            if let Some(grade) = &grade {
-                attributes.push(("grade", grade.as_str()));
-            }
-            let text = cut(&item.text, share);
-            self.0.element("evidence", &attributes, &text)
+        let written = shares.enumerate().map(|(at, (item, share))| {
+            let place = one_line(&format!("{}:{}", item.source, item.location()), PLACE_CHARS);
+            let grade = grades.get(at).map(|grade| format!(" (grade {grade})"));
+            let low = if item.low { " (hardly relevant)" } else { "" };
+            let text = clean(&cut(&item.text, share));
+            format!(
+                "[{}] {}{}{low}\n{}",
+                at + 1,
+                clean(&place),
+                grade.unwrap_or_default(),
+                NUMBER.replace_all(&text, "($1)")
+            )
         });
-        elements.collect::<Vec<_>>().join("\n")
+        let written = written.collect::<Vec<_>>().join("\n\n");
+        self.0.enclose("evidence", &format!("\n{written}\n"))
     }
 }
+
+/// Characters of an item's source and place.
+const PLACE_CHARS: usize = 200;
+
+/// What begins a line as the number of an item does.
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\[(\d+)\]"));
 
 /// Tokens for each item. Half of the room is shared alike, so that every item can be judged and
 /// cited; the other half goes to the items that matched best, until it is spent.
@@ -151,6 +160,7 @@ mod tests {
             low: false,
             place: None,
             measured: Measured::default(),
+            by: None,
         }
     }
 
@@ -165,7 +175,7 @@ mod tests {
             .map(|_| PromptFence::new().evidence(&[item("a.md", text)], 1_000, &[]))
             .collect();
         for (at, one) in prompts.iter().enumerate() {
-            let mark = one["<evidence-".len()..].split(' ').next().unwrap();
+            let mark = one["<evidence-".len()..].split('>').next().unwrap();
             assert_eq!(mark.len(), 8);
             assert!(one.ends_with(&format!("</evidence-{mark}>")), "{one}");
             assert_eq!(one.matches(mark).count(), 2, "{one}");
@@ -209,7 +219,7 @@ mod tests {
         assert_eq!(shares, [250, 1_250, 250, 250]);
         let rendered = fence().evidence(&items, 2_000, &[]);
         assert_eq!(rendered.matches("[… cut here]").count(), 4);
-        assert_eq!(rendered.matches("<evidence-0 n=").count(), 4);
+        assert!(rendered.contains("\n\n[4] a.md:1-4\n"), "{rendered}");
     }
 
     #[test]

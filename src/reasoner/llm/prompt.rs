@@ -6,16 +6,20 @@
 //! then the evidence, then the question. Whatever users and documents wrote is fenced, by tags with a
 //! mark of the request's own; the system message knows of the mark and not what it is.
 
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
 use super::fence::PromptFence;
 use super::reply_schema::analysis_form;
 use super::settings::ModelJob;
-use super::tokens::Room;
-use crate::agent::ports::{AnalyzeJob, GradeJob, PlanJob, SynthesizeJob};
-use crate::domain::{Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord};
+use super::tokens::{Room, estimate};
+use crate::agent::ports::{AnalyzeJob, AnswerStance, GradeJob, PlanJob, SynthesizeJob};
+use crate::domain::{
+    ArgumentKind, Complexity, RoutingPlan, TOOLS, ToolDescriptor, ToolRecord, Turn,
+};
 use crate::files::read_own_file;
 use crate::reasoner::offline::answer_instruction;
 use crate::text::sanitize;
@@ -85,6 +89,19 @@ impl Prompts {
 
 // The messages of each job: which values go into its prompt.
 
+impl Prompts {
+    /// Whether a text stands in the prompt of planning as it is, and so is no query of the model's own.
+    pub fn holds_in_plan(&self, query: &str) -> bool {
+        let is_in = |text: &str| text.contains(query);
+        let purpose = TOOLS.iter().any(|tool| is_in(tool.purpose));
+        purpose
+            || self.0[ModelJob::Plan as usize]
+                .texts()
+                .into_iter()
+                .any(is_in)
+    }
+}
+
 /// R21: only what is missing is still looked for.
 const REFINE: &str = "The evidence below was kept from the rounds before, with its grade from 0.00 to 1.00. It \
      stays. It is not enough: find out which part of the question it does not answer yet, and \
@@ -137,26 +154,118 @@ impl Prompts {
         ])
     }
 
-    /// R23, R24: the messages of an answer from evidence, or of a friendly reply without any.
+    /// R23, R24: the messages of an answer from evidence, or of a friendly reply without any. What was sent for the
+    /// answers `before` goes before it as it was, so that a server need not read it again.
     pub fn synthesize(
         &self,
         job: &SynthesizeJob<'_>,
         room: &Room,
         fence: &PromptFence,
+        before: &[EarlierExchange],
     ) -> Vec<Message> {
-        let template = match job.complexity {
-            Complexity::Chitchat => ModelJob::SmallTalk,
-            Complexity::Simple | Complexity::Complex => ModelJob::Synthesize,
+        let is_talk = job.complexity == Complexity::Chitchat;
+        let template = if is_talk {
+            ModelJob::SmallTalk
+        } else {
+            ModelJob::Synthesize
+        };
+        let before = if is_talk {
+            &[]
+        } else {
+            within(before, room.history)
+        };
+        let known = job.history.len() - before.len();
+        let doubt = if job.stance == AnswerStance::Doubt {
+            DOUBT
+        } else {
+            ""
         };
         // Small models follow the language of the evidence, unless the last thing they read says otherwise.
         let language = answer_instruction(job.question.language).to_owned();
-        self.0[template as usize].fill(&[
-            ("history", fence.conversation(job.history, room.history)),
+        let history = if before.is_empty() {
+            &job.history[..known]
+        } else {
+            &[]
+        };
+        let mut messages = self.0[template as usize].fill(&[
+            ("history", fence.conversation(history, room.history)),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
+            ("doubt", doubt.to_owned()),
             ("language", language),
-        ])
+        ]);
+        let turns = before.iter().flat_map(|turn| {
+            [
+                Message::new("user", turn.user.clone()),
+                Message::new("assistant", turn.answer.clone()),
+            ]
+        });
+        messages.splice(1..1, turns);
+        messages
+    }
+}
+
+/// What is said where it is not sure that the evidence answers.
+const DOUBT: &str = "If the passages do not answer it, reply only: NOT FOUND.";
+
+/// What a model was sent for an answer, and the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierExchange {
+    user: String,
+    answer: String,
+}
+
+/// The latest of the exchanges that have room.
+fn within(before: &[EarlierExchange], room: usize) -> &[EarlierExchange] {
+    let mut left = room;
+    let fits = |turn: &&EarlierExchange| {
+        let rest = left.checked_sub(estimate(&turn.user) + estimate(&turn.answer));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let count = before.iter().rev().take_while(fits).count();
+    &before[before.len() - count..]
+}
+
+/// What was sent for the latest answers, by their questions.
+#[derive(Debug, Default)]
+pub struct SentTurns(Mutex<VecDeque<(String, String)>>);
+
+/// Answers of which it is kept what was sent.
+const MOST_SENT_TURNS: usize = 8;
+
+impl SentTurns {
+    /// Keeps the last message that is sent for an answer to that question, in the place of what was kept for it.
+    pub fn note(&self, question: &str, messages: &[Message]) {
+        let Some(user) = messages.last() else { return };
+        let mut sent = self.lock();
+        sent.retain(|(known, _)| known != question);
+        sent.push_back((question.to_owned(), user.content.clone()));
+        if sent.len() > MOST_SENT_TURNS {
+            sent.pop_front();
+        }
+    }
+
+    /// The exchanges at the end of a conversation of which all is known that was sent, oldest first.
+    pub fn before(&self, history: &[Turn]) -> Vec<EarlierExchange> {
+        let sent = self.lock();
+        let exchange = |turn: &Turn| {
+            let (_, user) = sent
+                .iter()
+                .find(|(question, _)| *question == turn.question)?;
+            Some(EarlierExchange {
+                user: user.clone(),
+                answer: turn.answer.clone(),
+            })
+        };
+        let mut known: Vec<EarlierExchange> = history.iter().rev().map_while(exchange).collect();
+        known.reverse();
+        known
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(String, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -186,11 +295,17 @@ fn names_of_tools() -> String {
     names.join(", ")
 }
 
-/// A line for each tool: what it is for and what it takes.
+/// A line for each tool: what it is for and what it takes. There is no example: small models copy it.
 fn descriptions_of_tools() -> String {
     let describe = |tool: &ToolDescriptor| {
-        let (word, purpose, example) = (tool.word, tool.purpose, tool.example);
-        format!("- {word}: {purpose} args: {example}")
+        let (word, purpose) = (tool.word, tool.purpose);
+        let arguments = tool.arguments.iter().map(|argument| match argument.kind {
+            ArgumentKind::List => format!("{}: […]", argument.name),
+            _ if argument.is_optional => format!("{}?", argument.name),
+            _ => argument.name.to_owned(),
+        });
+        let arguments: Vec<String> = arguments.collect();
+        format!("- {word}: {purpose} args: {}", arguments.join(", "))
     };
     let lines: Vec<String> = TOOLS.iter().map(describe).collect();
     lines.join("\n")
@@ -260,6 +375,11 @@ impl Template {
             ));
         }
         Ok(template)
+    }
+
+    /// Its texts.
+    fn texts(&self) -> [&str; 2] {
+        [&self.system, &self.user]
     }
 
     /// The values that it has places for.

@@ -3,6 +3,8 @@
 //! Models fence their JSON, wrap it in prose, think aloud before it and spell fields their own
 //! way; all of that is read. What is still not there is said, one caveat each, and never made up.
 
+use std::collections::HashSet;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -10,12 +12,14 @@ use super::json::{
     FoundJson, KEYWORD_BORDERS, LONGEST_KEYWORD, MOST_KEYWORDS, find_all, is_longer, texts,
     tool_named, unquoted,
 };
+use super::prompt::Prompts;
 use super::reply_schema::analysis_fields;
-use crate::agent::ports::{Analysis, Caveat, PlannedCalls, UnreadableGrades};
+use crate::agent::ports::{Analysis, Caveat, PlanJob, PlannedCalls, UnreadableGrades};
 use crate::domain::{
-    Argument, ArgumentKind, Complexity, QueryType, RoutingPlan, ToolCall, ToolName,
+    Argument, ArgumentKind, Complexity, Language, PlannedCall, QueryType, RoutingPlan, ToolCall,
+    ToolName,
 };
-use crate::text::one_line;
+use crate::text::{is_cjk, one_line};
 
 // The routing plan in a reply (R1–R4).
 
@@ -344,7 +348,7 @@ pub fn plan(reply: &str) -> PlannedCalls {
     };
     for fields in calls {
         match call(&fields) {
-            Ok(call) => planned.calls.push(call),
+            Ok(call) => planned.calls.push(call.into()),
             Err(why) => {
                 let message = format!("a planned call was dropped: {why}");
                 warnings.push(Caveat::new("call_dropped", message));
@@ -491,6 +495,90 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
     }
     Ok(text.into())
 }
+
+// Queries that are none of the question (R11).
+
+/// Puts the question in the place of a query that the model took from its prompt, or that has no word of the question,
+/// its parts, the conversation or the evidence kept: small models copy and make up. Of a model that is not small only
+/// identifiers are looked at so.
+pub fn replace_stray_queries(
+    planned: &mut PlannedCalls,
+    job: &PlanJob<'_>,
+    prompts: &Prompts,
+    is_small: bool,
+) {
+    let known = known_words(job);
+    let asked = job.query.to_lowercase();
+    let is_stray = |query: &str| {
+        let is_translated = job.question.language != Language::EN;
+        let is_known = words_of(query).any(|word| known.contains(&word));
+        // A single word of the prompt may well be the model's own.
+        let is_copied = query.split_whitespace().nth(1).is_some()
+            && prompts.holds_in_plan(query)
+            && !asked.contains(&query.to_lowercase());
+        // A large model knows other words for the same, but no identifier that nobody has named.
+        let is_identifier = !query.contains(' ') && query.contains(|c: char| c.is_ascii_digit());
+        is_copied || !is_known && (is_identifier || is_small && !is_translated)
+    };
+    let mut replaced = Vec::new();
+    for PlannedCall { call, .. } in &mut planned.calls {
+        let (query, keywords) = match call {
+            ToolCall::VectorSearch { query, .. } | ToolCall::GrepSearch { query } => (query, None),
+            ToolCall::HybridSearch {
+                semantic_query,
+                exact_keywords,
+            } => (semantic_query, Some(exact_keywords)),
+            ToolCall::LocalFileQa { query, .. } => (query, None),
+            ToolCall::ReadFile { .. } | ToolCall::GraphRelated { .. } => continue,
+        };
+        if let Some(keywords) = keywords {
+            keywords.retain(|keyword| !is_stray(keyword));
+        }
+        if is_stray(query) {
+            replaced.push(one_line(query, 60));
+            *query = job.query.to_owned();
+        }
+    }
+    if !replaced.is_empty() {
+        let queries = replaced.join("', '");
+        let message = format!(
+            "the model planned a search for '{queries}', which is none of the question: the question \
+             is searched instead"
+        );
+        planned
+            .warnings
+            .push(Caveat::new("query_replaced", message));
+    }
+}
+
+fn known_words(job: &PlanJob<'_>) -> HashSet<String> {
+    let turns = job
+        .history
+        .iter()
+        .flat_map(|turn| [&turn.question, &turn.answer]);
+    let evidence = job.context.iter().map(|item| &item.text);
+    let texts = turns.chain(evidence).chain(&job.routing.sub_questions);
+    let words = texts.flat_map(|text| words_of(text));
+    words_of(job.query).chain(words).collect()
+}
+
+/// The words of a text in lower case, by their first letters, so that forms of one word are one; of scripts without
+/// spaces the characters.
+fn words_of(text: &str) -> impl Iterator<Item = String> {
+    let runs = text.split(|c: char| !c.is_alphanumeric());
+    runs.flat_map(|run| {
+        if run.chars().any(is_cjk) {
+            run.chars().map(String::from).collect()
+        } else {
+            let start: String = run.to_lowercase().chars().take(STEM).collect();
+            vec![start]
+        }
+    })
+    .filter(|word| !word.is_empty())
+}
+
+/// Letters by which words are compared.
+const STEM: usize = 5;
 
 #[cfg(test)]
 mod analysis_tests {
@@ -941,9 +1029,17 @@ mod planned_calls_tests {
             "<think>[{\"tool\": \"read_file\", \"args\": {\"path\": \"a\"}}]</think>See [1]:\n```json\n[{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]\n```\nDone.",
         ] {
             let planned = plan(reply);
-            assert_eq!(planned.calls, [vector("routing", Some(5))], "{reply}");
+            assert_eq!(calls_of(&planned), [vector("routing", Some(5))], "{reply}");
             assert_eq!(planned.warnings, vec![], "{reply}");
         }
+    }
+
+    fn calls_of(planned: &PlannedCalls) -> Vec<ToolCall> {
+        planned
+            .calls
+            .iter()
+            .map(|planned| planned.call.clone())
+            .collect()
     }
 
     #[test]
@@ -959,7 +1055,7 @@ mod planned_calls_tests {
                 {"tool": "graph_related", "args": {"entity_id": "PROJ-123"}}]"#,
         );
         assert_eq!(planned.warnings, vec![]);
-        let wire = serde_json::to_value(&planned.calls).unwrap();
+        let wire = serde_json::to_value(calls_of(&planned)).unwrap();
         assert_eq!(
             wire,
             serde_json::json!([
@@ -1013,7 +1109,7 @@ mod planned_calls_tests {
         ] {
             let kept = r#"{"tool": "vector_search", "args": {"query": "kept"}}"#;
             let planned = plan(&format!("[{dropped}, {kept}]"));
-            assert_eq!(planned.calls, [vector("kept", None)], "{dropped}");
+            assert_eq!(calls_of(&planned), [vector("kept", None)], "{dropped}");
             assert_eq!(
                 planned.warnings,
                 [Caveat {

@@ -81,6 +81,18 @@ pub struct Jobs {
     pub synthesize: JobSettings,
 }
 
+/// Who decides how a question is looked up and what its evidence is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decides {
+    /// The built-in engine beside a small or slow model, else the model.
+    #[default]
+    Auto,
+    /// The model.
+    Model,
+    /// The built-in engine.
+    BuiltIn,
+}
+
 impl Jobs {
     /// Returns the settings of one job.
     pub fn settings_for(&self, job: ModelJob) -> &JobSettings {
@@ -129,6 +141,10 @@ pub struct EndpointSettings {
     pub authorities: Vec<CertificateDer<'static>>,
     /// Model and limits of each job.
     pub jobs: Jobs,
+    /// Who decides where no model is set for a job.
+    pub decides: Decides,
+    /// About how many tokens of evidence an answer is written from; `None` goes by the model's size.
+    pub evidence_tokens: Option<usize>,
     /// The folder with the user's own prompts, prices and servers.
     pub overrides: Option<PathBuf>,
 }

@@ -34,6 +34,8 @@ pub struct ComposedAnswer {
     pub text: String,
     pub outcome: Outcome,
     pub confidence: Option<Confidence>,
+    /// How likely the evidence answers, also where that is too little for an answer; `None` of a list.
+    pub chance: Option<Confidence>,
     pub quoted: Vec<Quotation>,
 }
 
@@ -44,6 +46,7 @@ impl ComposedAnswer {
             text,
             outcome,
             confidence: None,
+            chance: None,
             quoted: Vec::new(),
         }
     }
@@ -74,6 +77,20 @@ pub fn compose(
     };
     answer.quote_blocks(parts);
     answer.finish(unknown)
+}
+
+/// Says that nothing answers the question, and where the nearest passages are.
+pub fn nothing_answers(question: &Question, verdict: &Verdict) -> String {
+    let draft = Draft {
+        question,
+        verdict,
+        frames: &table(question.language).frames,
+        sections: Vec::new(),
+        quoted: Vec::new(),
+        confidence: Confidence::clamped(0.0),
+        answer_from: ANSWER_FROM,
+    };
+    draft.not_found(None).text
 }
 
 /// An answer in the making.
@@ -200,6 +217,7 @@ impl Draft<'_> {
             text: self.sections.join("\n\n"),
             outcome: Outcome::Answered,
             confidence: Some(self.confidence),
+            chance: Some(self.confidence),
             quoted: self.quoted.iter().map(quotation).collect(),
         }
     }
@@ -212,7 +230,10 @@ impl Draft<'_> {
             None => self.frames.nothing.clone(),
         }];
         self.add_places(&self.frames.nearest);
-        ComposedAnswer::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
+        ComposedAnswer {
+            chance: Some(self.confidence),
+            ..ComposedAnswer::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
+        }
     }
 
     /// Names the best places that are not quoted below a heading, best first, one a document section.

@@ -303,6 +303,7 @@ pub struct Table {
     pub long_code: String,
     pub stemmer: String,
     pub writes_nouns_large: bool,
+    pub social_filler: Phrases,
     pub small_talk_from: f64,
     pub complex_from: f64,
     pub asks: HashMap<QuestionKind, Phrases>,

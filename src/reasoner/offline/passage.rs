@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::domain::{Evidence, LineRange, PlaceUnit};
 use crate::text::stem;
-pub use blocks::{Block, BlockKind, line_ranges};
+pub use blocks::{Block, BlockKind, line_ranges, markdown_blocks};
 use markup::Markup;
 
 /// An evidence item, read once for all questions.
@@ -46,7 +46,7 @@ impl Passage {
             _ if blocks::is_code(&ending) => {
                 (plain(BlockKind::Code), Markup::of_code(&text, &ending))
             }
-            _ => blocks::markdown_blocks(&text, above),
+            _ => markdown_blocks(&text, above),
         };
         let title = match item.topic.title.trim() {
             "" => first_title(&text).unwrap_or_else(|| stem(&item.source)),

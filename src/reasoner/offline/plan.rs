@@ -9,7 +9,8 @@ use super::language::terms;
 use super::question::{Part, state_values};
 use crate::agent::ports::{PlanJob, PlannedCalls};
 use crate::domain::{
-    Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,
+    Complexity, Language, PlannedCall, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName,
+    Usage,
 };
 
 /// Most tool calls of one round.
@@ -45,7 +46,8 @@ pub fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> PlannedCa
     }
     round.calls.truncate(MOST_CALLS);
     PlannedCalls {
-        calls: round.calls,
+        calls: round.calls.into_iter().map(PlannedCall::from).collect(),
+        by: None,
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     }
@@ -278,6 +280,7 @@ mod tests {
             scores: Vec::new(),
             error: None,
             is_breakdown: false,
+            by: None,
         };
         let item = |(text, _): &(&str, f64)| Evidence {
             id: EvidenceId("e1".to_owned()),
@@ -290,6 +293,7 @@ mod tests {
             text: (*text).to_owned(),
             topic: Topic::default(),
             low: false,
+            by: None,
         };
         let job = PlanJob {
             origin: CallOrigin {
@@ -315,7 +319,8 @@ mod tests {
                 .collect::<Vec<_>>(),
             refine: round.refine,
         };
-        plan(&job, question, parts).calls
+        let planned = plan(&job, question, parts).calls.into_iter();
+        planned.map(|planned| planned.call).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 mod learned;
 
-use super::language::{Token, filled, is_known_script, language_of, table, tokens};
+use super::language::{filled, is_known_script, language_of, table, tokens};
 use crate::agent::ports::{Analysis, Embedder};
 use crate::domain::{
     Complexity, Cue, Language, Literals, Parts, QueryType, Question, QuestionKind,
@@ -30,8 +30,8 @@ pub fn route(
     let talk = |text: &str| match &vector {
         None => 0.0,
         Some(vector) => {
-            let learned = learned::small_talk(text, language, vector);
-            learned.unwrap_or_else(|| f64::from(is_all_social(text, language)))
+            let learned = learned::small_talk(text, language, vector).unwrap_or_default();
+            learned.max(f64::from(is_all_social(text, language)))
         }
     };
     let small_talk = talk(text);
@@ -66,6 +66,8 @@ pub fn route(
         reply: is_talk.then(|| reply(text, language)),
         because,
         small_talk: Some(small_talk),
+        by: None,
+        built_in: None,
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     }
@@ -172,10 +174,21 @@ fn reply(message: &str, language: Language) -> String {
     reply.unwrap_or_default()
 }
 
-/// Whether a message is nothing but what the table has a reply to.
+/// Whether a message is nothing but thanks, a greeting or a goodbye: it holds what the table has a reply to, asks for
+/// nothing, and has no word beside that carries meaning.
 fn is_all_social(message: &str, language: Language) -> bool {
     let (table, tokens) = (table(language), tokens(message));
-    !tokens.iter().all(Token::is_mark) && table.uncovered(&table.social(), &tokens).is_empty()
+    let is_social = table.small_talk.iter().any(|talk| talk.said.is_in(&tokens));
+    if table.uncovered(&table.social(), &tokens).is_empty() {
+        return is_social;
+    }
+    let asks = (0..tokens.len()).any(|at| table.asks_at(&tokens, at).is_some());
+    let mut lists = table.social();
+    lists.extend([&table.stop, &table.social_filler]);
+    is_social
+        && !asks
+        && !message.contains(['?', '？'])
+        && table.uncovered(&lists, &tokens).is_empty()
 }
 
 // What decided a route: a sentence for people, then the probability that was measured and the words that it rests
@@ -320,13 +333,13 @@ mod tests {
     #[test]
     fn r01_thresholds_that_are_set_move_a_route() {
         // Without a vector the words alone tell how probable a route is.
-        let talk = routed("thanks, that was it").small_talk.unwrap();
+        let talk = routed("that was a nice talk").small_talk.unwrap();
         assert!(talk > 0.01 && talk < 0.8, "{talk}");
         let complexity = |chitchat, complex, text| {
             let thresholds = RouterThresholds { chitchat, complex };
             routed_from(thresholds, text).plan.complexity
         };
-        let because = routed("thanks, that was it").because;
+        let because = routed("that was a nice talk").because;
         let near_miss = because.last().unwrap();
         assert_eq!(near_miss.cue, "small talk (0.80 needed)");
         assert_eq!(near_miss.weight, Some(talk));
@@ -335,7 +348,7 @@ mod tests {
             (Some(talk), Complexity::Chitchat),
             (Some(1.0), Complexity::Simple),
         ] {
-            let taken = complexity(chitchat, None, "thanks, that was it");
+            let taken = complexity(chitchat, None, "that was a nice talk");
             assert_eq!(taken, expected, "{chitchat:?}");
         }
         for (complex, expected) in [

@@ -246,6 +246,7 @@ mod tests {
             place: None,
             measured: Measured::default(),
             known_grade: None,
+            by: None,
         }
     }
 
@@ -331,6 +332,7 @@ mod tests {
                 lines: LineRange { start: 1, end: 2 },
                 place: None,
             }],
+            supported: Vec::new(),
         });
         assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
         assert_eq!((fold.sent(), fold.cited_count()), (None, Some(1)));
@@ -347,6 +349,7 @@ mod tests {
         let items = ids.iter().enumerate().map(|(at, id)| NumberedItem {
             n: at + 1,
             id: EvidenceId((*id).to_owned()),
+            sent: Vec::new(),
         });
         EventBody::EvidenceNumbered {
             items: items.collect(),
@@ -397,6 +400,7 @@ mod tests {
             text: "text".to_owned(),
             topic: Topic::default(),
             low: false,
+            by: None,
         }
     }
 
@@ -451,7 +455,7 @@ mod tests {
                 place: None,
             });
             let citations: Vec<_> = citations.collect();
-            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None });
+            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None, supported: Vec::new() });
             prop_assert_eq!(fold.cited_count(), Some(citations.len()));
             for row in fold.rows() {
                 let number = before.iter().find(|(id, _)| *id == row.id).and_then(|(_, n)| *n);

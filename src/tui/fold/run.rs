@@ -114,12 +114,12 @@ impl RunView {
                 self.leave(*node, *ms, *reasoning_calls, tokens);
             }
             EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
-            EventBody::RoutingPlan { plan, because } => {
+            EventBody::RoutingPlan { plan, because, .. } => {
                 self.exchange.planned = Some(plan.complexity);
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
-            EventBody::ToolCalled { call } => self.tools.push(ToolUse {
+            EventBody::ToolCalled { call, .. } => self.tools.push(ToolUse {
                 call: call.clone(),
                 items: None,
                 ms: None,
@@ -152,7 +152,7 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
-            EventBody::AnswerDelta { text } => {
+            EventBody::AnswerDelta { text, .. } => {
                 let clean = self.stream.push(text);
                 self.exchange.answer.push_str(&clean);
                 self.exchange.revision += 1;

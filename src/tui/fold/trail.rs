@@ -202,7 +202,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
         EventBody::RouteDecided { from, to, reason } => {
             format!("{} · {from} → {to}", reason.as_str())
         }
-        EventBody::RoutingPlan { plan, because } => {
+        EventBody::RoutingPlan { plan, because, .. } => {
             let tools: Vec<_> = plan.suggested_tools.iter().map(|t| t.as_str()).collect();
             let mut parts = vec![plan.complexity.as_str().to_owned()];
             if !plan.sub_questions.is_empty() {
@@ -212,7 +212,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             parts.extend(spoken_reasons(because).map(str::to_owned));
             parts.join(" · ")
         }
-        EventBody::ToolCalled { call } => format!("{} · {}", call.tool(), call.subject()),
+        EventBody::ToolCalled { call, .. } => format!("{} · {}", call.tool(), call.subject()),
         EventBody::ToolFinished {
             call,
             items,
@@ -290,7 +290,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
             format!("{} sent · {}", items.len(), places.join(", "))
         }
         EventBody::Waiting { node, wait } => wait.line_of(Some(*node), 0.0),
-        EventBody::AnswerDelta { text } => text.clone(),
+        EventBody::AnswerDelta { text, .. } => text.clone(),
         EventBody::AnswerFinished {
             text,
             citations,
@@ -466,7 +466,9 @@ pub fn group_summary(rows: &[AuditRow]) -> String {
 /// `hybrid_search ×2`, for each tool.
 fn tools(rows: &[AuditRow]) -> Vec<String> {
     let called = rows.iter().filter_map(|row| match row.body() {
-        EventBody::ToolCalled { call } | EventBody::ToolFinished { call, .. } => Some(call.tool()),
+        EventBody::ToolCalled { call, .. } | EventBody::ToolFinished { call, .. } => {
+            Some(call.tool())
+        }
         _ => None,
     });
     let called: Vec<ToolName> = called.collect();

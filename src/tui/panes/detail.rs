@@ -140,7 +140,7 @@ impl WindowRows<'_> {
     fn planned(&mut self, turn: &OpenRun, round: usize) {
         let rounds = rounds(&turn.trail, NodeName::ToolExec);
         for row in rounds.get(round).into_iter().flatten() {
-            if let EventBody::ToolCalled { call } = row.body() {
+            if let EventBody::ToolCalled { call, .. } = row.body() {
                 self.call("  planned  ", call);
             }
         }
@@ -184,13 +184,13 @@ impl WindowRows<'_> {
     fn event(&mut self, turn: &OpenRun, body: &EventBody, after: &[&AuditRow]) {
         let evidence = &turn.run.evidence;
         match body {
-            EventBody::RoutingPlan { plan, because } => {
+            EventBody::RoutingPlan { plan, because, .. } => {
                 self.plan(plan);
                 for cue in because {
                     self.labelled("because", cue_words(cue));
                 }
             }
-            EventBody::ToolCalled { call } => {
+            EventBody::ToolCalled { call, .. } => {
                 self.call("  called   ", call);
                 self.push_call_end(call, after, turn.run.finish.is_none());
             }

@@ -437,6 +437,7 @@ mod tests {
         let delta = |text: &&str| Event {
             body: EventBody::AnswerDelta {
                 text: (*text).to_owned(),
+                supported: None,
             },
             ..recorded[first].clone()
         };

@@ -127,6 +127,7 @@ async fn r06_after_a_failure_the_tools_are_others() {
         scores: Vec::new(),
         error: None,
         is_breakdown: false,
+        by: None,
     };
     let failed = [record(ToolCall::HybridSearch {
         semantic_query: "What is the fast path?".to_owned(),
@@ -204,6 +205,7 @@ async fn r11_no_call_is_made_twice() {
                 scores: Vec::new(),
                 error: None,
                 is_breakdown: false,
+                by: None,
             });
         }
     }

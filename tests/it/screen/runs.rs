@@ -76,6 +76,7 @@ impl Tape {
             prompt_tokens: (calls > 0).then_some(240),
             completion_tokens: (calls > 0).then_some(30),
             spent: CostDetails::default(),
+            by: None,
         });
     }
 
@@ -94,6 +95,7 @@ impl Tape {
                 ..RoutingPlan::default()
             },
             because: Vec::new(),
+            built_in: None,
         });
         self.leave(AnalyzeAndRoute, 0, 412, 1);
         let (to, reason) = match complexity {
@@ -109,7 +111,10 @@ impl Tape {
         self.leave(Plan, iteration, 88, 1);
         self.enter(ToolExec, iteration);
         for call in &calls {
-            self.add(EventBody::ToolCalled { call: call.clone() });
+            self.add(EventBody::ToolCalled {
+                call: call.clone(),
+                by: None,
+            });
         }
         for call in calls {
             self.after(6).add(EventBody::ToolFinished {
@@ -119,6 +124,7 @@ impl Tape {
                 ms: 6.2,
                 error: None,
                 is_breakdown: false,
+                by: None,
             });
         }
         if !items.is_empty() {
@@ -188,7 +194,11 @@ impl Tape {
             }
         }
         let numbered = context.into_iter().enumerate();
-        let items = numbered.map(|(at, id)| NumberedItem { n: at + 1, id });
+        let items = numbered.map(|(at, id)| NumberedItem {
+            n: at + 1,
+            id,
+            sent: Vec::new(),
+        });
         let items = items.collect();
         self.add(EventBody::EvidenceNumbered { items });
     }
@@ -199,6 +209,7 @@ impl Tape {
         for piece in text.split_inclusive(' ') {
             self.after(3).add(EventBody::AnswerDelta {
                 text: piece.to_owned(),
+                supported: None,
             });
         }
         self.after(1).add(EventBody::AnswerFinished {
@@ -206,6 +217,7 @@ impl Tape {
             citations,
             confidence: None,
             confidence_level: None,
+            supported: Vec::new(),
         });
         self.leave(Synthesize, iteration, 700, 1);
     }
@@ -256,6 +268,7 @@ pub fn item(
         place: None,
         measured: Measured::default(),
         known_grade: None,
+        by: None,
     }
 }
 
@@ -298,6 +311,7 @@ pub fn chitchat() -> Vec<Event> {
         citations: Vec::new(),
         confidence: None,
         confidence_level: None,
+        supported: Vec::new(),
     });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::Answered, 1, 3, None);
@@ -490,6 +504,7 @@ pub fn not_found() -> Vec<Event> {
         citations: Vec::new(),
         confidence: None,
         confidence_level: None,
+        supported: Vec::new(),
     });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::NotFound, 2, 2, None);

@@ -69,12 +69,16 @@ fn answered() -> Vec<Event> {
     let items = sent.map(|(at, n)| kb_agent::protocol::NumberedItem {
         n: at + 1,
         id: kb_agent::domain::EvidenceId(format!("e{n}")),
+        sent: Vec::new(),
     });
     let items = items.collect();
     tape.add(EventBody::EvidenceNumbered { items });
     for text in ["The pipeline grows [2]", ", the engine ", "asks [6][1]."] {
         let text = text.to_owned();
-        tape.after(3).add(EventBody::AnswerDelta { text });
+        tape.after(3).add(EventBody::AnswerDelta {
+            text,
+            supported: None,
+        });
     }
     let numbered = |n, id, source, lines| kb_agent::domain::Citation {
         n,
@@ -89,6 +93,7 @@ fn answered() -> Vec<Event> {
         ],
         confidence: None,
         confidence_level: None,
+        supported: Vec::new(),
     });
     tape.leave(NodeName::Synthesize, 2, 700, 1);
     tape.end(Outcome::Answered, 6, 0, None);
@@ -259,6 +264,7 @@ fn shown_token_counts_without_end_are_no_small_numbers() {
             prompt_tokens: Some(u64::MAX),
             completion_tokens: Some(u64::MAX),
             spent: CostDetails::default(),
+            by: None,
         });
     }
     let most = "18 446 744 073 709 551 615 tok";

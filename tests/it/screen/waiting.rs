@@ -191,9 +191,13 @@ fn ui_the_wait_line_says_what_is_searched_and_found_and_how_much_is_graded() {
         ms: 1.0,
         error: None,
         is_breakdown: false,
+        by: None,
     };
     for call in &calls {
-        tape.add(EventBody::ToolCalled { call: call.clone() });
+        tape.add(EventBody::ToolCalled {
+            call: call.clone(),
+            by: None,
+        });
     }
     let mut line = |events: Vec<Event>| {
         play(&mut screen, events);
