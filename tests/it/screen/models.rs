@@ -28,6 +28,7 @@ fn listing() -> ModelListing {
     let offer = |name: &str, context| ModelOffer {
         name: name.to_owned(),
         context,
+        server: None,
     };
     ModelListing {
         host: "127.0.0.1:8080".to_owned(),
@@ -44,7 +45,11 @@ fn listing() -> ModelListing {
 
 fn choose(job: Option<JobName>, model: Option<&str>) -> Vec<Effect> {
     let model = model.map(str::to_owned);
-    let wish = ModelWish { job, model };
+    let wish = ModelWish {
+        job,
+        model,
+        ..ModelWish::default()
+    };
     vec![Effect::Send(Command::Model(ModelCommand::Choose(wish)))]
 }
 
