@@ -269,7 +269,7 @@ fn ui_where_a_server_has_no_list_any_name_is_taken() {
     terminal.leave();
 }
 
-fn piped(command: &mut Command, lines: &str) -> Output {
+pub fn piped(command: &mut Command, lines: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
