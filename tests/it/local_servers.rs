@@ -9,6 +9,7 @@ use kb_agent::reasoner::llm::local_servers;
 use serde_json::{Value, json};
 
 use crate::fault_server::{Act, FaultServer, error, reply};
+use crate::models::{escape, piped, shows};
 use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::support::Said;
 use crate::terminal::Terminal;
@@ -70,18 +71,14 @@ fn header(screen: &str) -> &str {
     screen.lines().next().unwrap()
 }
 
-fn is_escaped(terminal: &mut Terminal, closed: &str) {
-    terminal.keys("\u{1b}");
-    terminal.wait_for("closed", |screen| !screen.contents().contains(closed));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn local_servers_are_told_in_one_line_listed_and_taken_for_the_session() {
     let server = ollama().await;
     let place = place(&[("Ollama", &address(&server)), ("Gone", &free_address())]);
     let mut terminal = open(&place);
     let line = "Ollama runs here with qwen3:8b and 1 more: /model uses it";
-    let screen = terminal.wait_for_text(line);
+    shows(&terminal, line);
+    let screen = terminal.wait_for_text("1 doc");
     header(&screen).must_hold(OFFLINE);
     assert!(server.requests().await.is_empty());
     let screen = terminal.press_until("/model\r", "gemma3:4b");
@@ -93,9 +90,10 @@ async fn local_servers_are_told_in_one_line_listed_and_taken_for_the_session() {
     header(&screen).must_lack("offline");
     terminal.press_until("hello\r", "Well said.");
     // One job by another model of the same server, and back to where it began.
-    terminal.press_until(
-        "/model grade gemma3:4b\r",
-        "From the next question on: qwen3:8b · grade",
+    terminal.keys("/model grade gemma3:4b\r");
+    shows(
+        &terminal,
+        "From the next question on: qwen3:8b · grade gemma3:4b.",
     );
     let screen = terminal.press_until("/model default\r", OFFLINE);
     header(&screen).must_hold(OFFLINE);
@@ -127,7 +125,9 @@ async fn local_servers_are_written_to_the_users_own_file_by_s() {
     terminal.wait_for_text("Ollama runs here");
     terminal.press_until("/model\r", "gemma3:4b");
     terminal.keys(DOWN);
-    let screen = terminal.press_until("s", "and at every start: gemma3:4b.");
+    terminal.keys("s");
+    shows(&terminal, "and at every start: gemma3:4b. Written to");
+    let screen = terminal.wait_for_text("1 doc");
     header(&screen).must_hold("gemma3:4b");
     terminal.leave();
     let url = server.base_url();
@@ -154,7 +154,7 @@ fn local_servers_where_there_is_none_are_one_line_and_the_list_can_be_left() {
     // A question is not held up, and neither is the end.
     terminal.press_until("What is the threshold of the gate?\r", "seven");
     terminal.press_until("/model\r", "no server that lists models was found");
-    is_escaped(&mut terminal, "no server that lists");
+    escape(&mut terminal, "no server that lists");
     terminal.press_until("/model qwen3\r", "no server that lists models was found");
     terminal.leave();
 }
@@ -179,7 +179,7 @@ fn local_servers_are_not_looked_for_where_the_setting_or_an_endpoint_says_so() {
             "default"
         };
         terminal.press_until("/model\r", shown);
-        is_escaped(&mut terminal, shown);
+        escape(&mut terminal, shown);
         terminal.leave();
         assert!(server.seen().is_empty(), "{name}");
     }
@@ -282,7 +282,7 @@ async fn local_servers_are_listed_and_taken_in_plain_mode_too() {
     let place = place(&[("Ollama", &address(&server))]);
     let lines = "/model\n/model grade gemma3:4b\n/model gemma3:4b\n/engine\nhello\n/model qwen4\n";
     let mut command = command(&place, &["--plain", "kb"]);
-    let output = crate::models::piped(&mut command, lines);
+    let output = piped(&mut command, lines);
     let (said, complaints) = (text(&output.stdout), text(&output.stderr));
     said.must_hold("this machine lists:\nqwen3:8b, Ollama\ngemma3:4b, Ollama\n");
     said.must_hold("From the next question on: gemma3:4b.\n");
