@@ -7,6 +7,7 @@
 mod environment;
 mod error;
 mod listing;
+mod own_file;
 mod settings;
 mod shown;
 mod trust;
@@ -15,6 +16,7 @@ mod variables;
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};
+pub use own_file::set_in_own_file;
 pub use settings::{
     DEFAULT_LOG_FILTER, EditingKeys, EmbeddingSettings, EndpointConfig, JobConfig, Overrides,
     Settings, StartSettings, StoreSettings, UnknownSetting, is_theme_name,

@@ -10,6 +10,7 @@ pub mod doctor;
 mod error;
 mod indexing;
 mod knowledge;
+mod local_servers;
 mod models;
 mod opening;
 mod reading;
@@ -25,6 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adding::{Adding, CurrentBase};
+use local_servers::LocalServers;
 use models::ThinkingEngine;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -61,6 +63,8 @@ const LAST_TRACES: Duration = Duration::from_secs(1);
 pub struct Engine {
     agent: Agent,
     thinking: ThinkingEngine,
+    /// What is looked for on this machine, where no endpoint is set.
+    local: Option<LocalServers>,
     knowledge: CurrentBase,
     adding: Arc<Adding>,
     profile: Profile,

@@ -103,7 +103,8 @@ async fn converse(
     if is_typed && detail == Detail::Nodes {
         print_text(greeting(&engine, &knowledge))?;
     }
-    let about = engine_in_words(&engine);
+    let mode = engine.identity().mode;
+    let about = listing::engine(mode, engine.profile().endpoint.as_deref());
     let (models, is_demo) = (engine.models(), engine.profile().is_demo);
     let (conversation, commands, updates) = Conversation::begin(engine)?;
     let runs = resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events));
@@ -153,17 +154,6 @@ fn greeting(engine: &Engine, knowledge: &KnowledgeStatus) -> String {
         plural(knowledge.documents, "document"),
         plural(knowledge.chunks, "passage"),
     )
-}
-
-/// Which engine answers, and where.
-fn engine_in_words(engine: &Engine) -> String {
-    let mode = match engine.identity().mode {
-        Mode::Offline => "offline, built in; answers are quoted from the documents",
-        Mode::Llm => "chat endpoint",
-    };
-    let endpoint = engine.profile().endpoint.iter();
-    let endpoint = endpoint.map(|endpoint| format!("Endpoint: {}\n", one_line(endpoint, 300)));
-    format!("Engine: {mode}.\n{}", endpoint.collect::<String>())
 }
 
 /// The runs that these events tell of.

@@ -315,7 +315,7 @@ fn trimmed<'a>(name: &str, value: &'a str) -> &'a str {
 }
 
 /// Name of a file with settings.
-const ENV: &str = ".env";
+pub(super) const ENV: &str = ".env";
 
 impl EnvFile {
     /// What can be read of it, and why it could not be trusted.
@@ -390,15 +390,15 @@ fn is_there(path: &Path) -> bool {
 // `$` reaches the parser as a character without a meaning, and is a `$` again in the value.
 
 /// A name with its value.
-struct Pair {
-    name: String,
-    value: String,
+pub(super) struct Pair {
+    pub(super) name: String,
+    pub(super) value: String,
     /// The line where it begins, from 1 on.
     line: usize,
 }
 
 /// No settings file is nearly as large.
-const LARGEST: u64 = 256 << 10;
+pub(super) const LARGEST: u64 = 256 << 10;
 /// Stands for `$`; no variable can hold it, so that a file with one is none.
 const DOLLAR: char = '\0';
 
@@ -431,7 +431,7 @@ fn is_null_device(path: &Path) -> bool {
 }
 
 /// The pairs of a file's text, or why a line holds none.
-fn parse(path: &Path, text: &str) -> Vec<Result<Pair, SettingError>> {
+pub(super) fn parse(path: &Path, text: &str) -> Vec<Result<Pair, SettingError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(DOLLAR) {
         return vec![Err(unreadable(path, "it holds a NUL character".to_owned()))];

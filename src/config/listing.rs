@@ -13,8 +13,8 @@ use super::shown::{ADDRESSES, SECRETS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, Class, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA,
-    LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, Variable,
-    variables,
+    LLM_DISCOVER, LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
+    Variable, variables,
 };
 
 /// What all settings come to.
@@ -168,8 +168,8 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
     // The authorities are for the embedding endpoint too.
     let is_in_use = name == LLM_CA && environment.get(EMBEDDING_BASE_URL).is_some();
-    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != LLM_BASE_URL && !is_in_use;
-
+    let is_alone = [LLM_BASE_URL, LLM_DISCOVER].contains(&name);
+    let of_chat = name.starts_with("KB_AGENT_LLM_") && !is_alone && !is_in_use;
     let needed = if of_chat {
         Some(LLM_BASE_URL)
     } else if OF_EMBEDDING.contains(&name) {

@@ -12,9 +12,9 @@ use super::error::SettingError;
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EDITING_KEYS, EMBEDDING, EMBEDDING_API_KEY,
     EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX,
-    EVIDENCE_TOKENS, INCLUDE, JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_MODEL, LOG,
-    MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA,
-    STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    EVIDENCE_TOKENS, INCLUDE, JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_DISCOVER,
+    LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE,
+    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
 use crate::domain::{DecidedBy, Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
@@ -34,6 +34,9 @@ const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
 pub struct Settings {
     /// The chat endpoint; `None` is offline.
     pub llm: Option<EndpointConfig>,
+    /// How a server is spoken to that is found on this machine, which only its address and its model
+    /// are missing in; `None` where none is looked for.
+    pub local: Option<EndpointConfig>,
     /// The embedding endpoint; `None` is the built-in model.
     pub embedding: Option<EmbeddingSettings>,
     /// The `.env` of the working folder, where it and not the user names one of these endpoints.
@@ -186,8 +189,11 @@ impl Settings {
             return Err(refused(LOG, log_filter));
         }
         let defaults = RoutingLimits::default();
+        let llm = endpoint(environment)?;
+        let is_sought = number(environment, LLM_DISCOVER, 0..=1_u8)? != Some(0) && llm.is_none();
         Ok(Self {
-            llm: endpoint(environment)?,
+            local: is_sought.then(|| local_endpoint(environment)).transpose()?,
+            llm,
             embedding: embedding(environment)?,
             endpoint_file: endpoint_file(environment),
             audit_log: environment
@@ -434,6 +440,36 @@ const DEFAULT_TIMEOUT: u64 = 60;
 
 /// The endpoint, checked whether it is in use or not; `None` is offline.
 fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, SettingError> {
+    let set = endpoint_anywhere(environment)?;
+    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
+        return Ok(None);
+    };
+    protect_key(environment, LLM_API_KEY, &base_url)?;
+    Ok(Some(EndpointConfig {
+        base_url,
+        authorities: authorities(environment)?,
+        ..set
+    }))
+}
+
+/// How a server is spoken to that is found on this machine: as is set, but without a key, and without
+/// names of models and of a kind of server, which are another endpoint's.
+fn local_endpoint(environment: &Environment) -> Result<EndpointConfig, SettingError> {
+    let mut set = endpoint_anywhere(environment)?;
+    (set.api_key, set.model, set.server) = (None, None, None);
+    for job in [
+        &mut set.analyze,
+        &mut set.plan,
+        &mut set.grade,
+        &mut set.synthesize,
+    ] {
+        job.model = None;
+    }
+    Ok(set)
+}
+
+/// What is set of an endpoint besides its address.
+fn endpoint_anywhere(environment: &Environment) -> Result<EndpointConfig, SettingError> {
     let named = |name: &str| environment.get(name).map(str::to_owned);
     let [analyze, plan, grade, synthesize] = JOBS.map(|job| {
         let name = |what: &str| format!("KB_AGENT_LLM_{what}_{job}");
@@ -455,12 +491,8 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, Setting
     let decides = choice(environment, LLM_DECIDES, &DECIDES)?.flatten();
     let (analyze, plan, grade, synthesize) = (analyze?, plan?, grade?, synthesize?);
     check_answering_model(&synthesize)?;
-    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
-        return Ok(None);
-    };
-    protect_key(environment, LLM_API_KEY, &base_url)?;
-    Ok(Some(EndpointConfig {
-        base_url,
+    Ok(EndpointConfig {
+        base_url: String::new(),
         api_key,
         model: named(LLM_MODEL),
         timeout: Duration::from_secs(timeout.unwrap_or(DEFAULT_TIMEOUT)),
@@ -469,12 +501,12 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, Setting
         context_tokens,
         evidence_tokens,
         decides,
-        authorities: authorities(environment)?,
+        authorities: Vec::new(),
         analyze,
         plan,
         grade,
         synthesize,
-    }))
+    })
 }
 
 const DECIDES: [(&str, Option<DecidedBy>); 3] = [

@@ -94,6 +94,7 @@ pub(super) fn variable(name: &str) -> Variable {
 
 pub(super) const LLM_BASE_URL: &str = "KB_AGENT_LLM_BASE_URL";
 pub(super) const LLM_API_KEY: &str = "KB_AGENT_LLM_API_KEY";
+pub(super) const LLM_DISCOVER: &str = "KB_AGENT_LLM_DISCOVER";
 pub(super) const LLM_MODEL: &str = "KB_AGENT_LLM_MODEL";
 pub(super) const LLM_DECIDES: &str = "KB_AGENT_LLM_DECIDES";
 pub(super) const EVIDENCE_TOKENS: &str = "KB_AGENT_EVIDENCE_TOKENS";

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::Contents;
 use super::indexing::Indexing;
+use super::local_servers::LocalServers;
 use super::models::ModelChooser;
 use super::reading::{self, PathLister, Receivers, StatisticsReader};
 use super::samples::Samples;
@@ -70,8 +71,10 @@ pub struct Conversation {
 impl Conversation {
     /// Starts the tasks. The screen gets the two channels and nothing else.
     pub fn begin(
-        engine: Engine,
+        mut engine: Engine,
     ) -> Result<(Self, mpsc::Sender<Command>, mpsc::Receiver<Update>), EngineError> {
+        // What is found on this machine is told on the screen alone: lines may be read by a program.
+        engine.local = engine.local.map(LocalServers::unannounced);
         let ((commands, updates), ends) = channels();
         Ok((Self::start(ends, engine)?, commands, updates))
     }
@@ -95,11 +98,14 @@ impl Conversation {
             paths: PathLister::new(updates.clone()),
             explainer: Explainer::new(&engine.audit_log.path, &updates),
             tools: engine.agent.ports.tools.clone(),
-            models: ModelChooser::new(
-                engine.thinking.endpoint.clone(),
-                worker.reasoner(),
-                updates.clone(),
-            ),
+            models: match engine.local.take() {
+                Some(local) => local.chooser(worker.reasoner(), updates.clone()),
+                None => ModelChooser::new(
+                    engine.thinking.endpoint.clone(),
+                    worker.reasoner(),
+                    updates.clone(),
+                ),
+            },
         };
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);

@@ -75,8 +75,19 @@ impl ModelChooser {
         current: CurrentReasoner,
         updates: mpsc::Sender<Update>,
     ) -> Self {
+        let answers = updates.clone();
+        Self::answering_by(updates, |commands| {
+            answer(commands, endpoint, current, answers)
+        })
+    }
+
+    /// Commands are answered by this.
+    pub(super) fn answering_by<F: Future<Output = ()> + Send + 'static>(
+        updates: mpsc::Sender<Update>,
+        answer: impl FnOnce(mpsc::Receiver<ModelCommand>) -> F,
+    ) -> Self {
         let (asked, commands) = mpsc::channel(IN_FLIGHT);
-        let task = tokio::spawn(answer(commands, endpoint, current, updates.clone()));
+        let task = tokio::spawn(answer(commands));
         Self {
             asked,
             updates,
@@ -111,12 +122,7 @@ async fn answer(
     current: CurrentReasoner,
     updates: mpsc::Sender<Update>,
 ) {
-    let mut chosen = endpoint.map(|endpoint| ChosenModels {
-        endpoint,
-        current,
-        of_jobs: [const { None }; 4],
-        listed: Vec::new(),
-    });
+    let mut chosen = endpoint.map(|endpoint| ChosenModels::new(endpoint, current, Vec::new()));
     while let Some(command) = commands.recv().await {
         let offline = || OFFLINE_HAS_NO_MODELS.to_owned();
         let update = match (&mut chosen, command) {
@@ -135,7 +141,7 @@ async fn answer(
 }
 
 /// What was chosen so far.
-struct ChosenModels {
+pub(super) struct ChosenModels {
     /// The endpoint as the settings set it up.
     endpoint: Arc<EndpointReasoner>,
     current: CurrentReasoner,
@@ -145,6 +151,25 @@ struct ChosenModels {
 }
 
 impl ChosenModels {
+    /// Nothing is chosen yet at this endpoint, which listed these models.
+    pub(super) fn new(
+        endpoint: Arc<EndpointReasoner>,
+        current: CurrentReasoner,
+        listed: Vec<ListedModel>,
+    ) -> Self {
+        Self {
+            endpoint,
+            current,
+            of_jobs: [const { None }; 4],
+            listed,
+        }
+    }
+
+    /// Who does which job.
+    pub(super) fn in_use(&self) -> JobModels {
+        models_of(&self.reasoner())
+    }
+
     async fn list(&mut self) -> Result<ModelListing, String> {
         let host = self.endpoint.host().to_owned();
         let Some(listed) = self.ask().await? else {
@@ -156,12 +181,13 @@ impl ChosenModels {
         let offer = |model: &ListedModel| ModelOffer {
             name: model.name.clone(),
             context: model.context,
+            server: None,
         };
         let models: Vec<ModelOffer> = listed.iter().filter(chats).map(offer).collect();
         let left_out = listed.len() - models.len();
         Ok(ModelListing {
             host,
-            in_use: models_of(&self.reasoner()),
+            in_use: self.in_use(),
             left_out,
             models,
         })
@@ -180,7 +206,8 @@ impl ChosenModels {
         Ok(listed.is_some().then_some(self.listed.as_slice()))
     }
 
-    async fn choose(&mut self, wish: ModelWish) -> Result<JobModels, String> {
+    /// Takes a model, and returns who does which job then; the error says in one line why not.
+    pub(super) async fn choose(&mut self, wish: ModelWish) -> Result<JobModels, String> {
         let model = match wish.model {
             Some(name) if name == DecidedBy::BuiltIn.as_str() => {
                 return self.choose_built_in(wish.job);

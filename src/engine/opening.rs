@@ -8,6 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};
 use super::knowledge::BuiltInModels;
+use super::local_servers::LocalServers;
 use super::models::{ThinkingEngine, thinking_engine};
 use super::{Engine, EngineError, knowledge, own_files};
 use crate::agent::Agent;
@@ -74,6 +75,7 @@ impl Opening {
         let knowledge = knowledge::open_beside(&settings, built_in.clone()).await?;
         let knowledge = CurrentBase::new(Arc::new(knowledge));
         let tools = Arc::new(CurrentTools(knowledge.clone()));
+        let local = LocalServers::new(&settings, built_in.judge());
         let adding = Arc::new(Adding::new(&settings, built_in));
         Ok(Engine {
             agent: Agent {
@@ -85,6 +87,7 @@ impl Opening {
                 session: self.session.id().to_owned(),
             },
             thinking: self.thinking,
+            local,
             knowledge,
             adding,
             profile: self.profile,

@@ -1,5 +1,6 @@
 //! Models of a chat endpoint: what the screen asks about them, and which does which job.
 
+use super::Mode;
 use crate::text::one_line;
 
 /// What is said where no endpoint is set.
@@ -125,6 +126,10 @@ pub struct ModelWish {
     pub job: Option<JobName>,
     /// The model's name; `None` for the one that the settings name.
     pub model: Option<String>,
+    /// The server on this machine that was found to have it; `None` for the one in use, or for any.
+    pub server: Option<String>,
+    /// Whether it is written to the user's own `.env` besides, for the next start.
+    pub is_kept: bool,
 }
 
 /// What a person types behind `/model`.
@@ -153,6 +158,7 @@ impl ModelRequest {
             name => Self::Choose(ModelWish {
                 job,
                 model: (name != AS_SET).then(|| name.to_owned()),
+                ..ModelWish::default()
             }),
         }
     }
@@ -178,6 +184,8 @@ pub struct ModelOffer {
     pub name: String,
     /// How many tokens it reads, where the server says.
     pub context: Option<usize>,
+    /// The server that was found to have it, where it is one that no setting names.
+    pub server: Option<String>,
 }
 
 /// What the screen gets of models.
@@ -185,6 +193,13 @@ pub struct ModelOffer {
 pub enum ModelUpdate {
     /// The models that can be chosen, or one line that says why they are unknown.
     Listed(Result<ModelListing, String>),
+    /// Which engine thinks from the next question on, where that changes.
+    Engine {
+        /// Whether a model or the offline engine thinks.
+        mode: Mode,
+        /// Where a model is asked.
+        endpoint: Option<String>,
+    },
     /// Who does which job from the next question on.
     Chosen(JobModels),
     /// It stays as it was, and why; one line.
@@ -199,7 +214,11 @@ mod tests {
     fn ui_what_follows_the_command_is_a_job_a_name_or_both() {
         let choose = |job, model: Option<&str>| {
             let model = model.map(str::to_owned);
-            ModelRequest::Choose(ModelWish { job, model })
+            ModelRequest::Choose(ModelWish {
+                job,
+                model,
+                ..ModelWish::default()
+            })
         };
         let grade = Some(JobName::Grade);
         for (typed, read) in [

@@ -18,6 +18,7 @@ mod fence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod json;
+mod local;
 mod prompt;
 mod read;
 mod repetition;
@@ -54,6 +55,7 @@ use client::{Endpoint, LlmOverrides};
 use exchange::{ChatExchange, ModelReply};
 use failure::NAME_MODEL;
 pub use fence::PromptFence;
+pub use local::{LocalServer, local_servers};
 use prompt::{Message, Prompts, SentTurns};
 use reply_schema::ReplySchema;
 use request::ReplyRequest;

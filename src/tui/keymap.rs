@@ -327,6 +327,8 @@ pub enum Action {
     ShowEngine,
     /// Lists which model does which job, to choose from.
     ChooseModel,
+    /// Takes a model, and writes it to the user's own settings.
+    KeepModel,
     /// Goes to the next job in the list of models.
     NextJob,
     /// Goes to the previous job in the list of models.
@@ -453,6 +455,8 @@ pub enum KeyContext {
     Replay,
     /// The list of recorded conversations.
     Sessions,
+    /// The same while it lists servers found on this machine, and nothing is typed.
+    Found,
     /// The list of models.
     Models,
     /// The search in earlier questions.

@@ -1,8 +1,11 @@
 //! Which model does which job: the list of models, and what is chosen.
+//!
+//! Offline there may be servers on this machine that no setting names; the engine looks for them whenever the
+//! list is opened.
 
 use crate::protocol::{
     Command, JobModels, JobName, Mode, ModelCommand, ModelListing, ModelRequest, ModelUpdate,
-    ModelWish, OFFLINE_HAS_NO_MODELS,
+    ModelWish,
 };
 use crate::text::one_line;
 
@@ -23,17 +26,11 @@ pub fn typed(model: &mut Model, argument: &str) -> Option<Effect> {
 
 /// Opens the list, to choose for this job or for all.
 pub fn open(model: &mut Model, job: Option<JobName>) -> Option<Effect> {
-    if is_offline(model) {
-        return None;
-    }
     model.open(Overlay::Models(ModelList { listing: None, job }));
     Some(Effect::Send(Command::Model(ModelCommand::List)))
 }
 
 fn choose(model: &mut Model, wish: ModelWish) -> Option<Effect> {
-    if is_offline(model) {
-        return None;
-    }
     if model.choosing.is_some() {
         model.inform("The last choice is still being checked.");
         return None;
@@ -43,20 +40,15 @@ fn choose(model: &mut Model, wish: ModelWish) -> Option<Effect> {
     Some(Effect::Send(Command::Model(ModelCommand::Choose(wish))))
 }
 
-/// Whether there is nothing to choose, which is said then.
-fn is_offline(model: &mut Model) -> bool {
-    let is_offline = model.mode == Mode::Offline;
-    if is_offline {
-        model.inform(OFFLINE_HAS_NO_MODELS);
-    }
-    is_offline
-}
-
 /// What the engine sends of models.
 pub fn arrived(model: &mut Model, update: ModelUpdate) -> Option<Effect> {
     match update {
         ModelUpdate::Listed(listing) => {
             listed(model, listing);
+            return None;
+        }
+        ModelUpdate::Engine { mode, endpoint } => {
+            (model.mode, model.endpoint) = (mode, endpoint);
             return None;
         }
         ModelUpdate::Chosen(models) => {
@@ -75,6 +67,17 @@ fn listed(model: &mut Model, listing: Result<ModelListing, String>) {
     if let Ok(listing) = &listing {
         model.models.clone_from(&listing.in_use);
     }
+    let is_offline = model.mode == Mode::Offline;
+    let is_open = |window: &Option<Window>| {
+        let shown = window.as_ref().map(|window| &window.shown);
+        matches!(shown, Some(Overlay::Models(_)))
+    };
+    // Where there is no server at all, one line says more than a window.
+    if let (Err(why), true, true) = (&listing, is_offline, is_open(&model.overlay)) {
+        model.overlay = None;
+        model.inform(why);
+        return;
+    }
     let windows = [&mut model.overlay, &mut model.beneath];
     for window in windows.into_iter().flatten() {
         if let Overlay::Models(list) = &mut window.shown {
@@ -82,7 +85,7 @@ fn listed(model: &mut Model, listing: Result<ModelListing, String>) {
             let names = list.names().map(|name| one_line(name, 120));
             let texts = [AS_SET.to_owned()].into_iter().chain(names).collect();
             window.set_texts(texts);
-            select_used(window, &model.models);
+            select_used(window, &model.models, is_offline);
             return;
         }
     }
@@ -94,8 +97,9 @@ pub fn refused(model: &mut Model, why: &str) -> Option<Effect> {
     arrived(model, ModelUpdate::NotChosen(why.to_owned()))
 }
 
-/// Takes the selected row, and closes the list; nothing where none is left or the models are not known.
-pub fn choose_selected(model: &mut Model) -> Option<Effect> {
+/// Takes the selected row, for the next start too where it is to be kept, and closes the list; nothing
+/// where none is left or the models are not known.
+pub fn choose_selected(model: &mut Model, is_kept: bool) -> Option<Effect> {
     let window = model.overlay.as_ref()?;
     let Overlay::Models(list) = &window.shown else {
         return None;
@@ -104,9 +108,15 @@ pub fn choose_selected(model: &mut Model) -> Option<Effect> {
         return None;
     };
     let offer = place.checked_sub(1).and_then(|at| listing.models.get(at));
+    if is_kept && offer.is_none() {
+        model.inform("The settings say this already; choose a model.");
+        return None;
+    }
     let wish = ModelWish {
         job: list.job,
         model: offer.map(|offer| offer.name.clone()),
+        server: offer.and_then(|offer| offer.server.clone()),
+        is_kept,
     };
     model.overlay = None;
     choose(model, wish)
@@ -123,15 +133,17 @@ pub fn step_job(model: &mut Model, by: isize) {
         let at = (at.cast_signed() + by).rem_euclid(all.len().cast_signed());
         list.job = all[at.cast_unsigned()];
         if window.typed.is_empty() {
-            select_used(window, &model.models);
+            select_used(window, &model.models, model.mode == Mode::Offline);
         }
     }
 }
 
-fn select_used(window: &mut Window, in_use: &JobModels) {
+/// Selects the model that does the job; offline the first.
+fn select_used(window: &mut Window, in_use: &JobModels, is_offline: bool) {
     if let Overlay::Models(list) = &window.shown {
         let used = in_use.model(list.job.unwrap_or(JobName::Answer));
         let place = list.names().position(|name| name == used);
+        let place = place.or(is_offline.then_some(0));
         window.select(place.map_or(0, |place| place + 1));
     }
 }

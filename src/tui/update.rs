@@ -335,8 +335,8 @@ fn filter_key(model: &mut Model, event: KeyEvent) -> Option<Effect> {
 impl Model {
     /// Where the next key is looked up.
     pub fn places(&self) -> Vec<KeyContext> {
-        if let Some(shown) = self.shown_overlay() {
-            return shown.places().to_vec();
+        if let Some(window) = &self.overlay {
+            return window.places().collect();
         }
         if self.reading.is_some() {
             return vec![KeyContext::Source, KeyContext::Overlay];

@@ -128,8 +128,7 @@ impl Overlay {
             )
     }
 
-    /// Where keys are looked up while it has them.
-    pub fn places(&self) -> &'static [KeyContext] {
+    fn places(&self) -> &'static [KeyContext] {
         match self {
             Self::Detail { .. } => &[KeyContext::Detail, KeyContext::Overlay],
             Self::Event { .. } => &[KeyContext::Event, KeyContext::Overlay],
@@ -154,6 +153,16 @@ impl Window {
             texts: Vec::new(),
             matches: Vec::new(),
         }
+    }
+
+    /// Where keys are looked up while it has them.
+    pub fn places(&self) -> impl Iterator<Item = KeyContext> {
+        let is_found = match &self.shown {
+            Overlay::Models(list) => self.typed.is_empty() && list.can_be_kept(),
+            _ => false,
+        };
+        let found = is_found.then_some(KeyContext::Found);
+        found.into_iter().chain(self.shown.places().iter().copied())
     }
 
     /// Gives it the items to look into; what is typed stays, and the row that is selected.
@@ -376,6 +385,13 @@ impl ModelList {
         models.map(|model| model.name.as_str())
     }
 
+    /// Whether what is chosen can be written to the user's own settings: a server on this machine that none
+    /// of them names, for all jobs.
+    fn can_be_kept(&self) -> bool {
+        let mut offers = self.listing.iter().flatten().flat_map(|all| &all.models);
+        self.job.is_none() && offers.any(|offer| offer.server.is_some())
+    }
+
     /// For which job one is chosen, and how many are left out.
     pub fn note(&self, width: usize) -> Row {
         let listing = match &self.listing {
@@ -429,6 +445,9 @@ impl ModelList {
             right.push(Ink::Done, " every job ");
         } else if !jobs.is_empty() {
             right.push(Ink::Done, format!(" {} ", joined(&jobs)));
+        }
+        if let Some(server) = &offer.server {
+            right.push(Ink::Dim, format!(" {} ", one_line(server, 40)));
         }
         if let Some(context) = offer.context.filter(|_| width >= 64) {
             right.push(Ink::Dim, format!(" {:>9} tokens ", grouped(context as u64)));

@@ -75,6 +75,7 @@ fn act(model: &mut Model, action: Action) -> Option<Effect> {
         (Action::Rename | Action::Delete | Action::Export, Overlay::Sessions(_)) => {
             return sessions::act(model, action);
         }
+        (Action::KeepModel, _) => return models::choose_selected(model, true),
         (Action::NextJob, _) => models::step_job(model, 1),
         (Action::PreviousJob, _) => models::step_job(model, -1),
         (Action::PreviousRun, _) => ask::step_compared(model, -1),
@@ -102,7 +103,7 @@ fn act(model: &mut Model, action: Action) -> Option<Effect> {
 fn choose(model: &mut Model) -> Option<Effect> {
     match model.overlay.as_ref().map(|window| &window.shown) {
         Some(Overlay::Sessions(_)) => return sessions::act(model, Action::Open),
-        Some(Overlay::Models(_)) => return models::choose_selected(model),
+        Some(Overlay::Models(_)) => return models::choose_selected(model, false),
         _ => {}
     }
     let window = model.overlay.take()?;

@@ -321,8 +321,11 @@ fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     // The keys of the list that help lies above come first.
     let beneath = model.beneath.as_ref();
     let beneath = beneath.filter(|window| window.shown.is_typed());
-    let beneath = beneath.map_or(&[][..], |window| window.shown.places());
-    let mut left: Vec<Row> = beneath.iter().chain(&here).flat_map(section).collect();
+    let beneath = beneath.into_iter().flat_map(Window::places);
+    let mut left: Vec<Row> = beneath
+        .chain(here)
+        .flat_map(|place| section(&place))
+        .collect();
     if !is_replay {
         left.push(Row::new(Ink::Heading, "Commands at the prompt"));
         for command in COMMANDS.iter() {

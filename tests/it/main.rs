@@ -57,6 +57,7 @@ mod llm_server;
 mod llm_servers;
 mod llm_settings;
 mod llm_wire;
+mod local_servers;
 mod mcp;
 mod model_calls;
 mod models;

@@ -55,7 +55,7 @@ fn open(place: &Workplace, url: &str, columns: u16, rows: u16) -> Terminal {
 }
 
 /// Waits for words in the left pane, however they are broken.
-fn shows(terminal: &Terminal, words: &str) {
+pub fn shows(terminal: &Terminal, words: &str) {
     terminal.wait_for(words, |screen| {
         let (_, columns) = screen.size();
         let lines = screen.rows(0, columns.get() / 2);
@@ -66,7 +66,7 @@ fn shows(terminal: &Terminal, words: &str) {
 }
 
 /// Closes what shows these words. A key that follows at once would be taken for one with Alt.
-fn escape(terminal: &mut Terminal, closed: &str) {
+pub fn escape(terminal: &mut Terminal, closed: &str) {
     terminal.keys(ESC);
     terminal.wait_for("closed", |screen| !screen.contents().contains(closed));
 }
@@ -269,7 +269,7 @@ fn ui_where_a_server_has_no_list_any_name_is_taken() {
     terminal.leave();
 }
 
-fn piped(command: &mut Command, lines: &str) -> Output {
+pub fn piped(command: &mut Command, lines: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -84,6 +84,8 @@ impl Workplace {
             .env("HOME", self.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("KB_AGENT_DATA_DIR", self.data())
+            // Who runs the tests may run a model server, too.
+            .env("KB_AGENT_LLM_DISCOVER", "0")
             .stdin(Stdio::null());
         command
     }

@@ -161,6 +161,10 @@ impl Plain {
                 self.models = listed.in_use;
                 text
             }),
+            Update::Model(ModelUpdate::Engine { mode, endpoint }) => {
+                self.engine = listing::engine(mode, endpoint.as_deref());
+                return Ok(false);
+            }
             Update::Model(ModelUpdate::Chosen(models)) => {
                 self.models = models;
                 let models = self.models.in_words();

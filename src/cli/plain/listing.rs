@@ -2,7 +2,7 @@
 
 use crate::domain::LineRange;
 use crate::protocol::{
-    DocumentText, EvidenceRecord, KnowledgeContents, KnowledgeStatus, ModelListing, RunId,
+    DocumentText, EvidenceRecord, KnowledgeContents, KnowledgeStatus, Mode, ModelListing, RunId,
     RunRecord, SessionSummary,
 };
 use crate::report::wording;
@@ -156,6 +156,16 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
     lines.chain(more).collect()
 }
 
+/// Which engine answers, and where.
+pub(super) fn engine(mode: Mode, endpoint: Option<&str>) -> String {
+    let mode = match mode {
+        Mode::Offline => "offline, built in; answers are quoted from the documents",
+        Mode::Llm => "chat endpoint",
+    };
+    let endpoint = endpoint.map(|endpoint| format!("Endpoint: {}\n", one_line(endpoint, 300)));
+    format!("Engine: {mode}.\n{}", endpoint.unwrap_or_default())
+}
+
 /// The models that can be chosen.
 pub(super) fn models(listing: &ModelListing) -> String {
     let host = one_line(&listing.host, 80);
@@ -168,7 +178,10 @@ pub(super) fn models(listing: &ModelListing) -> String {
             .context
             .map(|tokens| format!(", reads {tokens} tokens"));
         let name = one_line(&model.name, LONGEST);
-        said.push_str(&format!("{name}{}\n", context.unwrap_or_default()));
+        let server = model.server.as_ref();
+        let server = server.map(|server| format!(", {}", one_line(server, LONGEST)));
+        let (server, context) = (server.unwrap_or_default(), context.unwrap_or_default());
+        said.push_str(&format!("{name}{server}{context}\n"));
     }
     if listing.left_out > 0 {
         said.push_str(&format!(

@@ -6,11 +6,13 @@ use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
 use crate::config::{EndpointConfig, Settings};
 use crate::domain::Languages;
 use crate::engine::knowledge;
+use crate::engine::local_servers::in_words;
 use crate::engine::models::endpoint_reasoner;
 use crate::engine::models::{is_called, models_of};
 use crate::protocol::{JobModels, JobName, joined};
 use crate::reasoner::llm::{
     Answered, EndpointReasoner, ListedModel, ModelJob, ModelUse, Structured, StructuredReply,
+    local_servers,
 };
 use crate::text::{duration, nearest, one_line, plural};
 
@@ -35,7 +37,8 @@ pub(super) async fn check(
         let offline = "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine: rules \
                        route, extracts answer, and no network is needed";
         let with_model = "set KB_AGENT_LLM_BASE_URL to let a language model think";
-        return examination.add(Check::ok("mode", offline).hint(with_model));
+        examination.add(Check::ok("mode", offline).hint(with_model));
+        return check_local(settings, examination).await;
     };
     let reasoner = match endpoint_reasoner(settings, llm) {
         Ok(reasoner) => reasoner,
@@ -81,6 +84,30 @@ pub(super) async fn check(
             Err(error) => Check::failed("stream", error.trouble()).took(took),
         });
     }
+}
+
+/// Servers on this machine that could be the endpoint, where they are looked for.
+async fn check_local(settings: &Settings, examination: &mut Examination<'_>) {
+    const NAME: &str = "this machine";
+    if settings.local.is_none() {
+        return;
+    }
+    let asking = local_servers(settings.config_dir.as_deref());
+    let (found, took) = examination.timed("servers on this machine", asking).await;
+    examination.add(match found {
+        Ok(found) => match found.first() {
+            Some(first) => {
+                let next = format!(
+                    "set KB_AGENT_LLM_BASE_URL={}, or take a model by /model on the screen",
+                    first.base_url
+                );
+                Check::ok(NAME, in_words(&found, NAMED)).hint(next)
+            }
+            None => Check::ok(NAME, "no server that lists models at the usual ports"),
+        }
+        .took(took),
+        Err(error) => Check::broken(NAME, error, "correct that file, or remove it"),
+    });
 }
 
 /// The variable that sets a job's model, and its value; `None` where nothing does.

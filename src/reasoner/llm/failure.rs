@@ -20,7 +20,8 @@ use crate::files::read_tables;
 use crate::http::{self, Variables, backoff, reconnecting, retry_after};
 use crate::text::{Trouble, one_line};
 
-const SETTINGS: Variables = Variables {
+/// Where an endpoint is set.
+pub const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
     api_key: Some("KB_AGENT_LLM_API_KEY"),
     model: Some("KB_AGENT_LLM_MODEL"),

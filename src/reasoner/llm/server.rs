@@ -4,7 +4,7 @@
 //! what a server then refuses is given up by [`super::request`], so that a wrong row costs one
 //! request and never an answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName};
@@ -53,6 +53,12 @@ pub struct Server {
     /// Whether it drops the beginning of a long prompt without saying so.
     #[serde(default)]
     pub cuts_prompts: bool,
+    /// What a person calls it; the setting's name where there is no other.
+    #[serde(default)]
+    title: Option<String>,
+    /// Where it listens on this machine unless told otherwise.
+    #[serde(default)]
+    local_port: Option<u16>,
     /// Where all this is from.
     #[serde(default, rename = "docs")]
     _docs: Option<String>,
@@ -146,6 +152,11 @@ impl Server {
         parts.filter(|part| !part.is_empty()).collect()
     }
 
+    /// What a person calls it.
+    pub fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+
     fn fits(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let port = url.port();
@@ -168,6 +179,15 @@ impl Servers {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         read_tables(own, BUILT_IN)
+    }
+
+    /// The servers that have a usual port on this machine, with that port. The first row of a name
+    /// decides, so that a user's row moves the port or takes it away; no port is named twice.
+    pub fn with_local_ports(&self) -> Vec<(&Server, u16)> {
+        let (mut names, mut ports) = (HashSet::new(), HashSet::new());
+        let rows = self.server.iter().filter(|row| names.insert(&row.name));
+        let rows = rows.filter_map(|row| Some((row, row.local_port?)));
+        rows.filter(|(_, port)| ports.insert(*port)).collect()
     }
 
     /// The row of that name; without a name the first that fits the address.
@@ -326,6 +346,9 @@ mod tests {
             ("http://gpu:8000/v1", "vllm"),
             ("http://localhost:1234/v1", "lmstudio"),
             ("http://localhost:4000", "litellm"),
+            ("http://localhost:1337/v1", "jan"),
+            ("http://localhost:5000/v1", "text-generation-webui"),
+            ("http://localhost:5001/v1", "koboldcpp"),
             ("https://openrouter.ai/api/v1", "openrouter"),
             ("https://api.deepseek.com", "deepseek"),
             ("https://api.mistral.ai/v1", "mistral"),

@@ -28,6 +28,7 @@ fn listing() -> ModelListing {
     let offer = |name: &str, context| ModelOffer {
         name: name.to_owned(),
         context,
+        server: None,
     };
     ModelListing {
         host: "127.0.0.1:8080".to_owned(),
@@ -44,7 +45,11 @@ fn listing() -> ModelListing {
 
 fn choose(job: Option<JobName>, model: Option<&str>) -> Vec<Effect> {
     let model = model.map(str::to_owned);
-    let wish = ModelWish { job, model };
+    let wish = ModelWish {
+        job,
+        model,
+        ..ModelWish::default()
+    };
     vec![Effect::Send(Command::Model(ModelCommand::Choose(wish)))]
 }
 
@@ -120,6 +125,44 @@ fn ui_a_question_waits_until_the_choice_is_checked() {
     assert_eq!(tell(&mut screen, chosen), ask("one?", None));
     let text = screen.text(100, 30);
     assert!(text.lines().next().unwrap().contains("qwen3-1b"), "{text}");
+}
+
+#[test]
+fn local_servers_are_kept_by_s_only_where_it_is_no_letter() {
+    let mut screen = Screen::new(Setup::default()).unwrap();
+    super::tell_knowledge(&mut screen);
+    let list = Effect::Send(Command::Model(ModelCommand::List));
+    assert_eq!(strike(&mut screen, "/model<Enter>"), [list]);
+    let mut found = listing();
+    for offer in &mut found.models {
+        offer.server = Some("Ollama".to_owned());
+    }
+    found.in_use = JobModels::same_for_all("extractive");
+    tell(&mut screen, ModelUpdate::Listed(Ok(found)));
+    pictures("models_found", &mut screen);
+    // Behind other letters, and where a job is chosen, it narrows the list.
+    assert_eq!(strike(&mut screen, "1bs<Esc><Tab>s<Esc><BackTab>"), []);
+    let wish = ModelWish {
+        model: Some("qwen3-8b".to_owned()),
+        server: Some("Ollama".to_owned()),
+        is_kept: true,
+        ..ModelWish::default()
+    };
+    let kept = Effect::Send(Command::Model(ModelCommand::Choose(wish)));
+    assert_eq!(tap(&mut screen, KeyCode::Char('s')), [kept]);
+    let (mode, endpoint) = (Mode::Llm, Some("http://127.0.0.1:11434/v1".to_owned()));
+    tell(&mut screen, ModelUpdate::Engine { mode, endpoint });
+    let chosen = JobModels::same_for_all("qwen3-8b");
+    tell(&mut screen, ModelUpdate::Chosen(chosen));
+    let text = screen.text(100, 30);
+    assert!(text.lines().next().unwrap().contains("qwen3-8b"), "{text}");
+    // Nothing is found any more: while a model thinks, the window says why.
+    strike(&mut screen, "/model<Enter>");
+    tell(
+        &mut screen,
+        ModelUpdate::Listed(Err("nobody listens".to_owned())),
+    );
+    assert!(screen.text(100, 30).contains("nobody listens"));
 }
 
 #[test]
