@@ -18,6 +18,7 @@ mod fence;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod json;
+mod pace;
 mod prompt;
 mod read;
 mod repetition;

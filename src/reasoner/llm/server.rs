@@ -53,6 +53,9 @@ pub struct Server {
     /// Whether it drops the beginning of a long prompt without saying so.
     #[serde(default)]
     pub cuts_prompts: bool,
+    /// The field that asks for how far the prompt is read.
+    #[serde(default)]
+    pub progress: Option<String>,
     /// Where all this is from.
     #[serde(default, rename = "docs")]
     _docs: Option<String>,
@@ -168,6 +171,12 @@ impl Servers {
     /// The built-in table behind the rows of a file of the user's. The error is one line.
     pub fn with_user_rows(own: Option<&str>) -> Result<Self, String> {
         read_tables(own, BUILT_IN)
+    }
+
+    /// The field that asks for progress, of a server that calls itself by the name of a row.
+    pub fn progress_of(&self, name: &str) -> Option<&str> {
+        let row = self.server.iter().find(|row| row.name == name)?;
+        row.progress.as_deref()
     }
 
     /// The row of that name; without a name the first that fits the address.
@@ -360,7 +369,12 @@ mod tests {
             found(None, "https://api.mistral.ai/v1").usage,
             UsageInStream::Unasked
         );
+        let progress = |url: &str| found(None, url).progress;
+        let asked = progress("http://127.0.0.1:8080/v1");
+        assert_eq!(asked.as_deref(), Some("return_progress"));
+        assert_eq!(progress("http://127.0.0.1:11434/v1"), None);
         let other = found(None, "https://llm.example/v1");
+        assert_eq!(other.progress, None);
         assert_eq!(
             (other.key_header.as_ref(), other.limit),
             (None, LimitField::MaxTokens)
