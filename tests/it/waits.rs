@@ -130,7 +130,8 @@ fn ui_silence_in_the_middle_of_a_reply_is_reported_with_what_is_left() {
 
 /// The event of a prompt of 760 tokens, 160 of them kept, that is read so far.
 fn progress(done: u64) -> String {
-    let progress = json!({"total": 760, "cache": 160, "processed": done, "time_ms": (done - 160) * 20});
+    let progress =
+        json!({"total": 760, "cache": 160, "processed": done, "time_ms": (done - 160) * 20});
     let delta = json!({"role": "assistant", "content": null});
     let chunk = json!({"choices": [{"index": 0, "delta": delta}], "prompt_progress": progress});
     format!("data: {chunk}\n\n")
@@ -193,7 +194,10 @@ fn a_server_that_refuses_to_tell_its_progress_is_not_asked_again() {
     assert_eq!(asked_for_progress(&place.server), [true, false, false]);
     let warned = events(&emitted, "warning");
     let message = warned[0]["message"].as_str().unwrap();
-    assert!(message.contains("refuses return_progress: done without"), "{message}");
+    assert!(
+        message.contains("refuses return_progress: done without"),
+        "{message}"
+    );
     assert_eq!(emitted.last().unwrap()["outcome"], "answered");
 }
 

@@ -4,8 +4,8 @@
 //! but a request on a kept connection that turned out to be dead.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue, SERVER};
@@ -80,7 +80,11 @@ impl Endpoint {
             marks: Arc::clone(&overrides.marks),
             paces: ModelPaces::default(),
             servers: overrides.servers.clone(),
-            progress: server.progress.clone().map(OnceLock::from).unwrap_or_default(),
+            progress: server
+                .progress
+                .clone()
+                .map(OnceLock::from)
+                .unwrap_or_default(),
             listing,
             site,
             server,
@@ -211,7 +215,10 @@ impl Endpoint {
         };
         let response = outcome.map_err(|error| self.site.transport(&error))?;
         // A llama.cpp on a port of the user's own says who it is.
-        let name = response.headers().get(SERVER).and_then(|name| name.to_str().ok());
+        let name = response
+            .headers()
+            .get(SERVER)
+            .and_then(|name| name.to_str().ok());
         if let Some(field) = name.and_then(|name| self.servers.progress_of(name)) {
             self.progress.get_or_init(|| field.to_owned());
         }

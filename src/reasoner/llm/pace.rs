@@ -122,7 +122,10 @@ mod tests {
             (timings(7, 9_000.0), None),
             (timings(99, 3_999.0), None),
             (json!({"timings": {"predicted_n": 8}}), None),
-            (json!({"timings": {"predicted_n": 8, "predicted_ms": 1e300}}), None),
+            (
+                json!({"timings": {"predicted_n": 8, "predicted_ms": 1e300}}),
+                None,
+            ),
         ] {
             assert_eq!(measured_rate(&chunk), rate, "{chunk}");
         }

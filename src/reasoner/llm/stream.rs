@@ -143,7 +143,10 @@ impl ChatReply {
 
     /// The model has read on, which is a word of a kind: a long prompt may take as long as it does.
     fn note_progress(&mut self, progress: PromptProgress) {
-        if self.progress.is_none_or(|before| before.done < progress.done) {
+        if self
+            .progress
+            .is_none_or(|before| before.done < progress.done)
+        {
             self.last_word_at = Instant::now();
         }
         self.progress = Some(progress);
@@ -156,7 +159,9 @@ impl ChatReply {
         if !piece.is_empty() {
             let now = Instant::now();
             self.body.is_unbegun = false;
-            self.pieces.get_or_insert_with(|| (now, estimate(piece), now)).2 = now;
+            self.pieces
+                .get_or_insert_with(|| (now, estimate(piece), now))
+                .2 = now;
         }
     }
 

@@ -4,7 +4,7 @@ use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
 use crate::protocol::{Fork, Mode, Rerun, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
-use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::ink::{Ink, Row, cells, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::{judged_row, route_mark};
 use crate::tui::markdown;
@@ -413,9 +413,9 @@ fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
     };
     let words = if is_last { words } else { "" };
     // The key that stops it matters more than the last of what is told.
-    let room = width.saturating_sub(GUTTER + 2 + display_width(words));
+    let room = width.saturating_sub(GUTTER + 2 + cells(words));
     let mut doing = doing;
-    while display_width(doing) > room
+    while cells(doing) > room
         && let Some((before, _)) = doing.rsplit_once(" · ")
     {
         doing = before;

@@ -173,7 +173,10 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         report(&mut screen, waiting(READING));
         let read = "reading the prompt · 412 of 760 tok · 6 s left · 58 tok/s";
         let said = wait_line(&mut screen, size);
-        assert!(read.starts_with(&said) && said.contains("412 of 760"), "{said}");
+        assert!(
+            read.starts_with(&said) && said.contains("412 of 760"),
+            "{said}"
+        );
         assert!(said == read || size.0 < 160, "{said}");
         report(&mut screen, waiting(SILENCE));
         assert_eq!(wait_line(&mut screen, size), "12 s without a byte, 48 left");
