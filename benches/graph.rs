@@ -15,8 +15,8 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, Outcome, RoutingLimits, RoutingPlan,
-    Score, ToolCall, ToolName, Topic, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, Outcome, PlannedCall, RoutingLimits,
+    RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::protocol::{EventBody, Mode};
 use tokio::runtime::Runtime;
@@ -115,6 +115,8 @@ impl Reasoner for Instant {
             because: Vec::new(),
             reply: Some("Hello!".to_owned()),
             small_talk: None,
+            by: None,
+            built_in: None,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -122,9 +124,10 @@ impl Reasoner for Instant {
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<PlannedCalls, ReasonerError> {
         Ok(PlannedCalls {
-            calls: vec![ToolCall::GrepSearch {
+            calls: vec![PlannedCall::from(ToolCall::GrepSearch {
                 query: format!("round {}", job.tool_history.len()),
-            }],
+            })],
+            by: None,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -133,6 +136,7 @@ impl Reasoner for Instant {
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
         Ok(Grades {
             scores: Ok(vec![Some(self.grade); job.context.len()]),
+            by: None,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })

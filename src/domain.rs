@@ -66,6 +66,6 @@ pub use tool::{
 };
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
-pub use wait::Wait;
+pub use wait::{Wait, tokens_a_second};
 pub use warnings::{WarningKind, Warnings};
 pub use what_if::{Change, Decision, Forecast, GradedRound, Round, Unknown, WhatIf, what_if};

@@ -26,7 +26,7 @@ use crate::text::Trouble;
 pub use calls::{CallLog, ModelCall, WaitSink};
 pub use stop::{Caller, blocking};
 pub use tools::{NarrowedTools, ToolError, Toolbox};
-pub use waiting::CallWaits;
+pub use waiting::{CallWaits, PromptProgress};
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";

@@ -32,7 +32,7 @@ pub(super) fn run(
     start: &StartOptions,
 ) -> Result<(), CommandFailure> {
     interruptible_screen(async |cancel| {
-        let left = converse(settings, resume, walk, cancel).await?;
+        let left = Box::pin(converse(settings, resume, walk, cancel)).await?;
         start.print_resume_command(&settings.audit_log, &left);
         Ok(())
     })

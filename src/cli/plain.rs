@@ -40,7 +40,8 @@ pub(super) fn run(
         Detail::Nodes
     };
     interruptible_lines(async |cancel, interrupts| {
-        let left = converse(settings, resume, walk, detail, cancel, interrupts).await?;
+        let talk = converse(settings, resume, walk, detail, cancel, interrupts);
+        let left = Box::pin(talk).await?;
         if stdin().is_terminal() {
             start
                 .in_lines()

@@ -26,8 +26,8 @@ const NONE_FOUND: &str = "Offline, and no server that lists models was found at 
 /// more`.
 pub(super) fn in_words(found: &[LocalServer], named: usize) -> String {
     let words = found.iter().map(|server| {
-        let names = server.models.iter().take(named);
-        let names: Vec<_> = names
+        let first = server.models.iter().take(named);
+        let first: Vec<_> = first
             .map(|model| one_line(&model.name, LONGEST_NAME))
             .collect();
         let more = match server.models.len().saturating_sub(named) {
@@ -35,7 +35,7 @@ pub(super) fn in_words(found: &[LocalServer], named: usize) -> String {
             more => format!(" and {more} more"),
         };
         let title = one_line(&server.title, LONGEST_NAME);
-        format!("{title} runs here with {}{more}", names.join(", "))
+        format!("{title} runs here with {}{more}", first.join(", "))
     });
     words.collect::<Vec<_>>().join("; ")
 }

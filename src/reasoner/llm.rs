@@ -19,6 +19,7 @@ mod fence;
 pub mod fuzz;
 mod json;
 mod local;
+mod pace;
 mod prompt;
 mod read;
 mod repetition;

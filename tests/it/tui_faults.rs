@@ -188,6 +188,40 @@ fn ui_a_model_without_a_first_token_is_reported_and_escape_ends_it_at_once() {
 }
 
 #[test]
+fn ui_escape_keeps_what_was_written() {
+    let half = [stream_head(), piece("At seven. Th").into_bytes()].concat();
+    let mut fault = Fault::new(vec![], vec![Act::Hang(half)]);
+    fault.asked("At seven. Th");
+    fault.terminal.keys(ESC);
+    let screen = fault.shows("◼ cancelled");
+    screen.must_hold("At seven. Th");
+    let answers = |fault: &Fault| -> Vec<Value> {
+        let log = fault.place.audit();
+        let answers = events(&log, "answer_finished").into_iter();
+        answers.map(|answer| answer["text"].clone()).collect()
+    };
+    fault.asked("Better now.");
+    let screen = fault.shows("saved");
+    screen.must_hold("At seven. Th");
+    assert_eq!(answers(&fault), ["At seven. Th", "Better now."]);
+    assert_eq!(fault.outcomes(), ["cancelled", "answered"]);
+}
+
+#[test]
+fn ui_the_reading_of_a_prompt_is_shown_and_escape_ends_it_at_once() {
+    let chunk = r#"{"choices":[{"index":0,"delta":{"content":null}}],"prompt_progress":{"total":760,"cache":0,"processed":400,"time_ms":8000}}"#;
+    let begun = [stream_head(), format!("data: {chunk}\n\n").into_bytes()].concat();
+    let mut fault = Fault::new(vec![], vec![Act::Hang(begun)]);
+    let screen = fault.asked("reading the prompt · 400 of 760 tok · ");
+    screen.must_hold("Esc stops");
+    fault.terminal.keys(ESC);
+    let screen = fault.shows("◼ cancelled");
+    screen.must_lack("reading the prompt");
+    fault.asked("Better now.");
+    assert_eq!(fault.outcomes(), ["cancelled", "answered"]);
+}
+
+#[test]
 fn what_a_reply_says_to_the_terminal_is_not_obeyed() {
     let evil = "Fine\u{1b}[2J\u{1b}]0;owned\u{7} \u{9b}5;1Hso far\u{1b}[?1049l.";
     let evil = stream(format!("{}{}", piece(evil), ending()));

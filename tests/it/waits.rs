@@ -128,6 +128,97 @@ fn ui_silence_in_the_middle_of_a_reply_is_reported_with_what_is_left() {
     assert!(error.contains("stopped in the middle of a reply and sent nothing for 3 s"));
 }
 
+/// The event of a prompt of 760 tokens, 160 of them kept, that is read so far.
+fn progress(done: u64) -> String {
+    let progress =
+        json!({"total": 760, "cache": 160, "processed": done, "time_ms": (done - 160) * 20});
+    let delta = json!({"role": "assistant", "content": null});
+    let chunk = json!({"choices": [{"index": 0, "delta": delta}], "prompt_progress": progress});
+    format!("data: {chunk}\n\n")
+}
+
+/// A reply of a llama.cpp on a port of the user's own.
+fn llama_cpp(body: &str) -> Vec<u8> {
+    let head = String::from_utf8(stream_head()).unwrap();
+    let head = head.replacen("\r\n", "\r\nServer: llama.cpp\r\n", 1);
+    head.into_bytes().into_iter().chain(body.bytes()).collect()
+}
+
+/// The same to its end, with what it measured while it wrote.
+fn measured(text: &str, tokens: u64, ms: f64) -> Act {
+    let timings = json!({"choices": [], "timings": {"predicted_n": tokens, "predicted_ms": ms}});
+    let body = format!("{}data: {timings}\n\n{}", piece(text), ending());
+    Act::Send(vec![llama_cpp(&body)])
+}
+
+/// Whether each request asked how far the prompt is read.
+fn asked_for_progress(server: &FaultServer) -> Vec<bool> {
+    let asked = server.seen().into_iter().map(|seen| {
+        let body: Value = serde_json::from_str(&seen.body).unwrap();
+        body["return_progress"] == json!(true)
+    });
+    asked.collect()
+}
+
+#[test]
+fn ui_the_reading_of_a_prompt_is_asked_for_and_reported_where_the_server_tells_it() {
+    let reading = Act::Hang(llama_cpp(&progress(460)));
+    let place = Place::new(vec![measured(CHITCHAT, 9, 900.0)], vec![reading]);
+    let emitted = place.ask();
+    assert_eq!(asked_for_progress(&place.server), [false, true]);
+    let received = waits(&emitted);
+    let [first, second] = &received[..] else {
+        panic!("{received:?}");
+    };
+    for (wait, seconds) in [(first, 7), (second, 8)] {
+        assert_eq!(wait["what"], "reading", "{wait}");
+        assert_eq!(wait["node"], "synthesize", "{wait}");
+        let counts = [&wait["tokens"], &wait["tokens_in_all"], &wait["cached"]];
+        assert_eq!(counts, [300, 600, 160], "{wait}");
+        assert_eq!(wait["tokens_per_second"], 50.0, "{wait}");
+        assert_eq!(wait["seconds"], seconds, "{wait}");
+        assert_eq!(wait["seconds_left"], 12 - seconds, "{wait}");
+    }
+    let error = emitted.last().unwrap()["error"].as_str().unwrap();
+    assert!(error.contains("sent nothing for 3 s"), "{error}");
+    assert!(!error.contains("in the middle of a reply"), "{error}");
+}
+
+#[test]
+fn a_server_that_refuses_to_tell_its_progress_is_not_asked_again() {
+    let refused = error("400 Bad Request", "", "unsupported param: return_progress");
+    let place = Place::new(vec![refused, well()], vec![says("Hello!")]);
+    let mut command = place.command(&["ask", "--json", "--kb", "kb", "hello"]);
+    command.env("KB_AGENT_LLM_SERVER", "llama.cpp");
+    let emitted = json_lines(&command.output().unwrap().stdout);
+    assert_eq!(asked_for_progress(&place.server), [true, false, false]);
+    let warned = events(&emitted, "warning");
+    let message = warned[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("refuses return_progress: done without"),
+        "{message}"
+    );
+    assert_eq!(emitted.last().unwrap()["outcome"], "answered");
+}
+
+#[test]
+fn a_model_that_writes_slowly_is_named_once_with_what_helps() {
+    let slow = measured("Hello!", 20, 14_000.0);
+    let place = Place::new(vec![measured(CHITCHAT, 20, 8_000.0)], vec![slow]);
+    let warned = |emitted: &[Value]| -> Vec<Value> {
+        let warned = events(emitted, "warning").into_iter();
+        warned.map(|warning| warning["code"].clone()).collect()
+    };
+    assert_eq!(warned(&place.ask()), ["model_slow"]);
+    let typed = place.place.file("lines", "hello\nhello again\n");
+    let mut command = place.command(&["--plain", "kb"]);
+    command.stdin(std::fs::File::open(typed).unwrap());
+    let said = text(&command.output().unwrap().stdout);
+    assert_eq!(said.matches("Hello!").count(), 2, "{said}");
+    assert_eq!(said.matches("m writes 1.4 tok/s here").count(), 1, "{said}");
+    assert!(said.contains("KB_AGENT_LLM_DECIDES=built-in"), "{said}");
+}
+
 #[test]
 fn ui_thinking_is_reported_wherever_a_server_puts_it() {
     let aloud = [

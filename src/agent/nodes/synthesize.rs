@@ -240,55 +240,107 @@ fn as_chosen(context: &[Evidence], chosen: &ChosenEvidence) -> Vec<Evidence> {
     items.collect()
 }
 
+/// What an answer is written from.
+struct Material {
+    /// The items, as they are sent.
+    context: Vec<Evidence>,
+    absent_words: Vec<String>,
+    /// What of the items is sent, where the engine chose.
+    chosen: Option<ChosenEvidence>,
+    stance: AnswerStance,
+    /// How likely the items hold the answer, where that was measured.
+    measured: Option<Confidence>,
+}
+
+impl Material {
+    async fn prepare(run: &mut Run<'_>, chitchat: bool) -> Result<Self, Stop> {
+        let mut context = std::mem::take(&mut run.state.context);
+        if chitchat {
+            context.clear();
+        }
+        let absent_words = absent_words(run, chitchat).await?;
+        let chosen = choose(run, &context, &absent_words).await?;
+        let stance = chosen.as_ref().map(|it| it.stance).unwrap_or_default();
+        // The program looks at all there is, as offline.
+        let chosen = chosen.filter(|_| stance != AnswerStance::ByProgram);
+        if let Some(chosen) = &chosen {
+            context = as_chosen(&context, chosen);
+        }
+        Ok(Self {
+            context,
+            absent_words,
+            measured: chosen.as_ref().and_then(|it| it.confidence),
+            chosen,
+            stance,
+        })
+    }
+
+    fn job<'a>(&'a self, state: &'a AgentState, origin: CallOrigin<'a>) -> SynthesizeJob<'a> {
+        SynthesizeJob {
+            origin,
+            query: &state.query,
+            question: &state.question,
+            history: &state.history,
+            complexity: state.complexity(),
+            sub_questions: state.sub_questions(),
+            context: &self.context,
+            absent_words: &self.absent_words,
+            stance: self.stance,
+        }
+    }
+}
+
+/// An answer as it was passed on.
+struct WrittenAnswer {
+    text: String,
+    sentences: Vec<SentenceSupport>,
+    /// The numbers that it cites, those that were added among them.
+    cited: Vec<usize>,
+    filter: CitationFilter,
+}
+
+impl WrittenAnswer {
+    /// Puts another text in its place, of whose sentences nothing is known.
+    fn replace(&mut self, text: &str, mut filter: CitationFilter) {
+        self.text = filter.push(&sanitize(text)) + &filter.finish();
+        self.sentences.clear();
+        self.cited = filter.used().to_vec();
+        self.filter = filter;
+    }
+
+    fn no_source_says_it(&self) -> bool {
+        let mut sentences = self.sentences.iter();
+        !self.sentences.is_empty() && sentences.all(|sentence| !sentence.supported)
+    }
+}
+
 /// Asks the engine and passes its pieces on, cleaned, with their citations checked and those added that are missing.
 async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswer, Stop> {
-    let mut context = std::mem::take(&mut run.state.context);
-    if chitchat {
-        context.clear();
-    }
-    let absent_words = absent_words(run, chitchat).await?;
-    let chosen = choose(run, &context, &absent_words).await?;
-    let stance = chosen.as_ref().map(|it| it.stance).unwrap_or_default();
-    // The program looks at all there is, as offline.
-    let measured = chosen.as_ref().and_then(|it| it.confidence);
-    let measured = measured.filter(|_| stance != AnswerStance::ByProgram);
-    let chosen = chosen.filter(|_| stance != AnswerStance::ByProgram);
-    if let Some(chosen) = &chosen {
-        context = as_chosen(&context, chosen);
-    }
-    let answers_at_once = run.ports.reasoner.answers_at_once() || stance == AnswerStance::ByProgram;
-    let mut filter = citations_of(run, &context, chitchat);
+    let mut material = Material::prepare(run, chitchat).await?;
+    let answers_at_once =
+        run.ports.reasoner.answers_at_once() || material.stance == AnswerStance::ByProgram;
+    let mut filter = citations_of(run, &material.context, chitchat);
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
-    let waits_for_numbers = !context.is_empty() && answers_at_once;
+    let waits_for_numbers = !material.context.is_empty() && answers_at_once;
     if !waits_for_numbers {
-        number(run, &context, chosen.as_ref()).await;
+        number(run, &material.context, material.chosen.as_ref()).await;
     }
     let run_id = run.events.run().clone();
-    let job = SynthesizeJob {
-        // Not by `run.origin`: the events are written meanwhile.
-        origin: CallOrigin {
-            run: &run_id,
-            node: NodeName::Synthesize,
-            calls: Some(&run.calls),
-            waits: Some(&run.waits.sink),
-            instruction: run.state.instruction_for(NodeName::Synthesize),
-        },
-        query: &run.state.query,
-        question: &run.state.question,
-        history: &run.state.history,
-        complexity: run.state.complexity(),
-        sub_questions: run.state.sub_questions(),
-        context: &context,
-        absent_words: &absent_words,
-        stance,
+    // Not by `run.origin`: the events are written meanwhile.
+    let origin = CallOrigin {
+        run: &run_id,
+        node: NodeName::Synthesize,
+        calls: Some(&run.calls),
+        waits: Some(&run.waits.sink),
+        instruction: run.state.instruction_for(NodeName::Synthesize),
     };
+    let job = material.job(&run.state, origin);
     let (sink, mut pieces) = mpsc::channel::<String>(PIECES_IN_FLIGHT);
     let mut received = run.waits.received.lock().await;
     let mut sanitizer = StreamSanitizer::default();
-    let sent = if chosen.is_some() {
-        context.clone()
-    } else {
-        Vec::new()
+    let sent = match &material.chosen {
+        Some(_) => material.context.clone(),
+        None => Vec::new(),
     };
     let query = run.state.query.clone();
     let mut passed = SupportedText::new(&query, &sent);
@@ -322,11 +374,11 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
     drop(received);
     let is_cut = called.is_err();
     held.push(filter.push(&sanitizer.finish()) + &filter.finish());
-    let places = places(&filter, context.len(), waits_for_numbers);
+    let places = places(&filter, material.context.len(), waits_for_numbers);
     if waits_for_numbers {
         held = renumbered(&held, &places);
-        context = in_order(&context, &places);
-        number(run, &context, None).await;
+        material.context = in_order(&material.context, &places);
+        number(run, &material.context, None).await;
     }
     // What was stopped is kept as it is: nobody waits for its sentences to be looked at.
     for delta in held {
@@ -339,71 +391,67 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
     if !is_cut {
         passed.finish(reasoner, &mut run.events).await;
     }
-    let (mut text, mut sentences) = (passed.text, passed.sentences);
     let mut cited = filter.used().to_vec();
     cited.extend(passed.added.iter().filter(|n| !filter.used().contains(n)));
-    let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
-    let synthesis = match called {
-        Ok(synthesis) => synthesis,
-        Err(stop) => {
-            let citations = cite(&cited, &places, &context, &[]);
-            keep_what_came(run, text, citations, sentences).await;
-            return Err(stop);
-        }
+    let written = WrittenAnswer {
+        text: passed.text,
+        sentences: passed.sentences,
+        cited,
+        filter,
     };
+    let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
+    match called {
+        Ok(synthesis) => conclude(run, &material, &places, written, synthesis).await,
+        Err(stop) => {
+            let citations = cite(&written.cited, &places, &material.context, &[]);
+            keep_what_came(run, written.text, citations, written.sentences).await;
+            Err(stop)
+        }
+    }
+}
 
+/// What an answer that has ended comes to.
+async fn conclude(
+    run: &mut Run<'_>,
+    material: &Material,
+    places: &[usize],
+    mut written: WrittenAnswer,
+    synthesis: Synthesis,
+) -> Result<CheckedAnswer, Stop> {
+    let context = material.context.as_slice();
+    let chitchat = run.state.complexity() == Complexity::Chitchat;
     if let Some(replacement) = &synthesis.replacement {
-        filter = citations_of(run, &context, chitchat);
-        text = filter.push(&sanitize(replacement)) + &filter.finish();
-        sentences.clear();
-        cited = filter.used().to_vec();
+        written.replace(replacement, citations_of(run, context, chitchat));
     }
     let mut outcome = synthesis.outcome;
-    let no_source_says_it = !sentences.is_empty() && sentences.iter().all(|it| !it.supported);
-    if no_source_says_it && outcome == Outcome::Answered {
-        let job = SynthesizeJob {
-            origin: run.origin(NodeName::Synthesize),
-            query: &run.state.query,
-            question: &run.state.question,
-            history: &run.state.history,
-            complexity: run.state.complexity(),
-            sub_questions: run.state.sub_questions(),
-            context: &context,
-            absent_words: &absent_words,
-            stance,
-        };
+    if outcome == Outcome::Answered && written.no_source_says_it() {
+        let job = material.job(&run.state, run.origin(NodeName::Synthesize));
         let withdrawn = run.guard(run.ports.reasoner.withdraw(job)).await?;
         if let Ok(Some(instead)) = withdrawn {
-            filter = citations_of(run, &context, chitchat);
-            text = filter.push(&sanitize(&instead)) + &filter.finish();
-            sentences.clear();
-            cited = filter.used().to_vec();
+            written.replace(&instead, citations_of(run, context, chitchat));
             outcome = Outcome::NotFound;
             run.events.warn("answer_withdrawn", WITHDRAWN).await;
         }
     }
     run.state.usage.add(synthesis.usage);
-    if synthesis.usage.calls == 0 {
-        run.state.calls_saved += 1;
-    }
+    run.state.calls_saved += u32::from(synthesis.usage.calls == 0);
     run.events.caveats(synthesis.warnings).await;
-    let must_cite = outcome == Outcome::Answered && !context.is_empty();
-    let must_cite = must_cite && !is_blank(&text) && cited.is_empty();
-    warn_of_citations(run, &filter, must_cite).await;
-    if is_blank(&text) {
+    let is_answered = outcome == Outcome::Answered;
+    let must_cite = is_answered && !context.is_empty() && !is_blank(&written.text);
+    let is_uncited = must_cite && written.cited.is_empty();
+    warn_of_citations(run, &written.filter, is_uncited).await;
+    if is_blank(&written.text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
+    let measured = material.measured.filter(|_| is_answered);
     Ok(CheckedAnswer {
         answer: Answer {
-            text,
-            citations: cite(&cited, &places, &context, &synthesis.quoted),
+            text: written.text,
+            citations: cite(&written.cited, places, context, &synthesis.quoted),
             outcome,
-            confidence: synthesis
-                .confidence
-                .or(measured.filter(|_| outcome == Outcome::Answered))
-                .map(Confidence::rounded),
+            confidence: synthesis.confidence.or(measured).map(Confidence::rounded),
         },
-        sentences,
+        sentences: written.sentences,
     })
 }
 

@@ -4,15 +4,16 @@
 //! but a request on a kept connection that turned out to be dead.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderName, HeaderValue, SERVER};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 
 use super::failure::{ChatSite, Failure, NAME_MODEL, Wordings};
+use super::pace::ModelPaces;
 use super::prompt::Prompts;
 use super::request::{Dialects, ModelRequest};
 use super::server::{Prices, Server, Servers};
@@ -41,6 +42,11 @@ pub struct Endpoint {
     pub dialects: Dialects,
     /// What stands in replies beside their text.
     pub marks: Arc<ReplyMarks>,
+    /// How fast its models read and write.
+    pub paces: ModelPaces,
+    servers: Servers,
+    /// The field that asks for how far a prompt is read, once it is known that the server takes one.
+    progress: OnceLock<String>,
     /// The same host with the key where its listing of models wants it.
     listing: http::Site,
     /// Whether what is asked is below `/v1` of an address that names a host alone.
@@ -72,6 +78,13 @@ impl Endpoint {
             timeout: settings.timeout,
             dialects: Dialects::for_server(&server),
             marks: Arc::clone(&overrides.marks),
+            paces: ModelPaces::default(),
+            servers: overrides.servers.clone(),
+            progress: server
+                .progress
+                .clone()
+                .map(OnceLock::from)
+                .unwrap_or_default(),
             listing,
             site,
             server,
@@ -85,8 +98,15 @@ impl Endpoint {
         request: &ModelRequest<'_>,
         waiting: &CallWaits,
     ) -> Result<ChatReply, Failure> {
+        waiting.restart();
         let bounds = self.bounds(request.max_tokens, waiting);
-        let body = request.body();
+        let mut body = request.body();
+        if let Some(field) = self.progress.get()
+            && request.dialect.stream
+            && request.dialect.takes_progress
+        {
+            body[field] = true.into();
+        }
         let origin = request.wanted.origin;
         let post = |url| {
             self.site
@@ -111,7 +131,9 @@ impl Endpoint {
         }
         let body = Body::new(response, self.site.clone(), bounds);
         let (thoughts, marks) = (self.server.thoughts.clone(), Arc::clone(&self.marks));
-        Ok(ChatReply::new(body, thoughts, marks))
+        let mut reply = ChatReply::new(body, thoughts, marks);
+        reply.known_rate = self.paces.reading_rate(request.wanted.model);
+        Ok(reply)
     }
 
     /// The models that the endpoint lists, at least one; `None` where there is no
@@ -191,7 +213,16 @@ impl Endpoint {
             }
             (outcome, _) => outcome,
         };
-        outcome.map_err(|error| self.site.transport(&error))
+        let response = outcome.map_err(|error| self.site.transport(&error))?;
+        // A llama.cpp on a port of the user's own says who it is.
+        let name = response
+            .headers()
+            .get(SERVER)
+            .and_then(|name| name.to_str().ok());
+        if let Some(field) = name.and_then(|name| self.servers.progress_of(name)) {
+            self.progress.get_or_init(|| field.to_owned());
+        }
+        Ok(response)
     }
 
     async fn accepted(&self, response: Response) -> Result<Response, Failure> {

@@ -329,6 +329,10 @@ impl<'a> Call<'a> {
             let message = format!("{host} answered at attempt {attempts}");
             self.warn("endpoint_retried", message);
         }
+        let (reads, writes) = (reply.reading_rate(), reply.writing_rate());
+        let paces = &self.exchange.endpoint.paces;
+        self.warnings
+            .extend(paces.note(self.wanted.model, reads, writes));
         if let Some(message) = reply.cut_short(full_after) {
             let is_judgement = self.wanted.is_judgement();
             let what = if is_judgement {
@@ -534,7 +538,7 @@ impl PartialReply<'_> {
         self.show(shown).await;
         match self.filter.thought() {
             Some(thought) => self.waiting.thinking(|| estimate(thought)),
-            None => self.waiting.words(),
+            None => self.waiting.writing(|| reply.written()),
         }
         if self.watch.repeats {
             reply.stop(ReplyEnd::Repeating);

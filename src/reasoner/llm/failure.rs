@@ -322,6 +322,8 @@ pub enum ErrorKind {
     Temperature,
     /// Token counts cannot be asked for.
     Usage,
+    /// How far the prompt is read cannot be asked for.
+    Progress,
     /// The reply cannot be streamed.
     NoStream,
     /// A schema may not bound texts.

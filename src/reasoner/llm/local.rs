@@ -25,7 +25,7 @@ const LARGEST: usize = 1 << 20;
 const LONGEST_NAME: usize = 120;
 
 /// A server on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LocalServer {
     /// What kind of server its port is known for, as the setting calls it.
     pub kind: String,

@@ -523,12 +523,13 @@ pub fn replace_stray_queries(
     let mut replaced = Vec::new();
     for PlannedCall { call, .. } in &mut planned.calls {
         let (query, keywords) = match call {
-            ToolCall::VectorSearch { query, .. } | ToolCall::GrepSearch { query } => (query, None),
+            ToolCall::VectorSearch { query, .. }
+            | ToolCall::GrepSearch { query }
+            | ToolCall::LocalFileQa { query, .. } => (query, None),
             ToolCall::HybridSearch {
                 semantic_query,
                 exact_keywords,
             } => (semantic_query, Some(exact_keywords)),
-            ToolCall::LocalFileQa { query, .. } => (query, None),
             ToolCall::ReadFile { .. } | ToolCall::GraphRelated { .. } => continue,
         };
         if let Some(keywords) = keywords {
@@ -536,7 +537,7 @@ pub fn replace_stray_queries(
         }
         if is_stray(query) {
             replaced.push(one_line(query, 60));
-            *query = job.query.to_owned();
+            job.query.clone_into(query);
         }
     }
     if !replaced.is_empty() {

@@ -148,6 +148,8 @@ pub struct Dialect {
     pub limit: LimitField,
     /// Whether token counts are asked for.
     pub asks_usage: bool,
+    /// Whether it may be asked how far the prompt is read, where the server is known to tell.
+    pub takes_progress: bool,
     /// Whether it takes a system message.
     pub system: bool,
     /// Whether it streams.
@@ -191,9 +193,11 @@ impl Dialect {
             return Some((self, "this token limit"));
         }
         let (temperature, usage) = (&mut self.temperature, &mut self.asks_usage);
+        let progress = &mut self.takes_progress;
         let fields = [
             (temperature, ErrorKind::Temperature, "a temperature"),
             (usage, ErrorKind::Usage, "stream_options"),
+            (progress, ErrorKind::Progress, "return_progress"),
             (&mut self.stream, ErrorKind::NoStream, "a stream"),
         ];
         let is_refused = |(is_sent, kind, _): &(&mut bool, _, _)| **is_sent && tells(*kind);
@@ -237,6 +241,7 @@ impl Dialects {
             structured: server.structured,
             limit: server.limit,
             asks_usage: server.usage == UsageInStream::Asked,
+            takes_progress: true,
             system: true,
             stream: true,
             temperature: true,
@@ -280,6 +285,7 @@ mod dialect_tests {
         structured: Structured::JsonSchema,
         limit: LimitField::MaxTokens,
         asks_usage: true,
+        takes_progress: true,
         system: true,
         stream: true,
         temperature: true,
@@ -324,6 +330,14 @@ mod dialect_tests {
                     ..FIRST
                 },
                 "stream_options",
+            ),
+            (
+                "unsupported param: return_progress",
+                Dialect {
+                    takes_progress: false,
+                    ..FIRST
+                },
+                "return_progress",
             ),
             (
                 "'response_format.type' must be 'text'",

@@ -59,6 +59,9 @@ pub struct Server {
     /// Where it listens on this machine unless told otherwise.
     #[serde(default)]
     local_port: Option<u16>,
+    /// The field that asks for how far the prompt is read.
+    #[serde(default)]
+    pub progress: Option<String>,
     /// Where all this is from.
     #[serde(default, rename = "docs")]
     _docs: Option<String>,
@@ -188,6 +191,12 @@ impl Servers {
         let rows = self.server.iter().filter(|row| names.insert(&row.name));
         let rows = rows.filter_map(|row| Some((row, row.local_port?)));
         rows.filter(|(_, port)| ports.insert(*port)).collect()
+    }
+
+    /// The field that asks for progress, of a server that calls itself by the name of a row.
+    pub fn progress_of(&self, name: &str) -> Option<&str> {
+        let row = self.server.iter().find(|row| row.name == name)?;
+        row.progress.as_deref()
     }
 
     /// The row of that name; without a name the first that fits the address.
@@ -383,7 +392,12 @@ mod tests {
             found(None, "https://api.mistral.ai/v1").usage,
             UsageInStream::Unasked
         );
+        let progress = |url: &str| found(None, url).progress;
+        let asked = progress("http://127.0.0.1:8080/v1");
+        assert_eq!(asked.as_deref(), Some("return_progress"));
+        assert_eq!(progress("http://127.0.0.1:11434/v1"), None);
         let other = found(None, "https://llm.example/v1");
+        assert_eq!(other.progress, None);
         assert_eq!(
             (other.key_header.as_ref(), other.limit),
             (None, LimitField::MaxTokens)

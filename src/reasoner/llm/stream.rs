@@ -17,10 +17,11 @@ use serde_json::{Deserializer, Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::{ChatSite, Failure, OTHER_MODEL};
+use super::pace::{measured_rate, prompt_progress, writing_rate};
 use super::repetition::RepetitionWatch;
 use super::think::{ReplyEnd, ReplyMarks};
 use super::tokens::estimate;
-use crate::agent::ports::CallWaits;
+use crate::agent::ports::{CallWaits, PromptProgress};
 use crate::domain::Usage;
 use crate::reasoner::regex;
 
@@ -46,6 +47,14 @@ pub struct ChatReply {
     choice: Option<u64>,
     /// What the server counted, once it has.
     pub counted: Option<Usage>,
+    /// How fast the model reads, by an earlier call.
+    pub known_rate: Option<f64>,
+    /// How far the prompt is read, where the server tells it.
+    progress: Option<PromptProgress>,
+    /// How fast the model writes, where the server has measured it.
+    measured: Option<f64>,
+    /// When the first piece came, with how many tokens, and when the last.
+    pieces: Option<(Instant, usize, Instant)>,
     /// When something was said last.
     last_word_at: Instant,
     /// When reading ends, once there was a reason or a mark of the end.
@@ -84,6 +93,10 @@ impl ChatReply {
             chunks: VecDeque::new(),
             choice: None,
             counted: None,
+            known_rate: None,
+            progress: None,
+            measured: None,
+            pieces: None,
             last_word_at: Instant::now(),
             closes_at: None,
             is_done: false,
@@ -111,6 +124,10 @@ impl ChatReply {
                 return Err(self.body.site.error_object(&chunk));
             }
             self.counted = usage_in(&chunk).or(self.counted);
+            self.measured = measured_rate(&chunk).or(self.measured);
+            if let Some(progress) = prompt_progress(&chunk) {
+                self.note_progress(progress);
+            }
             self.other = self.other.and((!is_reply).then_some("other JSON"));
             let text = self.read_choice(&chunk);
             if !text.is_empty() {
@@ -122,6 +139,51 @@ impl ChatReply {
             Some(other) => Err(self.body.site.not_a_reply(other)),
             None => Ok(None),
         }
+    }
+
+    /// The model has read on, which is a word of a kind: a long prompt may take as long as it does.
+    fn note_progress(&mut self, progress: PromptProgress) {
+        if self
+            .progress
+            .is_none_or(|before| before.done < progress.done)
+        {
+            self.last_word_at = Instant::now();
+        }
+        self.progress = Some(progress);
+        self.body.is_unbegun = progress.goes_on();
+        self.body.bounds.waiting.reading(progress, self.known_rate);
+    }
+
+    /// A piece of text or thought has come.
+    fn note_piece(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            let now = Instant::now();
+            self.body.is_unbegun = false;
+            self.pieces
+                .get_or_insert_with(|| (now, estimate(piece), now))
+                .2 = now;
+        }
+    }
+
+    /// About how many tokens the model has written, thoughts too.
+    pub fn written(&self) -> usize {
+        estimate(&self.said) + estimate(&self.thoughts)
+    }
+
+    /// How many tokens of the prompt the model has read in a second, where the server tells it.
+    pub fn reading_rate(&self) -> Option<f64> {
+        self.progress?.tokens_per_second()
+    }
+
+    /// How many tokens the model has written in a second, where that is enough to tell.
+    pub fn writing_rate(&self) -> Option<f64> {
+        let timed = || {
+            let (begun, first, last) = self.pieces?;
+            let counted = self.counted.and_then(|counted| counted.completion_tokens);
+            let tokens = counted.unwrap_or(self.written() as u64);
+            writing_rate(tokens.saturating_sub(first as u64), last - begun)
+        };
+        self.measured.or_else(timed)
     }
 
     /// Takes what a chunk says, and returns its text.
@@ -136,6 +198,7 @@ impl ChatReply {
             self.end = ReplyEnd::Complete;
         }
         let thought = choice.thought(&self.thought_fields);
+        self.note_piece(thought);
         if !thought.is_empty() {
             self.last_word_at = Instant::now();
             self.thoughts.push_str(thought);
@@ -145,6 +208,7 @@ impl ChatReply {
         }
         let text = choice.text(&self.said);
         self.said.push_str(&text);
+        self.note_piece(&text);
         // Some servers give a reason with every piece.
         self.closes_at = match choice.finish_reason() {
             Some(_) if text.is_empty() => Some(Instant::now() + AFTER_REASON),
@@ -442,6 +506,8 @@ pub async fn words_of_error(mut response: Response, silence: Duration) -> Vec<u8
 pub struct Body {
     response: Option<Response>,
     received: usize,
+    /// Whether what came was no part of the reply yet.
+    is_unbegun: bool,
     site: ChatSite,
     bounds: Bounds,
     /// Lines that were not taken yet.
@@ -458,6 +524,7 @@ impl Body {
         Self {
             response: Some(response),
             received: 0,
+            is_unbegun: false,
             site,
             bounds,
             lines: VecDeque::new(),
@@ -495,7 +562,8 @@ impl Body {
         let Some(response) = &mut self.response else {
             return Ok(None);
         };
-        let (silence, has_begun) = (self.bounds.silence, self.received > 0);
+        let has_begun = self.received > 0 && !self.is_unbegun;
+        let silence = self.bounds.silence;
         let waiting = &self.bounds.waiting;
         let piece = match waiting.wait_for(silence, has_begun, response.chunk()).await {
             Ok(piece) => piece.map_err(|error| self.site.transport(&error)),

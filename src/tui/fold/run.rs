@@ -96,7 +96,12 @@ impl RunView {
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
         self.evidence.apply(&event.body);
-        self.waited = PendingCall::from_event(event);
+        // The pieces of an answer come between two reports of its pace.
+        let is_written = |waited: &PendingCall| matches!(waited.wait, Wait::Writing { .. });
+        self.waited = match event.body {
+            EventBody::AnswerDelta { .. } => self.waited.filter(is_written),
+            _ => PendingCall::from_event(event),
+        };
         match &event.body {
             EventBody::NodeEntered { node, iteration } => self.enter(*node, *iteration, event.ts),
             EventBody::NodeFinished {

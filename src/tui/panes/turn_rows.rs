@@ -4,7 +4,7 @@ use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
 use crate::protocol::{Fork, Mode, Rerun, RunLabels};
 use crate::text::duration;
 use crate::tui::fold::{Exchange, RunResult, RunView};
-use crate::tui::ink::{Ink, Row, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
+use crate::tui::ink::{Ink, Row, cells, cut, cut_path, grouped, grouped_count, wrap, wrap_plain};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::{judged_row, route_mark};
 use crate::tui::markdown;
@@ -406,15 +406,22 @@ fn searching(run: &RunView) -> String {
 /// A line of what goes on; the last of them says what Esc does.
 fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
     let mut row = Row::new(Ink::Running, format!("       {} ", spinner(model.frame)));
-    row.push(Ink::Dim, doing);
     let words = match (&model.replay, model.asked_by) {
         (Some(_), _) => " · Esc leaves",
         (None, AskedBy::Person) if model.queue.is_empty() && !model.is_acting() => " · Esc stops",
         _ => "",
     };
-    if is_last {
-        row.push(Ink::Dim, words);
+    let words = if is_last { words } else { "" };
+    // The key that stops it matters more than the last of what is told.
+    let room = width.saturating_sub(GUTTER + 2 + cells(words));
+    let mut doing = doing;
+    while cells(doing) > room
+        && let Some((before, _)) = doing.rsplit_once(" · ")
+    {
+        doing = before;
     }
+    row.push(Ink::Dim, doing);
+    row.push(Ink::Dim, words);
     row.fit(width)
 }
 

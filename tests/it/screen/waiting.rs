@@ -121,6 +121,20 @@ const SILENCE: Wait = Wait::Silence {
     seconds_left: 48,
 };
 
+const READING: Wait = Wait::Reading {
+    tokens: 412,
+    tokens_in_all: 760,
+    cached: 0,
+    seconds: 7,
+    tokens_per_second: Some(58.0),
+    seconds_left: Some(6),
+};
+
+const WRITING: Wait = Wait::Writing {
+    tokens: 40,
+    tokens_per_second: 8.4,
+};
+
 /// The line below the question that is being answered.
 fn wait_line(screen: &mut Screen, (width, height): (u16, u16)) -> String {
     let text = screen.text(width, height);
@@ -156,8 +170,24 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
         report(&mut screen, waiting(Wait::Thinking { tokens: 320 }));
         assert_eq!(wait_line(&mut screen, size), "thinking · 320 tok");
+        report(&mut screen, waiting(READING));
+        let read = "reading the prompt · 412 of 760 tok · 6 s left · 58 tok/s";
+        let said = wait_line(&mut screen, size);
+        assert!(
+            read.starts_with(&said) && said.contains("412 of 760"),
+            "{said}"
+        );
+        assert!(said == read || size.0 < 160, "{said}");
         report(&mut screen, waiting(SILENCE));
         assert_eq!(wait_line(&mut screen, size), "12 s without a byte, 48 left");
+        report(&mut screen, waiting(WRITING));
+        let delta = EventBody::AnswerDelta {
+            text: "A chunk".to_owned(),
+            supported: None,
+        };
+        report(&mut screen, delta);
+        let written = "writing · 40 tok · 8.4 tok/s";
+        assert_eq!(wait_line(&mut screen, size), written);
         let warning = EventBody::Warning {
             code: "endpoint_retried".to_owned(),
             message: "answered at attempt 2".to_owned(),
@@ -246,6 +276,20 @@ fn any_wait() -> impl Strategy<Value = Wait> {
         any::<(u64, u64)>().prop_map(|(seconds, seconds_left)| Wait::Silence {
             seconds,
             seconds_left
+        }),
+        any::<(u64, u64, u64, Option<f64>, Option<u64>)>().prop_map(
+            |(tokens, tokens_in_all, seconds, tokens_per_second, seconds_left)| Wait::Reading {
+                tokens,
+                tokens_in_all,
+                cached: 0,
+                seconds,
+                tokens_per_second,
+                seconds_left,
+            }
+        ),
+        any::<(u64, f64)>().prop_map(|(tokens, tokens_per_second)| Wait::Writing {
+            tokens,
+            tokens_per_second
         }),
     ]
 }
