@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn ui_reading_the_prompt_is_one_line_with_what_is_read_and_left() {
-        let at_once = |seconds_left| Wait::Reading {
+        let at_once = |seconds_left: Option<u64>| Wait::Reading {
             tokens: 0,
             tokens_in_all: 1_137,
             cached: 0,
