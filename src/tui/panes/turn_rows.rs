@@ -412,17 +412,10 @@ fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
         _ => "",
     };
     let words = if is_last { words } else { "" };
-    // The key that stops it matters more than the last of what is told.
-    let room = width.saturating_sub(GUTTER + 2 + cells(words));
-    let mut doing = doing;
-    while cells(doing) > room
-        && let Some((before, _)) = doing.rsplit_once(" · ")
-    {
-        doing = before;
-    }
     row.push(Ink::Dim, doing);
-    row.push(Ink::Dim, words);
-    row.fit(width)
+    // The key that stops it matters more than the last of what is told.
+    let room = width.saturating_sub(cells(words));
+    row.fit_parts(room).add(Ink::Dim, words).fit(width)
 }
 
 #[cfg(test)]
