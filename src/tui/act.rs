@@ -86,7 +86,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Option<Ef
         Action::ShowIndex => model.open(Overlay::Page(Page::Index)),
         Action::ShowSources => model.open(Overlay::Page(Page::Sources)),
         Action::ShowEngine => model.open(Overlay::Page(Page::Engine)),
-        Action::ChooseModel => return models::open(model, None),
+        Action::ChooseModel => return Some(models::open(model, None)),
         Action::Forget => return ask::forget(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),

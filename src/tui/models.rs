@@ -19,15 +19,15 @@ const AS_SET: &str = "default: as the settings say";
 /// Opens the list, or chooses what is named behind the command.
 pub fn typed(model: &mut Model, argument: &str) -> Option<Effect> {
     match ModelRequest::parse(argument) {
-        ModelRequest::List(job) => open(model, job),
+        ModelRequest::List(job) => Some(open(model, job)),
         ModelRequest::Choose(wish) => choose(model, wish),
     }
 }
 
 /// Opens the list, to choose for this job or for all.
-pub fn open(model: &mut Model, job: Option<JobName>) -> Option<Effect> {
+pub fn open(model: &mut Model, job: Option<JobName>) -> Effect {
     model.open(Overlay::Models(ModelList { listing: None, job }));
-    Some(Effect::Send(Command::Model(ModelCommand::List)))
+    Effect::Send(Command::Model(ModelCommand::List))
 }
 
 fn choose(model: &mut Model, wish: ModelWish) -> Option<Effect> {
