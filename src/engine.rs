@@ -64,7 +64,7 @@ pub struct Engine {
     agent: Agent,
     thinking: ThinkingEngine,
     /// What is looked for on this machine, where no endpoint is set.
-    local: Option<LocalServers>,
+    local: Option<Box<LocalServers>>,
     knowledge: CurrentBase,
     adding: Arc<Adding>,
     profile: Profile,

@@ -28,7 +28,8 @@ pub fn set_in_own_file(folder: &Path, settings: &[(&str, &str)]) -> Result<PathB
     let said = said.map_err(|error| failed(&error.to_string()))?;
     let is_said = |(name, value): &(&str, &str)| {
         let mut of_name = said.iter().rev().filter(|pair| pair.name == *name);
-        of_name.next().is_some_and(|pair| pair.value == *value)
+        let is_line = !value.contains(char::is_control);
+        is_line && of_name.next().is_some_and(|pair| pair.value == *value)
     };
     if !settings.iter().all(is_said) {
         let why = "a value cannot be written there; set KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL by hand";

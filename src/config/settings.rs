@@ -36,7 +36,7 @@ pub struct Settings {
     pub llm: Option<EndpointConfig>,
     /// How a server is spoken to that is found on this machine, which only its address and its model
     /// are missing in; `None` where none is looked for.
-    pub local: Option<EndpointConfig>,
+    pub local: Option<Box<EndpointConfig>>,
     /// The embedding endpoint; `None` is the built-in model.
     pub embedding: Option<EmbeddingSettings>,
     /// The `.env` of the working folder, where it and not the user names one of these endpoints.
@@ -454,8 +454,8 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, Setting
 
 /// How a server is spoken to that is found on this machine: as is set, but without a key, and without
 /// names of models and of a kind of server, which are another endpoint's.
-fn local_endpoint(environment: &Environment) -> Result<EndpointConfig, SettingError> {
-    let mut set = endpoint_anywhere(environment)?;
+fn local_endpoint(environment: &Environment) -> Result<Box<EndpointConfig>, SettingError> {
+    let mut set = Box::new(endpoint_anywhere(environment)?);
     (set.api_key, set.model, set.server) = (None, None, None);
     for job in [
         &mut set.analyze,

@@ -24,13 +24,13 @@ const NONE_FOUND: &str = "Offline, and no server that lists models was found at 
 
 /// What was found, in one line, with so many models of each server: `Ollama runs here with qwen3:8b and 2
 /// more`.
-pub(super) fn in_words(found: &[LocalServer], named: usize) -> String {
+pub(super) fn in_words(found: &[LocalServer], most: usize) -> String {
     let words = found.iter().map(|server| {
         let first = server.models.iter().take(named);
         let first: Vec<_> = first
             .map(|model| one_line(&model.name, LONGEST_NAME))
             .collect();
-        let more = match server.models.len().saturating_sub(named) {
+        let more = match server.models.len().saturating_sub(most) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -51,26 +51,24 @@ pub(super) struct LocalServers {
 
 impl LocalServers {
     /// Where the settings want servers to be looked for.
-    pub(super) fn new(settings: &Settings, judge_embedder: Arc<dyn Embedder>) -> Option<Self> {
-        Some(Self {
+    pub(super) fn new(settings: &Settings, judge_embedder: Arc<dyn Embedder>) -> Option<Box<Self>> {
+        Some(Box::new(Self {
             settings: settings.clone(),
-            endpoint: settings.local.clone()?,
+            endpoint: settings.local.as_deref().cloned()?,
             judge_embedder,
             is_announced: true,
-        })
+        }))
     }
 
     /// The same, but what is found is told only where it is asked for.
-    pub(super) fn unannounced(self) -> Self {
-        Self {
-            is_announced: false,
-            ..self
-        }
+    pub(super) fn unannounced(mut self: Box<Self>) -> Box<Self> {
+        self.is_announced = false;
+        self
     }
 
     /// Looks for servers at once, and then answers what is asked about models.
     pub(super) fn chooser(
-        self,
+        self: Box<Self>,
         current: CurrentReasoner,
         updates: mpsc::Sender<Update>,
     ) -> ModelChooser {
@@ -136,7 +134,7 @@ impl LocalServers {
 
 /// What was found and chosen so far.
 struct LocalChoice {
-    servers: LocalServers,
+    servers: Box<LocalServers>,
     current: CurrentReasoner,
     /// The engine that thinks while nothing is chosen.
     offline: Arc<dyn Reasoner>,

@@ -101,10 +101,8 @@ fn trust_a_foreign_env_sets_nothing_that_reaches_out() {
         let clone = Clone::with(&format!("{name}={value}\nKB_AGENT_THEME=mono\n"));
         let ask = || {
             let mut ask = clone.command(&["ask", "--kb", "docs", "what is alpha?"]);
-            // The data folder is the user's own word in all other tests here.
-            if name == "KB_AGENT_DATA_DIR" {
-                ask.env_remove(name);
-            }
+            // In all other tests here the environment says these.
+            ask.env_remove(name);
             ask
         };
         if name == "KB_AGENT_SOURCE" {
