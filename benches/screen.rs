@@ -239,6 +239,7 @@ fn streaming() {
                 } else {
                     "word ".into()
                 },
+                supported: None,
             },
             ..last.clone()
         });
@@ -265,7 +266,10 @@ fn streaming_code() {
     let last = run.last().unwrap().clone();
     drawn.play(run);
     let delta = |text: String| Event {
-        body: EventBody::AnswerDelta { text },
+        body: EventBody::AnswerDelta {
+            text,
+            supported: None,
+        },
         ..last.clone()
     };
     let mut samples = Vec::new();

@@ -26,7 +26,7 @@ const NONE_FOUND: &str = "Offline, and no server that lists models was found at 
 /// more`.
 pub(super) fn in_words(found: &[LocalServer], most: usize) -> String {
     let words = found.iter().map(|server| {
-        let first = server.models.iter().take(named);
+        let first = server.models.iter().take(most);
         let first: Vec<_> = first
             .map(|model| one_line(&model.name, LONGEST_NAME))
             .collect();

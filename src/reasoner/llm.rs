@@ -776,3 +776,44 @@ fn evidence() -> Evidence {
         ..Evidence::without_file(1, EVIDENCE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r23_a_reply_is_held_back_only_while_it_may_say_that_nothing_answers() {
+        for (stance, pieces, shown, refuses) in [
+            (AnswerStance::Doubt, &["NOT", " FOUND", "."][..], "", true),
+            (
+                AnswerStance::Doubt,
+                &["Not", " far", " from it."],
+                "Not far from it.",
+                false,
+            ),
+            (AnswerStance::Doubt, &["Yes", " [1]."], "Yes [1].", false),
+            (AnswerStance::Answer, &["NOT FOUND"], "NOT FOUND", false),
+        ] {
+            let mut filter = RefusalFilter::new(stance);
+            let said: String = pieces
+                .iter()
+                .map(|it| filter.push((*it).to_owned()))
+                .collect();
+            assert_eq!(
+                (said.as_str(), filter.refuses()),
+                (shown, refuses),
+                "{pieces:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn llm_only_a_slow_first_judgement_leaves_the_others_to_the_built_in_engine() {
+        let (quick, slow) = (Duration::from_secs(2), Duration::from_secs(11));
+        for (took, first_is_slow) in [([quick, slow], false), ([slow, quick], true)] {
+            let pace = JudgementPace::default();
+            assert_eq!(took.map(|it| pace.note(it)), [first_is_slow, false]);
+            assert_eq!(pace.is_slow(), first_is_slow);
+        }
+    }
+}

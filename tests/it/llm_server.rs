@@ -139,6 +139,7 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
             let output = demo
                 .command(&["ask", "--json", "--route", route, question])
                 .env("KB_AGENT_LLM_BASE_URL", &url)
+                .env("KB_AGENT_LLM_DECIDES", "model")
                 .envs(SHORT.map(|name| (name, "256")))
                 .output()
                 .unwrap();
@@ -267,6 +268,7 @@ fn runs_are_closed_when_cancelled_at_any_stage() {
                 "compare plan with tool_exec",
             ])
             .env("KB_AGENT_LLM_BASE_URL", &url)
+            .env("KB_AGENT_LLM_DECIDES", "model")
             .envs(SHORT.map(|name| (name, "256")))
             .stdout(Stdio::piped())
             .spawn()

@@ -461,6 +461,34 @@ mod tests {
 }
 
 #[cfg(test)]
+mod sent_turn_tests {
+    use super::*;
+
+    fn turn(question: &str, answer: &str) -> Turn {
+        Turn {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+        }
+    }
+
+    #[test]
+    fn llm_what_was_sent_begins_the_next_prompt_as_far_as_all_of_it_is_known() {
+        let sent = SentTurns::default();
+        for question in ["two?", "three?"] {
+            let user = Message::new("user", format!("evidence for {question}"));
+            sent.note(question, &[Message::new("system", "Answer."), user]);
+        }
+        let history = [turn("one?", "1"), turn("two?", "2"), turn("three?", "3")];
+        let before = sent.before(&history);
+        let users: Vec<&str> = before.iter().map(|it| it.user.as_str()).collect();
+        assert_eq!(users, ["evidence for two?", "evidence for three?"]);
+        assert_eq!(within(&before, 8).len(), 1);
+        // A turn between that nobody knows ends the beginning.
+        assert_eq!(sent.before(&[turn("two?", "2"), turn("new?", "n")]), []);
+    }
+}
+
+#[cfg(test)]
 mod template_tests {
     use super::*;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use regex::Regex;
 
-use super::language::{language_of, terms};
+use super::language::{language_of, terms, trimmed};
 use super::passage::{BlockKind, markdown_blocks};
 use crate::agent::ports::{EmbedError, Embedder, Support};
 use crate::domain::{Evidence, Language};
@@ -60,12 +60,8 @@ pub fn sentences(text: &str, from: usize, is_all: bool) -> Vec<Range<usize>> {
     if !is_all {
         found.pop();
     }
-    found.retain(|sentence| sentence.start >= from);
-    for sentence in &mut found {
-        let written = &text[sentence.clone()];
-        sentence.end = sentence.start + written.trim_end().len();
-    }
-    found
+    let found = found.into_iter().map(|it| trimmed(text, it));
+    found.filter(|sentence| sentence.start >= from).collect()
 }
 
 /// What carries each of these sentences. Blocks while it embeds.
@@ -162,4 +158,78 @@ fn nearness(
     };
     let near = |sentence: &Vec<f32>| of_items.iter().map(|item| cosine(item, sentence)).collect();
     Ok(of_sentences.iter().map(near).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An embedding in which everything is as far from everything else.
+    struct Apart;
+
+    impl Embedder for Apart {
+        fn model_id(&self) -> &'static str {
+            "apart"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            let unit = |at| {
+                let mut vector = vec![0.0; texts.len()];
+                vector[at] = 1.0;
+                vector
+            };
+            Ok((0..texts.len()).map(unit).collect())
+        }
+    }
+
+    fn texts(text: &str, from: usize, is_all: bool) -> Vec<&str> {
+        let found = sentences(text, from, is_all).into_iter();
+        found.map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn r23_a_sentence_is_over_where_the_next_one_begins_and_has_its_citations() {
+        let text = "The gate is blue. [1] It opens at seven";
+        assert_eq!(texts(text, 0, false), ["The gate is blue. [1]"]);
+        assert_eq!(
+            texts(text, 0, true),
+            ["The gate is blue. [1]", "It opens at seven"]
+        );
+        assert_eq!(texts(text, 22, true), ["It opens at seven"]);
+        assert_eq!(texts("The gate is", 0, false), [""; 0]);
+        let list = "Two colours:\n\n- blue [1]\n- red\n\n```sh\nrun. it\n```\n";
+        assert_eq!(texts(list, 0, true), ["Two colours:", "blue [1]", "red"]);
+    }
+
+    #[test]
+    fn r23_a_sentence_is_carried_by_the_item_that_says_it_and_no_number_is_made_up() {
+        let context = [
+            Evidence::without_file(1, "The east gate opens at 7 in the morning."),
+            Evidence::without_file(2, "Lanterns along the wall burn linseed oil."),
+        ];
+        let found = |sentence: &str| {
+            find_support("When does it open?", &[sentence], &context, &Apart).unwrap()[0]
+        };
+        assert_eq!(
+            found("The east gate opens at 7 in the morning [2]."),
+            Support::Item(1)
+        );
+        assert_eq!(
+            found("Linseed oil burns in the lanterns."),
+            Support::Item(2)
+        );
+        assert_eq!(
+            found("The east gate opens at 9 in the morning."),
+            Support::None
+        );
+        assert_eq!(
+            found("Dragons guard a treasure of silver coins."),
+            Support::None
+        );
+        assert_eq!(found("Yes."), Support::Unknown);
+        assert_eq!(
+            found("Das östliche Tor öffnet am Morgen um sieben Uhr."),
+            Support::Unknown
+        );
+    }
 }

@@ -171,7 +171,8 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         report(&mut screen, waiting(Wait::Thinking { tokens: 320 }));
         assert_eq!(wait_line(&mut screen, size), "thinking · 320 tok");
         report(&mut screen, waiting(READING));
-        let read = "reading the prompt · 412 of 760 tok · 6 s left · 58 tok/s";
+        // Three seconds have passed on the screen since the event.
+        let read = "reading the prompt · 412 of 760 tok · 3 s left · 58 tok/s";
         let said = wait_line(&mut screen, size);
         assert!(
             read.starts_with(&said) && said.contains("412 of 760"),
