@@ -184,7 +184,11 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
             format!("[[server]]\nname = \"this\"\nat = [\"*\"]\nstructured = \"{structured}\"\n");
         place.file("data/servers.toml", &server);
         let limits = SHORT.map(|name| (name, if name.ends_with("PLAN") { "128" } else { "48" }));
-        let settings = [&[("KB_AGENT_LLM_SERVER", "this")], &limits[..]].concat();
+        let model_decides = [
+            ("KB_AGENT_LLM_SERVER", "this"),
+            ("KB_AGENT_LLM_DECIDES", "model"),
+        ];
+        let settings = [&model_decides[..], &limits[..]].concat();
         let engine = engine_with(&place, &url, &settings).await.unwrap();
         let indexed = engine.knowledge().update(&|_| (), &AtomicBool::new(false));
         assert_eq!(indexed.unwrap().added, 1);
@@ -237,7 +241,7 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
             *outcomes.entry(outcome.as_str()).or_default() += 1;
         }
         eprintln!("{structured}: {outcomes:?}, warnings {warnings:?}");
-        unreadable.push(warnings.get("plan_unreadable").copied().unwrap_or(0));
+        unreadable.push(warnings.get("analysis_unreadable").copied().unwrap_or(0));
         // What the model asks for is mostly found nowhere; that nothing breaks is what matters.
         assert_eq!(
             outcomes.keys().copied().collect::<Vec<_>>(),
