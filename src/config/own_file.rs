@@ -71,7 +71,7 @@ fn sets(line: &str, name: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
-/// In quotes, where a bare value would be read as another one.
+/// Puts a value in quotes where a bare one would be read otherwise.
 fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ":/._-+@".contains(c);
     if value.chars().all(is_plain) {

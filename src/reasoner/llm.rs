@@ -122,7 +122,7 @@ const SLOW_JUDGEMENT: Duration = Duration::from_secs(10);
 /// A model with fewer billions of parameters decides worse than the built-in engine.
 const DECIDES_FROM: f64 = 8.0;
 /// Tokens of evidence by billions of parameters: below the first number the second; a model whose size nobody tells is
-/// a large one of a service. Measured for the smallest (`docs/models.md`).
+/// a large one of a service. The smallest model read no more to any use; the other two are not measured.
 const EVIDENCE_TOKENS: [(f64, usize); 3] = [(4.0, 600), (14.1, 1_500), (f64::INFINITY, 4_000)];
 /// Evidence takes at most this share of what a model reads.
 const EVIDENCE_SHARE: usize = 3;
