@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Confidence, EvidenceId, LineRange, Place, location};
+use crate::text::sanitize;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,6 +95,23 @@ pub struct SentenceSupport {
     /// The number of the citation that the program added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added: Option<usize>,
+}
+
+impl SentenceSupport {
+    /// The same of the text without its control sequences; `None` where it lies outside of the text.
+    pub fn within_clean(&self, text: &str) -> Option<Self> {
+        let place = |at: usize| Some(sanitize(text.get(..at)?).len());
+        Some(Self {
+            start: place(self.start)?,
+            end: place(self.end)?,
+            ..*self
+        })
+    }
+
+    /// How many bytes the citation takes that the program put behind it.
+    pub fn added_len(&self) -> usize {
+        self.added.map_or(0, |n| format!(" [{n}]").len())
+    }
 }
 
 /// What is written behind a sentence that no source says, where nothing can be drawn.

@@ -10,6 +10,7 @@ use super::models::{ChosenModels, ModelChooser, is_called, thinking_engine};
 use crate::agent::CurrentReasoner;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{EndpointConfig, Settings, set_in_own_file};
+use crate::domain::DecidedBy;
 use crate::protocol::{
     JobModels, Mode, ModelCommand, ModelListing, ModelOffer, ModelUpdate, ModelWish, NoticeLevel,
     Update,
@@ -190,9 +191,11 @@ impl LocalChoice {
                 server: Some(server.title.clone()),
             })
         });
+        // Nothing is decided for a model before one is chosen.
+        let built_in = self.chosen.iter().map(|_| ModelOffer::built_in());
         Ok(ModelListing {
             host: "this machine".to_owned(),
-            models: offers.collect(),
+            models: offers.chain(built_in).collect(),
             left_out: 0,
             in_use: match &self.chosen {
                 Some((_, models)) => models.in_use(),
@@ -224,6 +227,18 @@ impl LocalChoice {
                 }
             };
         };
+        if name == DecidedBy::BuiltIn.as_str() {
+            let Some((_, models)) = self.chosen.as_mut().filter(|_| !wish.is_kept) else {
+                return Err(if wish.is_kept {
+                    "KB_AGENT_LLM_DECIDES=built-in in your .env keeps this".to_owned()
+                } else {
+                    "the built-in engine does everything now; choose a model first".to_owned()
+                });
+            };
+            return Ok(vec![update(ModelUpdate::Chosen(
+                models.choose(wish).await?,
+            ))]);
+        }
         let server = self.server_of(&name, wish.server.as_deref()).await?;
         let is_kept = wish.is_kept;
         let models = match &mut self.chosen {

@@ -183,8 +183,11 @@ impl ChosenModels {
             context: model.context,
             server: None,
         };
-        let models: Vec<ModelOffer> = listed.iter().filter(chats).map(offer).collect();
+        let mut models: Vec<ModelOffer> = listed.iter().filter(chats).map(offer).collect();
         let left_out = listed.len() - models.len();
+        if !models.is_empty() {
+            models.push(ModelOffer::built_in());
+        }
         Ok(ModelListing {
             host,
             in_use: self.in_use(),

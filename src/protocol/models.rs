@@ -1,6 +1,7 @@
 //! Models of a chat endpoint: what the screen asks about them, and which does which job.
 
 use super::Mode;
+use crate::domain::{DecidedBy, NodeName};
 use crate::text::one_line;
 
 /// What is said where no endpoint is set.
@@ -35,6 +36,17 @@ impl JobName {
             Self::Plan => "plan",
             Self::Grade => "grade",
             Self::Answer => "answer",
+        }
+    }
+
+    /// What the node of the graph needs done; `None` of one that needs no model.
+    pub fn of_node(node: NodeName) -> Option<Self> {
+        match node {
+            NodeName::AnalyzeAndRoute => Some(Self::Analyze),
+            NodeName::Plan => Some(Self::Plan),
+            NodeName::ToolExec => None,
+            NodeName::GradeEvidence => Some(Self::Grade),
+            NodeName::Synthesize => Some(Self::Answer),
         }
     }
 
@@ -186,6 +198,17 @@ pub struct ModelOffer {
     pub context: Option<usize>,
     /// The server that was found to have it, where it is one that no setting names.
     pub server: Option<String>,
+}
+
+impl ModelOffer {
+    /// The built-in engine, which decides in the place of a model and does not answer.
+    pub fn built_in() -> Self {
+        Self {
+            name: DecidedBy::BuiltIn.as_str().to_owned(),
+            context: None,
+            server: None,
+        }
+    }
 }
 
 /// What the screen gets of models.

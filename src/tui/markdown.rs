@@ -11,20 +11,28 @@ use ratatui::style::Modifier;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::SentenceSupport;
 use crate::text::markup;
 
 use super::ink::{Ink, Piece, Row, pad, with_citations, wrap};
 
 /// `text`, already sanitised, in lines of at most `width` cells.
 pub fn render(text: &str, width: usize) -> Vec<Row> {
-    render_growing(text, width, &mut CodeCache::default())
+    render_growing(text, &[], width, &mut CodeCache::default())
 }
 
-/// The same of a text that grows; `code` holds what was read of it when it was shorter.
-pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
+/// The same of a text that grows, with what is known of its sentences; `code` holds what was read of it when it was
+/// shorter.
+pub fn render_growing(
+    text: &str,
+    support: &[SentenceSupport],
+    width: usize,
+    code: &mut CodeCache,
+) -> Vec<Row> {
     let mut page = MarkdownRows {
         width: width.max(1),
         cache: std::mem::take(code),
+        support,
         ..MarkdownRows::default()
     };
     for (event, range) in Parser::new_ext(text, markup()).into_offset_iter() {
@@ -35,6 +43,11 @@ pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row
             // Formulas of TeX begin and end so; nobody needs to escape a parenthesis.
             page.push_text(page.ink(), "\\");
         }
+        page.place = match &event {
+            // The text of code stands behind its mark.
+            Event::Code(code) => range.end - (range.len() - code.len()).div_ceil(2) - code.len(),
+            _ => range.start,
+        };
         if matches!(event, Event::Start(Tag::Paragraph)) {
             page.is_headless_table = text[range].lines().all(is_table_row);
         }
@@ -46,6 +59,20 @@ pub fn render_growing(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row
     }
     *code = page.cache;
     page.rows
+}
+
+/// How the text at this byte stands out: a sentence that no source says is dim and underlined, a citation that the
+/// program added dim and slanted.
+fn emphasis_at(support: &[SentenceSupport], at: usize) -> Modifier {
+    let unsupported = |it: &&SentenceSupport| !it.supported && (it.start..it.end).contains(&at);
+    let added = |it: &&SentenceSupport| (it.end..it.end + it.added_len()).contains(&at);
+    if support.iter().any(|sentence| unsupported(&sentence)) {
+        Modifier::DIM | Modifier::UNDERLINED
+    } else if support.iter().any(|sentence| added(&sentence)) {
+        Modifier::DIM | Modifier::ITALIC
+    } else {
+        Modifier::empty()
+    }
 }
 
 /// Whether a line is a row of a table, with citations behind it or not.
@@ -62,8 +89,12 @@ pub fn has_table(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct MarkdownRows {
+struct MarkdownRows<'t> {
     width: usize,
+    /// What is known of the sentences of the text.
+    support: &'t [SentenceSupport],
+    /// Where in the text the event at hand begins.
+    place: usize,
     rows: Vec<Row>,
     line: Row,
     emphasis: Modifier,
@@ -84,7 +115,7 @@ struct MarkdownRows {
     is_headless_table: bool,
 }
 
-impl MarkdownRows {
+impl MarkdownRows<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -251,17 +282,47 @@ impl MarkdownRows {
     }
 
     fn push_text(&mut self, ink: Ink, text: &str) {
-        let text = text.replace('\t', "    ");
         if let Some(table) = &mut self.table {
-            table.cell.push_str(&text.replace('\n', " "));
+            table
+                .cell
+                .push_str(&text.replace('\n', " ").replace('\t', "    "));
             return;
         }
-        for (at, part) in text.split('\n').enumerate() {
-            if at > 0 {
-                self.break_line();
+        for (support, stretch) in self.stretches(text) {
+            for (at, part) in stretch.split('\n').enumerate() {
+                if at > 0 {
+                    self.break_line();
+                }
+                let part = part.replace('\t', "    ");
+                self.line.push_emphatic(ink, self.emphasis | support, part);
             }
-            self.line.push_emphatic(ink, self.emphasis, part);
         }
+    }
+
+    /// Parts the text of the event at hand where its sentences and their citations begin and end; each with how it
+    /// stands out.
+    fn stretches<'s>(&self, text: &'s str) -> Vec<(Modifier, &'s str)> {
+        let bounds = self.support.iter().flat_map(|sentence| {
+            [
+                sentence.start,
+                sentence.end,
+                sentence.end + sentence.added_len(),
+            ]
+        });
+        let bounds = bounds.filter_map(|at| at.checked_sub(self.place));
+        let mut cuts: Vec<usize> = bounds.filter(|at| (1..text.len()).contains(at)).collect();
+        cuts.retain(|at| text.is_char_boundary(*at));
+        cuts.sort_unstable();
+        cuts.dedup();
+        let starts = [0].into_iter().chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().chain([text.len()]);
+        let stretch = |(start, end)| {
+            (
+                emphasis_at(self.support, self.place + start),
+                &text[start..end],
+            )
+        };
+        starts.zip(ends).map(stretch).collect()
     }
 
     fn code_lines(&mut self, text: &str) {
@@ -732,7 +793,7 @@ mod growing_tests {
     fn grow(text: &str, width: impl Fn(usize) -> usize) {
         let mut code = CodeCache::default();
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
-            let rows = render_growing(&text[..end], width(end), &mut code);
+            let rows = render_growing(&text[..end], &[], width(end), &mut code);
             assert_eq!(rows, render(&text[..end], width(end)), "{:?}", &text[..end]);
         }
     }
@@ -747,9 +808,9 @@ mod growing_tests {
         grow(TEXT, |_| 20);
         // Another text is not taken for this one.
         let mut code = CodeCache::default();
-        render_growing(TEXT, 20, &mut code);
+        render_growing(TEXT, &[], 20, &mut code);
         for other in ["```rust\nlet /* x\n*/ 1\n```", "```py\ndef g(): 1\n```", ""] {
-            let rows = render_growing(other, 20, &mut code);
+            let rows = render_growing(other, &[], 20, &mut code);
             assert_eq!(rows, render(other, 20), "{other}");
         }
     }

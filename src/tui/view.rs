@@ -8,9 +8,9 @@ use ratatui::symbols::merge::MergeStrategy;
 use ratatui::widgets::Widget;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::Languages;
+use crate::domain::{Languages, NodeName};
 use crate::protocol::{JobModels, JobName, Mode};
-use crate::text::one_line;
+use crate::text::{duration, one_line};
 
 use super::focus::marked_rows;
 use super::ink::{Ink, Row, cut, grouped, grouped_plural};
@@ -127,11 +127,25 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             // All that is left beside the ends, and a third of the line in any case.
             let used = left.width() + run.width() + 8;
             let room = width.saturating_sub(used).max(width / 3);
+            let deciding = deciding_time(model).filter(|words| words.width() * 3 < room);
+            let deciding = deciding.unwrap_or_default();
+            let room = room.saturating_sub(deciding.width());
             right.push(Ink::Text, models_in(&model.models, room));
+            right = right.join(deciding);
         }
     }
     let right = right.join(run).add(Ink::Text, " ");
     line_with_ends(places.screen, 0, left, right, theme, buffer);
+}
+
+/// How long it took to decide in the run that is shown, where it is told who decided.
+fn deciding_time(model: &Model) -> Option<Row> {
+    let run = model.shown_run()?;
+    let nodes = NodeName::ALL.map(|node| run.node(node));
+    let decided = nodes.iter().filter(|node| node.by.is_some());
+    let ms = decided.map(|node| node.ms).reduce(|all, ms| all + ms)?;
+    let words = format!(" · decided in {}", duration(ms));
+    Some(Row::new(Ink::Dim, words))
 }
 
 /// Which model does which job, as far as there is room: all of it, or who answers and how many others

@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::domain::RoutingLimits;
+use crate::domain::{DecidedBy, RoutingLimits};
 use crate::protocol::{
     JobModels, JobName, ModelListing, RecordedAnswer, RunHistory, RunId, SessionSummary, Timestamp,
     joined,
@@ -437,9 +437,14 @@ impl ModelList {
         let Some(offer) = offer else {
             return Row::new(Ink::Text, "   default").add(Ink::Dim, "  as the settings say");
         };
+        let is_built_in = offer.name == DecidedBy::BuiltIn.as_str();
         let jobs = in_use.jobs_of(&offer.name);
         let sign = if jobs.is_empty() { "   " } else { " ● " };
         let name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
+        let name = match is_built_in {
+            true => name.add(Ink::Dim, "  decides without a model, which only answers"),
+            false => name,
+        };
         let mut right = Row::default();
         if jobs.len() == JobName::ALL.len() {
             right.push(Ink::Done, " every job ");

@@ -130,6 +130,18 @@ impl EvidenceFold {
         self.numbered.as_ref().map(Vec::len)
     }
 
+    /// Whether the prompt of the answer is made and does not hold this item of the context.
+    pub fn is_left_out(&self, row: &EvidenceRow) -> bool {
+        row.is_in_context() && self.numbered.is_some() && self.number(row).is_none()
+    }
+
+    /// The lines of an item that were sent, where that is not all of it.
+    pub fn sent_lines(&self, id: &EvidenceId) -> &[LineRange] {
+        let numbered = self.numbered.iter().flatten();
+        let item = numbered.into_iter().find(|item| item.id == *id);
+        item.map_or(&[], |item| &item.sent)
+    }
+
     /// How many of them the answer refers to, once it is there.
     pub fn cited_count(&self) -> Option<usize> {
         self.cited.as_ref().map(Vec::len)

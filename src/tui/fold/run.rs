@@ -3,8 +3,9 @@
 use std::ops::Deref;
 
 use crate::domain::{
-    AutoApproveRule, Citation, Complexity, Confidence, Cue, GradedBy, GraderAction, KEEP_FROM,
-    NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, ToolCall, Wait, Warnings, edge,
+    AutoApproveRule, Citation, Complexity, Confidence, Cue, DecidedBy, GradedBy, GraderAction,
+    KEEP_FROM, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, SentenceSupport,
+    ToolCall, Wait, Warnings, edge,
 };
 use crate::protocol::{
     CostDetails, Event, EventBody, ItemScore, Mode, QuestionPlace, Rerun, RunEnd, RunId, Timestamp,
@@ -27,6 +28,8 @@ pub struct RunView {
     pub plan: Option<RoutingPlan>,
     /// What decided it, where the engine could tell.
     pub because: Vec<Cue>,
+    /// The route that the built-in engine would have taken, where a model decided.
+    pub built_in_route: Option<Complexity>,
     /// The path as it ran.
     pub visits: Vec<Visit>,
     /// Edges taken.
@@ -43,6 +46,8 @@ pub struct RunView {
     pub evidence: EvidenceFold,
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
+    /// Where the sentence begins that was not looked at yet.
+    unchecked_from: usize,
 }
 
 impl RunView {
@@ -110,8 +115,11 @@ impl RunView {
                 reasoning_calls,
                 prompt_tokens,
                 completion_tokens,
+                by,
                 ..
             } => {
+                let decider = &mut self.nodes[*node as usize].by;
+                *decider = by.or(*decider);
                 let tokens = match (prompt_tokens, completion_tokens) {
                     (None, None) => None,
                     (sent, got) => Some(sent.unwrap_or(0).saturating_add(got.unwrap_or(0))),
@@ -119,13 +127,19 @@ impl RunView {
                 self.leave(*node, *ms, *reasoning_calls, tokens);
             }
             EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
-            EventBody::RoutingPlan { plan, because, .. } => {
+            EventBody::RoutingPlan {
+                plan,
+                because,
+                built_in,
+            } => {
                 self.exchange.planned = Some(plan.complexity);
+                self.built_in_route = *built_in;
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
-            EventBody::ToolCalled { call, .. } => self.tools.push(ToolUse {
+            EventBody::ToolCalled { call, by } => self.tools.push(ToolUse {
                 call: call.clone(),
+                by: *by,
                 items: None,
                 ms: None,
                 error: None,
@@ -157,17 +171,17 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
-            EventBody::AnswerDelta { text, .. } => {
-                let clean = self.stream.push(text);
-                self.exchange.answer.push_str(&clean);
-                self.exchange.revision += 1;
-            }
+            EventBody::AnswerDelta { text, supported } => self.write(text, *supported),
             EventBody::AnswerFinished {
                 text,
                 citations,
                 confidence,
+                supported,
                 ..
             } => {
+                let support = supported.iter();
+                let support = support.filter_map(|sentence| sentence.within_clean(text));
+                let support = support.collect();
                 let clean = |citation: &Citation| Citation {
                     source: one_line(&citation.source, 400),
                     ..citation.clone()
@@ -175,6 +189,7 @@ impl RunView {
                 let exchange = &mut self.exchange;
                 exchange.confidence = *confidence;
                 exchange.answer = sanitize(text).into_owned();
+                exchange.support = support;
                 exchange.citations = citations.iter().map(clean).collect();
                 exchange.revision += 1;
             }
@@ -283,6 +298,27 @@ impl RunView {
             graded: None,
             left: None,
         });
+    }
+
+    /// Takes more of the answer, and whether a source says the sentence that ended before it.
+    fn write(&mut self, text: &str, supported: Option<bool>) {
+        let answer = &mut self.exchange.answer;
+        let end = answer.len();
+        answer.push_str(&self.stream.push(text));
+        if let Some(supported) = supported {
+            let sentence = &answer[self.unchecked_from..end];
+            let blank = sentence.len() - sentence.trim_start().len();
+            let mark = text.trim().strip_prefix('[');
+            let number = mark.and_then(|mark| mark.strip_suffix(']')?.parse().ok());
+            self.exchange.support.push(SentenceSupport {
+                start: self.unchecked_from + blank,
+                end,
+                supported,
+                added: number,
+            });
+            self.unchecked_from = answer.len();
+        }
+        self.exchange.revision += 1;
     }
 
     fn leave(&mut self, node: NodeName, ms: f64, calls: u32, tokens: Option<u64>) {
@@ -402,6 +438,8 @@ pub struct Exchange {
     pub answer: String,
     /// What its marks stand for, clean.
     pub citations: Vec<Citation>,
+    /// Which of its sentences a source says, as far as they were looked at.
+    pub support: Vec<SentenceSupport>,
     /// How likely it is right, where that was measured.
     pub confidence: Option<Confidence>,
     /// Warnings so far.
@@ -431,6 +469,7 @@ impl Exchange {
     pub(crate) fn shrink(&mut self) {
         self.answer.shrink_to_fit();
         self.citations.shrink_to_fit();
+        self.support.shrink_to_fit();
         self.within.shrink_to_fit();
     }
 }
@@ -468,6 +507,8 @@ pub struct NodeView {
     pub calls: u32,
     /// Tokens both ways; `None` when they were not counted.
     pub tokens: Option<u64>,
+    /// Who decided the last time, where a model or the program could.
+    pub by: Option<DecidedBy>,
     /// When the visit that is going on began.
     pub since: Option<Timestamp>,
 }
@@ -509,6 +550,8 @@ pub struct TakenEdge {
 pub struct ToolUse {
     /// What was called.
     pub call: ToolCall,
+    /// Whose call it was, where a model and the program plan beside each other.
+    pub by: Option<DecidedBy>,
     /// How many items it found; `None` while it runs.
     pub items: Option<usize>,
     /// How long it took, milliseconds; `None` while it runs.

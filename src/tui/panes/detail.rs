@@ -10,7 +10,7 @@ use crate::tui::ink::{Ink, Row, grouped, grouped_count, grouped_plural, measure,
 use crate::tui::model::{Model, OpenRun};
 use crate::tui::pane_state::PathItem;
 
-use super::node::{cue_words, sign};
+use super::node::{cue_words, second_opinion, sign};
 use super::wording::{NOT_LOOKED_AT, band, broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
@@ -113,6 +113,9 @@ impl WindowRows<'_> {
         if view.visits > 1 {
             row.push(Ink::Running, format!(" · ↺ {}", view.visits));
         }
+        if let Some(by) = view.by.filter(|_| run.mode == Mode::Llm) {
+            row.push(Ink::Dim, format!(" · {by}"));
+        }
         if view.calls > 0 {
             let calls = run.mode.calls(view.calls);
             row.push(Ink::Dim, format!(" · {calls}"));
@@ -188,6 +191,9 @@ impl WindowRows<'_> {
                 self.plan(plan);
                 for cue in because {
                     self.labelled("because", cue_words(cue));
+                }
+                if let Some(opinion) = second_opinion(&turn.run) {
+                    self.labelled("beside", opinion);
                 }
             }
             EventBody::ToolCalled { call, .. } => {

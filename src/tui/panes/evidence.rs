@@ -6,7 +6,7 @@
 use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Complexity, GradedBy, LabelTarget, NodeName, RouteReason};
+use crate::domain::{Complexity, GradedBy, LabelTarget, LineRange, NodeName, RouteReason};
 use crate::protocol::RunLabels;
 use crate::text::one_line;
 use crate::tui::fold::{ContextState, EvidenceRow, Grading, RunView};
@@ -253,7 +253,10 @@ impl Columns {
 
 /// The score of an item, where it came from, and how many others it holds.
 pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
-    let row = judgement(item, room);
+    let row = match run.evidence.is_left_out(item) {
+        true => judgement(item, room).add(Ink::Dim, " · not sent"),
+        false => judgement(item, room),
+    };
     match run.evidence.held_by(&item.id).len() {
         0 => row,
         held => row.add(Ink::Dim, format!(" +{held} within")),
@@ -327,7 +330,14 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     if item.grade.is_some() {
         about = about.join(found_by(item, ScoreDetail::Words));
     }
-    if run.evidence.is_unused(item) {
+    let sent = run.evidence.sent_lines(&item.id);
+    if !sent.is_empty() {
+        let sent: Vec<String> = sent.iter().map(LineRange::to_string).collect();
+        about.push(Ink::Dim, format!("  sent {}", sent.join(", ")));
+    }
+    if run.evidence.is_left_out(item) {
+        about.push(Ink::Dim, "  not sent");
+    } else if run.evidence.is_unused(item) {
         about.push(Ink::Dim, "  not cited");
     }
     let held = run.evidence.held_by(&item.id);

@@ -1,6 +1,6 @@
 //! One node on one line: its state, its time, its calls, what it did.
 
-use crate::domain::{Cue, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons};
+use crate::domain::{Cue, DecidedBy, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons};
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
 use crate::tui::fold::{NodeState, NodeView, RunView, ToolUse};
@@ -8,7 +8,7 @@ use crate::tui::ink::{Ink, Row, grouped, grouped_plural, pad};
 use crate::tui::model::Model;
 use crate::tui::pane_state::Rank;
 
-use super::wording::{broken_off, reason_ink, short_tool, spinner};
+use super::wording::{broken_off, reason_ink, route_ink, short_tool, spinner};
 
 /// The longest name.
 const NAME: usize = 17;
@@ -90,8 +90,13 @@ fn columns(
     model: &Model,
     aligned: bool,
 ) -> Vec<Row> {
-    let calls = run.filter(|_| view.calls > 0);
-    let calls = calls.map_or_else(String::new, |run| run.mode.calls(view.calls));
+    let calls = match run {
+        Some(run) if run.mode == Mode::Llm && view.by == Some(DecidedBy::BuiltIn) => {
+            DecidedBy::BuiltIn.as_str().to_owned()
+        }
+        Some(run) if view.calls > 0 => run.mode.calls(view.calls),
+        _ => String::new(),
+    };
     let loops = match view.visits {
         0 | 1 => String::new(),
         visits => format!("↺ {visits}"),
@@ -170,6 +175,7 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
     let mut rows = Vec::new();
     match name {
         NodeName::AnalyzeAndRoute => {
+            rows.extend(second_opinion(run).map(|row| (Rank::Cue, row)));
             rows.extend(because(run).map(|row| (Rank::Cue, row)));
             rows.extend(planned(run).map(|row| (Rank::Plan, row)));
             let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
@@ -203,6 +209,16 @@ fn because(run: &RunView) -> Option<Row> {
     let reasons: Vec<&str> = spoken_reasons(&run.because).collect();
     let reasons = one_line(&reasons.join("; "), 200);
     Some(Row::new(Ink::Dim, "because ").add(Ink::Text, reasons))
+}
+
+/// What the built-in router would have decided, where a model did; marked where the two disagree.
+pub fn second_opinion(run: &RunView) -> Option<Row> {
+    let (built_in, plan) = (run.built_in_route?, run.plan.as_ref()?);
+    if built_in == plan.complexity {
+        return Some(Row::new(Ink::Dim, "the built-in router agrees"));
+    }
+    let row = Row::new(Ink::Warning, "≠ the built-in router: ");
+    Some(row.add(route_ink(built_in), built_in.as_str()))
 }
 
 /// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.
@@ -252,6 +268,9 @@ pub fn tool_row(used: &ToolUse) -> Row {
             }
         }
         (None, None) => row.push(Ink::Running, "  at work"),
+    }
+    if used.by == Some(DecidedBy::BuiltIn) {
+        row.push(Ink::Dim, format!(" · {}", DecidedBy::BuiltIn));
     }
     row
 }

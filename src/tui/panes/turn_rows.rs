@@ -1,5 +1,7 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
+use ratatui::style::Modifier;
+
 use crate::domain::{Complexity, LabelTarget, NodeName, Outcome, dollars};
 use crate::protocol::{Fork, Mode, Rerun, RunLabels};
 use crate::text::duration;
@@ -56,7 +58,7 @@ fn lay_out(turn: &TurnView, width: usize, branch_keys: &str, code: &mut CodeCach
         rows.insert(rows.len() - 1, fork_row(fork, branch_keys, width));
     }
     let body = width.saturating_sub(GUTTER + 1).max(1);
-    let mut answer = markdown::render_growing(&run.answer, body, code);
+    let mut answer = markdown::render_growing(&run.answer, &run.support, body, code);
     if let Some(finish) = &run.finish {
         if answer.is_empty() {
             let words = match finish.outcome {
@@ -245,6 +247,12 @@ pub fn footer(run: &Exchange, labels: &RunLabels) -> Row {
     }
     if let Some(confidence) = run.confidence {
         row = row.join(certainty(confidence.level()));
+        row.push(Ink::Dim, " · ");
+    }
+    if run.support.iter().any(|sentence| !sentence.supported) {
+        let emphasis = Modifier::DIM | Modifier::UNDERLINED;
+        row.push_emphatic(Ink::Text, emphasis, "underlined");
+        row.push(Ink::Warning, ": no source says it");
         row.push(Ink::Dim, " · ");
     }
     if let Some(complexity) = run.complexity() {
