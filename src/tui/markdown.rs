@@ -766,6 +766,36 @@ mod tests {
     }
 
     #[test]
+    fn shown_a_sentence_that_no_source_says_is_underlined_and_an_added_citation_slanted() {
+        let text = "It bakes [1].\n\n- It **can `fly`**\tfar. Bread rises. [2]\n- [3] told.";
+        let place = |part: &str| text.find(part).unwrap();
+        let sentence = |start, end, supported, added| SentenceSupport {
+            start,
+            end,
+            supported,
+            added,
+        };
+        let support = [
+            sentence(0, place("\n"), true, None),
+            sentence(place("It **"), place(" Bread"), false, None),
+            sentence(place("Bread"), place(" [2]"), true, Some(2)),
+        ];
+        let rows = render_growing(text, &support, 60, &mut CodeCache::default());
+        let standing_out = |modifier: Modifier| {
+            let pieces = rows.iter().flat_map(|row| &row.pieces);
+            let found = pieces.filter(|piece| piece.emphasis.contains(modifier));
+            let texts: Vec<&str> = found.map(|piece| piece.text.as_str()).collect();
+            texts.concat()
+        };
+        assert_eq!(standing_out(Modifier::UNDERLINED), "It can fly    far.");
+        assert_eq!(standing_out(Modifier::ITALIC), " [2]");
+        assert_eq!(standing_out(Modifier::BOLD), "can fly");
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        let plain: Vec<String> = render(text, 60).iter().map(Row::text).collect();
+        assert_eq!(shown, plain);
+    }
+
+    #[test]
     fn depth_does_not_eat_the_width() {
         let text = format!("{} deep", ">".repeat(200));
         assert!(shown(&text, 10).contains("deep"));

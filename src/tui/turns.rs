@@ -866,6 +866,7 @@ mod turn_tests {
             warnings,
             was_writing: _,
             is_recorded: _,
+            support,
             finish,
             revision: _,
         } = exchange;
@@ -889,6 +890,7 @@ mod turn_tests {
             + within
             + answer.capacity()
             + citations.capacity() * size_of::<Citation>()
+            + support.capacity() * size_of::<crate::domain::SentenceSupport>()
             + texts.sum::<usize>()
             + format!("{warnings:?}").len()
             + error.map_or(0, String::capacity)

@@ -15,6 +15,7 @@ mod branches;
 mod catch_up;
 mod cli;
 mod conformance;
+mod decides;
 mod demo;
 mod demo_vectors;
 mod doctor;

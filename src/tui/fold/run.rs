@@ -733,3 +733,66 @@ fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::SCHEMA;
+
+    fn event(body: EventBody) -> Event {
+        Event {
+            schema: SCHEMA,
+            ts: Timestamp(0),
+            run: RunId("r".into()),
+            seq: 0,
+            body,
+        }
+    }
+
+    #[test]
+    fn shown_what_is_known_of_sentences_while_they_stream_is_what_the_answer_says_in_the_end() {
+        let pieces = [
+            ("It bakes.", None),
+            (" [1]", Some(true)),
+            (" It\u{1b}[2J flies", None),
+            (".", None),
+            ("", Some(false)),
+            (" More", None),
+        ];
+        let mut run = RunView::default();
+        for (text, supported) in pieces {
+            let text = text.to_owned();
+            run.apply(&event(EventBody::AnswerDelta { text, supported }));
+        }
+        let streamed = run.support.clone();
+        let text: String = pieces.iter().map(|(text, _)| *text).collect();
+        let sentence = |part: &str, supported, added| {
+            let start = text.find(part).unwrap();
+            let end = start + part.len();
+            SentenceSupport {
+                start,
+                end,
+                supported,
+                added,
+            }
+        };
+        let supported = vec![
+            sentence("It bakes.", true, Some(1)),
+            sentence("It\u{1b}[2J flies.", false, None),
+        ];
+        run.apply(&event(EventBody::AnswerFinished {
+            text: text.clone(),
+            citations: Vec::new(),
+            confidence: None,
+            confidence_level: None,
+            supported,
+        }));
+        assert_eq!(run.support, streamed);
+        let shown: Vec<&str> = run
+            .support
+            .iter()
+            .map(|it| &run.answer[it.start..it.end])
+            .collect();
+        assert_eq!(shown, ["It bakes.", "It flies."]);
+    }
+}

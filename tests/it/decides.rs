@@ -1,0 +1,106 @@
+//! Who decides beside a model, and what the screen shows of it: the real binary in a pseudo-terminal before a server
+//! that lists a small model or a large one.
+
+use kb_agent::domain::NodeName;
+
+use crate::scripted_endpoint::ScriptedEndpoint;
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, events};
+
+const SMALL: &str = "qwen2.5-1.5b";
+const LARGE: &str = "qwen3-32b";
+const DOWN: &str = "\u{1b}[B";
+
+/// A base that answers, and a screen before a server that lists this model.
+async fn open(model: &str) -> (Workplace, ScriptedEndpoint, Terminal) {
+    let place = Workplace::holding([(
+        "kb/gate.md",
+        "# Gate\n\nThe threshold of the gate is seven.\n",
+    )]);
+    let server = ScriptedEndpoint::offering(&[model]).await;
+    server
+        .stream(
+            NodeName::AnalyzeAndRoute,
+            r#"{"complexity": "complex", "query_type": "conceptual"}"#,
+        )
+        .stream(
+            NodeName::Plan,
+            r#"{"calls": [{"tool": "hybrid_search", "args": {"semantic_query": "gate threshold"}}]}"#,
+        )
+        .stream(NodeName::GradeEvidence, "[0.9]")
+        .stream(
+            NodeName::Synthesize,
+            "The threshold of the gate is seven. Sailors painted their harbour green in winter.",
+        );
+    let mut command = place.command(&["kb"]);
+    command.env("KB_AGENT_LLM_BASE_URL", server.base_url());
+    command.env("KB_AGENT_LLM_MODEL", model);
+    let terminal = Terminal::start(&command, 160, 45);
+    terminal.wait_for_text("1 doc");
+    (place, server, terminal)
+}
+
+/// The underlined text of the screen.
+fn underlined(screen: &vt100::Screen) -> String {
+    let (rows, columns) = screen.size();
+    let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let cells = cells.filter_map(|(row, column)| screen.cell(row, column));
+    let found = cells.filter(|cell| cell.underline());
+    found.map(|cell| cell.contents().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shown_beside_a_small_model_the_program_decides_and_says_so() {
+    let (place, server, mut terminal) = open(SMALL).await;
+    let screen = terminal.press_until("What is the threshold of the gate?\r", "no source says it");
+    assert_eq!(server.nodes().await, ["synthesize"]);
+    let header = screen.lines().next().unwrap();
+    for wanted in [SMALL, "built-in", "decided in"] {
+        assert!(header.contains(wanted), "no {wanted}:\n{screen}");
+    }
+    for node in ["analyze_and_route", "plan"] {
+        let is_row = |line: &&str| line.contains(&format!("● {node}"));
+        let row = screen.lines().find(is_row).unwrap();
+        assert!(row.contains("built-in"), "{screen}");
+    }
+    assert!(screen.contains("is seven. [1]"), "{screen}");
+    terminal.look(|screen| {
+        let marked = underlined(screen);
+        assert!(marked.contains("Sailors painted"), "{marked}");
+        assert!(!marked.contains("threshold"), "{marked}");
+    });
+    terminal.leave();
+    let log = place.audit();
+    let end = events(&log, "run_finished")[0];
+    assert_eq!(end["reasoning_calls"], 1, "{end}");
+    assert!(end["calls_saved"].as_u64().unwrap() >= 1, "{end}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shown_where_a_large_model_decides_otherwise_than_the_built_in_router() {
+    let (_place, server, mut terminal) = open(LARGE).await;
+    let screen = terminal.press_until(
+        "What is the threshold of the gate?\r",
+        "≠ the built-in router: simple",
+    );
+    assert!(
+        !screen.lines().next().unwrap().contains("built-in"),
+        "{screen}"
+    );
+    terminal.wait_for_text("saved ");
+    let asked = server.nodes().await;
+    assert_eq!(asked[..2], ["analyze_and_route", "plan"], "{asked:?}");
+    terminal.leave();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_the_list_of_models_leaves_decisions_to_the_built_in_engine() {
+    let (_place, server, mut terminal) = open(LARGE).await;
+    let screen = terminal.press_until("/model\r", "decides without a model");
+    assert!(screen.contains("built-in"), "{screen}");
+    terminal.keys(DOWN);
+    terminal.press_until("\r", "analyze, plan, grade built-in");
+    terminal.press_until("What is the threshold of the gate?\r", "no source says it");
+    assert_eq!(server.nodes().await, ["synthesize"]);
+    terminal.leave();
+}
