@@ -31,7 +31,7 @@ mod what_if;
 
 pub use answer::{
     Answer, Citation, NOT_IN_THE_SOURCES, Outcome, Quotation, SentenceSupport, Turn,
-    with_support_notes,
+    quotation_below, with_support_notes, without_quotation_below,
 };
 pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};

@@ -267,6 +267,17 @@ pub struct ChosenEvidence {
     pub stance: AnswerStance,
     /// How likely they hold the answer, where that was measured.
     pub confidence: Option<Confidence>,
+    /// What stands below the answer: what the engine would quote itself.
+    pub quotation: Option<QuotedText>,
+}
+
+/// Lines of the evidence, word for word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotedText {
+    /// Markdown with its citations, which count the chosen items from 1.
+    pub text: String,
+    /// The lines that it shows.
+    pub quoted: Vec<Quotation>,
 }
 
 /// What of an item an answer is written from.

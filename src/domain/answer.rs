@@ -134,6 +134,28 @@ pub fn with_support_notes(text: &str, sentences: &[SentenceSupport]) -> String {
     noted
 }
 
+/// The text of an answer as a quotation that stands below it.
+pub fn quotation_below(text: &str) -> String {
+    let lines = text.lines().map(|line| match line {
+        "" => ">".to_owned(),
+        line => format!("> {line}"),
+    });
+    format!("\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// An answer without the quotation below it. One that only quotes stays as it is.
+pub fn without_quotation_below(text: &str) -> &str {
+    let mut kept = text.trim_end();
+    while let Some(line) = kept
+        .lines()
+        .next_back()
+        .filter(|line| line.starts_with('>'))
+    {
+        kept = kept[..kept.len() - line.len()].trim_end();
+    }
+    if kept.is_empty() { text } else { kept }
+}
+
 /// One question and its answer as the conversation remembers them: text only, no sources (R25).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {

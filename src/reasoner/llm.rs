@@ -483,6 +483,7 @@ impl Reasoner for EndpointReasoner {
             // A model that judges evidence can also tell that it does not answer.
             chosen.stance = AnswerStance::Doubt;
             chosen.confidence = None;
+            chosen.quotation = None;
         }
         Ok(Some(chosen))
     }

@@ -27,8 +27,8 @@ use crate::agent::ports::{
     ReasonerError, Support, SupportJob, Synthesis, SynthesizeJob, TokenVectors, TokensWanted,
 };
 use crate::domain::{
-    Complexity, Confidence, DecidedBy, Evidence, Language, Outcome, PlannedCall, Question,
-    RouterThresholds, ToolCall, Turn, Usage,
+    Complexity, DecidedBy, Evidence, Language, Outcome, PlannedCall, Question, RouterThresholds,
+    ToolCall, Turn, Usage,
 };
 use crate::protocol::Mode;
 use crate::text::is_cjk;
@@ -158,14 +158,11 @@ impl Reasoner for OfflineReasoner {
     }
 }
 
-/// Below this confidence a model is not asked. It was chosen on one manual (FastAPI's), so its figures there are no proof:
-/// of 40 answerable questions 3 are turned away, none of which the model had answered rightly, and of 8 unanswerable ones 4.
-const REFUSE_BELOW: f64 = 0.3;
-
 // What the engine does for a language model that answers: it chooses what is read, and checks what is written.
 impl OfflineReasoner {
     /// Chooses what of the evidence a model reads, within about `budget` tokens as `tokens` counts them, and judges
-    /// whether it answers. What the program knows better is left to it: lists of documents, and names that occur nowhere.
+    /// whether it answers. What the program knows better is left to it: lists of documents, and what no document says, by
+    /// the same limit as without a model.
     pub async fn choose_for_model(
         &self,
         job: ChooseJob<'_>,
@@ -181,17 +178,18 @@ impl OfflineReasoner {
             let unknown = unknown_name(&question, &absent, &items, embedder);
             let unknown = unknown.as_deref();
             let composed = answer::compose(&question, &parts, &items, &verdict, unknown);
-            let names_part = composed.outcome == Outcome::Answered;
-            let stance = match composed.chance.map(Confidence::value) {
-                None => AnswerStance::ByProgram,
-                Some(_) if unknown.is_some() => AnswerStance::ByProgram,
-                Some(chance) if chance < REFUSE_BELOW && !names_part => AnswerStance::ByProgram,
-                Some(_) => AnswerStance::Answer,
-            };
+            // A list is the program's own, and what it would turn away a model only invents.
+            let is_quoted = composed.outcome == Outcome::Answered && composed.chance.is_some();
+            let chosen = sending::choose_blocks(&items, &verdict, budget, &tokens);
             Ok(ChosenEvidence {
-                items: sending::choose_blocks(&items, &verdict, budget, &tokens),
-                stance,
+                stance: if is_quoted {
+                    AnswerStance::Answer
+                } else {
+                    AnswerStance::ByProgram
+                },
                 confidence: composed.chance,
+                quotation: composed.quotation(&chosen, &verdict.passages, question.language),
+                items: chosen,
             })
         };
         self.blocking(choose).await
@@ -325,7 +323,7 @@ fn unknown_name(
             let has_capital = word.contains(char::is_uppercase);
             let lower = word.to_lowercase();
             let is_order = is_first && table(Language::EN).starts.has(&lower);
-            !is_order && (has_capital && !is_first || !embedder.knows(&lower))
+            !is_order && (has_capital && !is_first || !knows_a_form(&lower, embedder))
         }
         // The model's words are English: that one is not among them says nothing here.
         _ => is_code(word) || word.contains(char::is_uppercase) && !is_first(word),
@@ -334,6 +332,26 @@ fn unknown_name(
     let searched = question.search_text();
     let mut asked = absent.iter().filter(|word| searched.contains(*word));
     asked.find(is_name).cloned()
+}
+
+/// Whether the vocabulary of the embedding holds an English word or what it is formed from: `forbids` is no name where
+/// `forbid` is a word.
+fn knows_a_form(word: &str, embedder: &dyn Embedder) -> bool {
+    const ENDINGS: [(&str, &str); 9] = [
+        ("", ""),
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("d", ""),
+        ("ed", ""),
+        ("ied", "y"),
+        ("ing", ""),
+        ("ing", "e"),
+    ];
+    ENDINGS.iter().any(|(ending, instead)| {
+        let stem = word.strip_suffix(ending).filter(|stem| stem.len() > 2);
+        stem.is_some_and(|stem| embedder.knows(&format!("{stem}{instead}")))
+    })
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.

@@ -43,6 +43,7 @@ async fn open(model: &str) -> (Workplace, ScriptedEndpoint, Terminal) {
 /// The underlined text of the screen.
 fn underlined(screen: &vt100::Screen) -> String {
     let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
     let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
     let cells = cells.filter_map(|(row, column)| screen.cell(row, column));
     let found = cells.filter(|cell| cell.underline());

@@ -13,7 +13,7 @@ use crate::agent::state::{AgentState, SearchFailure};
 use crate::agent::support::SupportedText;
 use crate::domain::{
     Answer, Citation, Complexity, Confidence, Evidence, LineRange, NodeName, Outcome, Quotation,
-    RouteReason, Score, SentenceSupport,
+    RouteReason, Score, SentenceSupport, quotation_below,
 };
 use crate::protocol::{EventBody, NumberedItem};
 use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
@@ -443,11 +443,23 @@ async fn conclude(
     if is_blank(&written.text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
+    let mut quoted = synthesis.quoted;
+    let is_as_written = is_answered && synthesis.replacement.is_none();
+    let chosen = material.chosen.as_ref().filter(|_| is_as_written);
+    if let Some(below) = chosen.and_then(|chosen| chosen.quotation.as_ref()) {
+        let text = quotation_below(&sanitize(&below.text));
+        written.text.push_str(&text);
+        emit_text(&mut run.events, text).await;
+        let numbers = below.quoted.iter().map(|quotation| quotation.n);
+        let new = numbers.filter(|n| !written.cited.contains(n));
+        written.cited.extend(new.collect::<Vec<_>>());
+        quoted.extend_from_slice(&below.quoted);
+    }
     let measured = material.measured.filter(|_| is_answered);
     Ok(CheckedAnswer {
         answer: Answer {
             text: written.text,
-            citations: cite(&written.cited, places, context, &synthesis.quoted),
+            citations: cite(&written.cited, places, context, &quoted),
             outcome,
             confidence: synthesis.confidence.or(measured).map(Confidence::rounded),
         },

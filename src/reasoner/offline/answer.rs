@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use super::judge::{ANSWER_FROM, Verdict};
 use super::language::{Frames, filled, language_of, table};
-use super::passage::BlockKind;
+use super::passage::{BlockKind, Passage};
 use super::question::Part;
+use crate::agent::ports::{ChosenItem, QuotedText};
 use crate::domain::{
     Confidence, Evidence, Language, Outcome, Parts, Question, Quotation, ToolName,
 };
@@ -37,6 +38,8 @@ pub struct ComposedAnswer {
     /// How likely the evidence answers, also where that is too little for an answer; `None` of a list.
     pub chance: Option<Confidence>,
     pub quoted: Vec<Quotation>,
+    /// The quoted items by their place, each with the lines of its passage that are shown.
+    pub shown: Vec<(usize, Range<usize>)>,
 }
 
 impl ComposedAnswer {
@@ -48,7 +51,34 @@ impl ComposedAnswer {
             confidence: None,
             chance: None,
             quoted: Vec::new(),
+            shown: Vec::new(),
         }
+    }
+
+    /// What it quotes of these items, as they are numbered here; `None` where it quotes none of them.
+    pub fn quotation(
+        &self,
+        chosen: &[ChosenItem],
+        passages: &[Passage],
+        language: Language,
+    ) -> Option<QuotedText> {
+        let mut texts = Vec::new();
+        let mut quoted = Vec::new();
+        for (at, lines) in &self.shown {
+            let Some(place) = chosen.iter().position(|item| item.at == *at) else {
+                continue;
+            };
+            let passage = &passages[*at];
+            let frames = &table(language).frames;
+            let (text, lines) = quote(passage, lines, None, place + 1, frames);
+            texts.push(text);
+            quoted.push(Quotation {
+                n: place + 1,
+                lines: passage.lines_in_file(&lines),
+            });
+        }
+        let text = texts.join("\n\n");
+        (!quoted.is_empty()).then_some(QuotedText { text, quoted })
     }
 }
 
@@ -219,6 +249,7 @@ impl Draft<'_> {
             confidence: Some(self.confidence),
             chance: Some(self.confidence),
             quoted: self.quoted.iter().map(quotation).collect(),
+            shown: self.quoted.clone(),
         }
     }
 
