@@ -122,10 +122,21 @@ impl Run<'_> {
         }
     }
 
-    /// Notes who decided in the node at work, and counts the call that the program's own decision leaves out.
-    pub(super) fn note_decider(&mut self, by: Option<DecidedBy>) {
+    /// Reads the question anew where it was written anew.
+    pub(super) fn read_rewritten(&mut self) {
+        let plan = self.state.routing_plan.as_ref();
+        if let Some(text) = plan.and_then(|plan| plan.rewritten.as_ref()) {
+            self.state.question = self.ports.reasoner.read(text, &[]);
+        }
+    }
+
+    /// Notes who decided in the node at work, and counts the call that the program's own decision leaves out if it made
+    /// none.
+    pub(super) fn note_decider(&mut self, by: Option<DecidedBy>, usage: Usage) {
         self.state.decided_by = by;
-        self.state.calls_saved += by.map_or(0, DecidedBy::calls_saved);
+        if usage.calls == 0 {
+            self.state.calls_saved += by.map_or(0, DecidedBy::calls_saved);
+        }
     }
 
     /// Counts the calls that a short cut leaves out, and says so.

@@ -78,6 +78,15 @@ impl AgentState {
             .map_or(Complexity::Complex, |plan| plan.complexity)
     }
 
+    /// The question as it is looked up, with the conversation that it leans on.
+    pub fn looked_up(&self) -> (&str, &[Turn]) {
+        let plan = self.routing_plan.as_ref();
+        match plan.and_then(|plan| plan.rewritten.as_ref()) {
+            Some(rewritten) => (rewritten, &[]),
+            None => (&self.query, &self.history),
+        }
+    }
+
     /// The parts of the question.
     pub fn sub_questions(&self) -> &[String] {
         self.routing_plan

@@ -86,6 +86,10 @@ pub struct RoutingPlan {
     pub suggested_tools: Vec<ToolName>,
     /// Words that must be found literally.
     pub grep_keywords: Vec<String>,
+    /// The question as it can be understood alone, where it lacked its topic and a model wrote it anew. It is looked up
+    /// in the place of the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<String>,
 }
 
 impl RoutingPlan {
@@ -118,6 +122,7 @@ impl RoutingPlan {
                     self.sub_questions.clear();
                     self.grep_keywords.clear();
                     self.parts = Parts::One;
+                    self.rewritten = None;
                     changes.push("tools, parts and keywords dropped: chitchat");
                 }
                 return changes;

@@ -328,6 +328,26 @@ impl EndpointReasoner {
         self.exchange.reply_to(wanted).await
     }
 
+    /// Asks for the question as it can be understood alone. Where the reply is no such question, it is looked up with words
+    /// of the one before, as without a model.
+    async fn rewrite(
+        &self,
+        job: &AnalyzeJob<'_>,
+        analysis: &mut Analysis,
+    ) -> Result<(), ReasonerError> {
+        let before = self.sent.before(job.history);
+        let messages = |room: &Room| {
+            let room = self.with_less_history(room);
+            self.prompts.rewrite(job, &room, &self.fence, &before)
+        };
+        let asking = self.ask(ModelJob::Rewrite, job.origin, None, &messages, None);
+        let reply = asking.await?;
+        analysis.usage = reply.usage;
+        analysis.warnings.extend(reply.warnings);
+        analysis.plan.rewritten = read::rewritten(&reply.text, job.query, job.history);
+        Ok(())
+    }
+
     /// Grades by the model of that job, within the job's limits.
     async fn grade_by(&self, model: ModelJob, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
         let begun = Instant::now();
@@ -389,14 +409,16 @@ impl Reasoner for EndpointReasoner {
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         if let Some(offline) = self.built_in(ModelJob::Analyze) {
-            let analysis = offline.analyze(job).await?;
-            return Ok(Analysis {
-                // The model replies to small talk.
-                reply: None,
-                by: Some(DecidedBy::BuiltIn),
-                usage: Usage::default(),
-                ..analysis
-            });
+            let mut analysis = offline.analyze(job).await?;
+            // The model replies to small talk.
+            analysis.reply = None;
+            analysis.by = Some(DecidedBy::BuiltIn);
+            analysis.usage = Usage::default();
+            let is_talk = analysis.plan.complexity == Complexity::Chitchat;
+            if job.question.continues.is_some() && !is_talk {
+                self.rewrite(&job, &mut analysis).await?;
+            }
+            return Ok(analysis);
         }
         let begun = Instant::now();
         let messages = |room: &Room| self.prompts.analyze(&job, room, &self.fence);
@@ -512,6 +534,8 @@ impl Reasoner for EndpointReasoner {
     ) -> Result<Synthesis, ReasonerError> {
         if let (AnswerStance::ByProgram, Some(offline)) = (job.stance, &self.offline) {
             let synthesis = offline.synthesize(job, out).await?;
+            // So that the conversation that the model gets has no hole.
+            self.sent.note(job.query, self.fence.question(job.query));
             return Ok(Synthesis {
                 usage: Usage::default(),
                 ..synthesis
@@ -521,8 +545,10 @@ impl Reasoner for EndpointReasoner {
         let messages = |room: &Room| {
             let room = self.with_less_history(room);
             let messages = self.prompts.synthesize(&job, &room, &self.fence, &before);
-            if job.complexity != Complexity::Chitchat {
-                self.sent.note(job.query, &messages);
+            if let Some(last) = messages.last()
+                && job.complexity != Complexity::Chitchat
+            {
+                self.sent.note(job.query, last.content.clone());
             }
             messages
         };

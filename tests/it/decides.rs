@@ -1,11 +1,15 @@
 //! Who decides beside a model, and what the screen shows of it: the real binary in a pseudo-terminal before a server
 //! that lists a small model or a large one.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use kb_agent::domain::NodeName;
+use serde_json::Value;
 
 use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events};
+use crate::workplace::{Workplace, events, text};
 
 const SMALL: &str = "qwen2.5-1.5b";
 const LARGE: &str = "qwen3-32b";
@@ -38,6 +42,16 @@ async fn open(model: &str) -> (Workplace, ScriptedEndpoint, Terminal) {
     let terminal = Terminal::start(&command, 160, 45);
     terminal.wait_for_text("1 doc");
     (place, server, terminal)
+}
+
+/// What it writes where these lines are its standard input.
+fn piped(mut command: Command, lines: &str) -> String {
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    text(&child.wait_with_output().unwrap().stdout)
 }
 
 /// The underlined text of the screen.
@@ -104,4 +118,42 @@ async fn ui_the_list_of_models_leaves_decisions_to_the_built_in_engine() {
     terminal.press_until("What is the threshold of the gate?\r", "no source says it");
     assert_eq!(server.nodes().await, ["synthesize"]);
     terminal.leave();
+}
+
+#[test]
+fn r05_a_question_that_lacks_its_topic_is_written_anew_once_and_looked_up_so() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let place = Workplace::holding([
+        (
+            "kb/gate.md",
+            "# Gate\n\nThe gate is green. Its threshold is seven.\n",
+        ),
+        ("kb/wall.md", "# Wall\n\nThe wall is red.\n"),
+    ]);
+    let server = runtime.block_on(ScriptedEndpoint::offering(&[SMALL]));
+    server
+        .stream(NodeName::AnalyzeAndRoute, "\"Which colour has the gate?\"")
+        .stream(NodeName::Synthesize, "Its threshold is seven.")
+        .stream(NodeName::Synthesize, "The gate is green.");
+    let mut command = place.command(&["--plain", "kb"]);
+    command.env("KB_AGENT_LLM_BASE_URL", server.base_url());
+    command.env("KB_AGENT_LLM_MODEL", SMALL);
+    let asked = "What is the threshold of the gate?\nAnd which colour has it?\n";
+    let out = piped(command, asked);
+    assert!(out.contains("The gate is green."), "{out}");
+    let nodes = runtime.block_on(server.nodes());
+    assert_eq!(nodes, ["synthesize", "analyze_and_route", "synthesize"]);
+    let log = place.audit();
+    let plans = events(&log, "routing_plan");
+    assert_eq!(plans[0]["rewritten"], Value::Null);
+    assert_eq!(plans[1]["rewritten"], "Which colour has the gate?");
+    let searched = &events(&log, "tool_called")[1]["args"]["semantic_query"];
+    assert!(searched.as_str().unwrap().contains("gate"), "{searched}");
+    // What was sent for the first answer begins what is sent for the second.
+    let requests = runtime.block_on(server.requests());
+    let messages = |at: usize| requests[at].body["messages"].as_array().unwrap().clone();
+    assert_eq!(messages(0)[..2], messages(1)[..2]);
+    assert_eq!(messages(0)[..2], messages(2)[..2]);
+    let ends = events(&log, "run_finished");
+    assert_eq!(ends[1]["reasoning_calls"], 2);
 }

@@ -21,7 +21,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;
-    run.note_decider(analysis.by);
+    run.note_decider(analysis.by, analysis.usage);
 
     let mut plan = analysis.plan;
     if let Some(route) = run.state.forced {
@@ -54,6 +54,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
         run.cut_short(PathType::Chitchat, reason.as_str()).await;
     }
     run.state.routing_plan = Some(plan);
+    run.read_rewritten();
     Ok(Some(reason))
 }
 

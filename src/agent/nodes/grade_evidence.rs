@@ -60,9 +60,9 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
 async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Option<Score>>, GradedBy), Stop> {
     let job = GradeJob {
         origin: run.origin(NodeName::GradeEvidence),
-        query: &run.state.query,
+        query: run.state.looked_up().0,
         question: &run.state.question,
-        history: &run.state.history,
+        history: run.state.looked_up().1,
         sub_questions: run.state.sub_questions(),
         context: &run.state.context,
     };
@@ -71,7 +71,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Option<Score>>, GradedBy),
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;
-    run.note_decider(grades.by);
+    run.note_decider(grades.by, grades.usage);
 
     let wanted = run.state.context.len();
     let read = grades.scores.map_err(|unreadable| unreadable.to_string());

@@ -14,9 +14,9 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
     let job = PlanJob {
         origin: run.origin(NodeName::Plan),
-        query: &run.state.query,
+        query: run.state.looked_up().0,
         question: &run.state.question,
-        history: &run.state.history,
+        history: run.state.looked_up().1,
         routing,
         tool_history: &run.state.tool_history,
         context: &run.state.context,
@@ -28,7 +28,7 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;
-    run.note_decider(planned.by);
+    run.note_decider(planned.by, planned.usage);
 
     let mut calls: Vec<PlannedCall> = Vec::new();
     for planned in planned.calls {
@@ -52,7 +52,7 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     }
     if calls.is_empty() {
         let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
-        let fallback = fallback_call(routing, &run.state.query, &run.state.tool_history);
+        let fallback = fallback_call(routing, run.state.looked_up().0, &run.state.tool_history);
         let message = match &fallback {
             Some(call) => format!("nothing new was planned: {} on the question", call.tool()),
             None => "nothing new was planned, and every search has been tried".to_owned(),

@@ -219,8 +219,8 @@ async fn choose(
     }
     let job = ChooseJob {
         origin: run.origin(NodeName::Synthesize),
-        query: &run.state.query,
-        history: &run.state.history,
+        query: run.state.looked_up().0,
+        history: run.state.looked_up().1,
         sub_questions: run.state.sub_questions(),
         context,
         absent_words,
@@ -342,7 +342,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
         Some(_) => material.context.clone(),
         None => Vec::new(),
     };
-    let query = run.state.query.clone();
+    let query = run.state.looked_up().0.to_owned();
     let mut passed = SupportedText::new(&query, &sent);
     let mut held = Vec::new();
     let reasoner = run.ports.reasoner.as_ref();

@@ -63,12 +63,13 @@ macro_rules! built_in {
 }
 
 /// The built-in prompts in the order of the jobs.
-const BUILT_IN: [BuiltIn; 5] = [
+const BUILT_IN: [BuiltIn; 6] = [
     built_in!("analyze": "question"),
     built_in!("plan": "tools", "question"),
     built_in!("grade": "evidence", "question", "count"),
     built_in!("synthesize": "evidence", "question"),
     built_in!("chitchat": "question"),
+    built_in!("rewrite": "question"),
 ];
 
 impl Prompts {
@@ -143,6 +144,33 @@ impl Prompts {
         ])
     }
 
+    /// The messages that ask for a question as it can be understood alone. They begin as those of the answer will, so that
+    /// a server need not read again what was sent for the answers `before`.
+    pub fn rewrite(
+        &self,
+        job: &AnalyzeJob<'_>,
+        room: &Room,
+        fence: &PromptFence,
+        before: &[EarlierExchange],
+    ) -> Vec<Message> {
+        let before = within(before, room.history);
+        let (turns, history) = match before {
+            [] => (Vec::new(), job.history),
+            before => (turns(before), [].as_slice()),
+        };
+        let history = &history[history.len().saturating_sub(TURNS_BEFORE)..];
+        let mut messages = self.0[ModelJob::Rewrite as usize].fill(&[
+            ("history", fence.conversation(history, room.history)),
+            ("question", fence.question(job.query)),
+        ]);
+        if !turns.is_empty() {
+            let mut as_answered = self.0[ModelJob::Synthesize as usize].fill(&[]);
+            as_answered.truncate(1);
+            messages.splice(0..1, as_answered.into_iter().chain(turns));
+        }
+        messages
+    }
+
     /// R17: the messages of a grading, which asks for all numbers in one call.
     pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         let question = [fence.question(job.query), fence.parts(job.sub_questions)].join("\n\n");
@@ -188,22 +216,35 @@ impl Prompts {
             &[]
         };
         let mut messages = self.0[template as usize].fill(&[
-            ("history", fence.conversation(history, room.history)),
+            (
+                "history",
+                fence.conversation(history, room.history / WITHOUT_EVIDENCE),
+            ),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
             ("doubt", doubt.to_owned()),
             ("language", language),
         ]);
-        let turns = before.iter().flat_map(|turn| {
-            [
-                Message::new("user", turn.user.clone()),
-                Message::new("assistant", turn.answer.clone()),
-            ]
-        });
-        messages.splice(1..1, turns);
+        messages.splice(1..1, turns(before));
         messages
     }
+}
+
+/// Turns that a question may speak of.
+const TURNS_BEFORE: usize = 2;
+/// A conversation without its evidence gets this part of the room for one with it.
+const WITHOUT_EVIDENCE: usize = 4;
+
+/// The messages of earlier exchanges.
+fn turns(before: &[EarlierExchange]) -> Vec<Message> {
+    let turns = before.iter().flat_map(|turn| {
+        [
+            Message::new("user", turn.user.clone()),
+            Message::new("assistant", turn.answer.clone()),
+        ]
+    });
+    turns.collect()
 }
 
 /// What is said where it is not sure that the evidence answers.
@@ -237,11 +278,10 @@ const MOST_SENT_TURNS: usize = 8;
 
 impl SentTurns {
     /// Keeps the last message that is sent for an answer to that question, in the place of what was kept for it.
-    pub fn note(&self, question: &str, messages: &[Message]) {
-        let Some(user) = messages.last() else { return };
+    pub fn note(&self, question: &str, message: String) {
         let mut sent = self.lock();
         sent.retain(|(known, _)| known != question);
-        sent.push_back((question.to_owned(), user.content.clone()));
+        sent.push_back((question.to_owned(), message));
         if sent.len() > MOST_SENT_TURNS {
             sent.pop_front();
         }
@@ -475,8 +515,7 @@ mod sent_turn_tests {
     fn llm_what_was_sent_begins_the_next_prompt_as_far_as_all_of_it_is_known() {
         let sent = SentTurns::default();
         for question in ["two?", "three?"] {
-            let user = Message::new("user", format!("evidence for {question}"));
-            sent.note(question, &[Message::new("system", "Answer."), user]);
+            sent.note(question, format!("evidence for {question}"));
         }
         let history = [turn("one?", "1"), turn("two?", "2"), turn("three?", "3")];
         let before = sent.before(&history);

@@ -17,7 +17,7 @@ use super::reply_schema::analysis_fields;
 use crate::agent::ports::{Analysis, Caveat, PlanJob, PlannedCalls, UnreadableGrades};
 use crate::domain::{
     Argument, ArgumentKind, Complexity, Language, PlannedCall, QueryType, RoutingPlan, ToolCall,
-    ToolName,
+    ToolName, Turn,
 };
 use crate::text::{is_cjk, one_line};
 
@@ -494,6 +494,31 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
         return endless();
     }
     Ok(text.into())
+}
+
+// A question that was written anew.
+
+/// Characters of a question that is searched at most.
+const LONGEST_REWRITING: usize = 300;
+
+/// The question in a reply that was asked for nothing else; `None` where the reply is none, adds nothing, or says what
+/// nobody said.
+pub fn rewritten(reply: &str, query: &str, history: &[Turn]) -> Option<String> {
+    let line = reply.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line = line.trim_matches(['"', '“', '”', '`', '*', ' ']);
+    let turns = history
+        .iter()
+        .flat_map(|turn| [&turn.question, &turn.answer]);
+    let known = turns.map(String::as_str).chain([query]);
+    let known: HashSet<String> = known.flat_map(words_of).collect();
+    let words: Vec<String> = words_of(line).collect();
+    let said = words.iter().filter(|word| known.contains(*word)).count();
+    let is_question = !line.is_empty() && !is_longer(line, LONGEST_REWRITING);
+    let adds = words
+        .iter()
+        .any(|word| words_of(query).all(|known| known != *word));
+    let is_ours = adds && 2 * said > words.len();
+    (is_question && is_ours).then(|| one_line(line, LONGEST_REWRITING))
 }
 
 // Queries that are none of the question (R11).

@@ -21,6 +21,8 @@ pub enum ModelJob {
     Synthesize,
     /// R24: an answer to small talk, with the settings of any answer.
     SmallTalk,
+    /// A question that lacks its topic, written so that it can be looked up, by the model that answers.
+    Rewrite,
 }
 
 /// What a model that thinks may think before it judges, in tokens.
@@ -33,7 +35,7 @@ impl ModelJob {
     /// The node of the graph that does it.
     pub fn node(self) -> NodeName {
         match self {
-            Self::Analyze => NodeName::AnalyzeAndRoute,
+            Self::Analyze | Self::Rewrite => NodeName::AnalyzeAndRoute,
             Self::Plan => NodeName::Plan,
             Self::Grade => NodeName::GradeEvidence,
             Self::Synthesize | Self::SmallTalk => NodeName::Synthesize,
@@ -50,6 +52,7 @@ impl ModelJob {
             Self::Plan => (1_000, THOUGHTS),
             Self::Grade => (128 + 16 * items, THOUGHTS),
             Self::SmallTalk => (300, THOUGHTS),
+            Self::Rewrite => (100, THOUGHTS),
             // An answer has room for both.
             Self::Synthesize => (8_192, 0),
         };
@@ -100,7 +103,7 @@ impl Jobs {
             ModelJob::Analyze => &self.analyze,
             ModelJob::Plan => &self.plan,
             ModelJob::Grade => &self.grade,
-            ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
+            ModelJob::Synthesize | ModelJob::SmallTalk | ModelJob::Rewrite => &self.synthesize,
         }
     }
 }

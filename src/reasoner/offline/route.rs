@@ -116,6 +116,7 @@ fn plan_knowledge(
         sub_questions: sub_questions(question),
         suggested_tools: tools_for(query_type, &question.literals, failed),
         grep_keywords: question.literals.keywords(),
+        rewritten: None,
     };
     plan.reconcile();
     (plan, because)

@@ -177,6 +177,11 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
         NodeName::AnalyzeAndRoute => {
             rows.extend(second_opinion(run).map(|row| (Rank::Cue, row)));
             rows.extend(because(run).map(|row| (Rank::Cue, row)));
+            let plan = run.plan.as_ref();
+            rows.extend(plan.and_then(|plan| plan.rewritten.as_ref()).map(|text| {
+                let row = Row::new(Ink::Dim, "searched as ");
+                (Rank::Cue, row.add(Ink::Text, one_line(text, 400)))
+            }));
             rows.extend(planned(run).map(|row| (Rank::Plan, row)));
             let parts = run.plan.iter().flat_map(|plan| &plan.sub_questions);
             rows.extend(parts.enumerate().map(|(at, part)| {
