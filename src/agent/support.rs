@@ -104,7 +104,8 @@ impl<'a> SupportedText<'a> {
             .marks(&self.written[sentence.clone()])
             .next()
             .is_some();
-        let start = self.text.len() + sentence.start.saturating_sub(self.passed);
+        // All that was added so far stands before this sentence.
+        let start = sentence.start + (self.text.len() - self.passed);
         self.pass_on(sentence.end, events).await;
         let (supported, carrier) = match support {
             Support::Unknown => return,

@@ -290,7 +290,7 @@ async fn ui_plain_mode_lists_and_chooses_models() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     for wanted in [
-        " lists:\nqwen3-8b\nqwen3-1b\ngemma-3\nLeft out: 1 that cannot chat.\n",
+        " lists:\nqwen3-8b\nqwen3-1b\ngemma-3\nbuilt-in\nLeft out: 1 that cannot chat.\n",
         "From the next question on: gemma-3 · analyze, plan, grade qwen3-8b.\n",
     ] {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");

@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 
 use crate::agent::citation_marks::Citable;
-use crate::agent::citations::CitationFilter;
+use crate::agent::citations::{CitationFilter, without_marks};
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
@@ -446,7 +446,8 @@ async fn conclude(
     let mut quoted = synthesis.quoted;
     let is_as_written = is_answered && synthesis.replacement.is_none();
     let chosen = material.chosen.as_ref().filter(|_| is_as_written);
-    if let Some(below) = chosen.and_then(|chosen| chosen.quotation.as_ref()) {
+    let below = chosen.and_then(|chosen| chosen.quotation.as_ref());
+    if let Some(below) = below.filter(|below| !says(&written.text, &below.text)) {
         let text = quotation_below(&sanitize(&below.text));
         written.text.push_str(&text);
         emit_text(&mut run.events, text).await;
@@ -465,6 +466,15 @@ async fn conclude(
         },
         sentences: written.sentences,
     })
+}
+
+/// Whether an answer holds a quotation word for word.
+fn says(answer: &str, quotation: &str) -> bool {
+    let words = |text: &str| {
+        let text = without_marks(text);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    words(answer).contains(&words(quotation))
 }
 
 /// What an answer may cite: the offline engine writes its own marks, a model writes them as it was trained to.

@@ -332,7 +332,11 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     }
     let sent = run.evidence.sent_lines(&item.id);
     if !sent.is_empty() {
-        let sent: Vec<String> = sent.iter().map(LineRange::to_string).collect();
+        let lines = |range: &LineRange| match range.start == range.end {
+            true => range.start.to_string(),
+            false => range.to_string(),
+        };
+        let sent: Vec<String> = sent.iter().map(lines).collect();
         about.push(Ink::Dim, format!("  sent {}", sent.join(", ")));
     }
     if run.evidence.is_left_out(item) {
