@@ -515,7 +515,7 @@ impl Reasoner for EndpointReasoner {
         job: SupportJob<'_>,
     ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
         match &self.offline {
-            Some(offline) => offline.find_support_for(job).await,
+            Some(offline) => Ok(offline.find_support_for(job)),
             None => Ok(Vec::new()),
         }
     }

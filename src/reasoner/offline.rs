@@ -208,23 +208,12 @@ impl OfflineReasoner {
     }
 
     /// What carries the sentences of an answer.
-    pub async fn find_support_for(
-        &self,
-        job: SupportJob<'_>,
-    ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
+    pub fn find_support_for(&self, job: SupportJob<'_>) -> Vec<(Range<usize>, Support)> {
         let sentences = support::sentences(job.text, job.from, job.is_all);
-        if sentences.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (query, context) = (job.query.to_owned(), job.context.to_vec());
-        let text = |range: &Range<usize>| job.text[range.clone()].to_owned();
-        let texts: Vec<String> = sentences.iter().map(text).collect();
-        let find = move |embedder: &dyn Embedder| {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            support::find_support(&query, &texts, &context, embedder)
-        };
-        let found = self.blocking(find).await?;
-        Ok(sentences.into_iter().zip(found).collect())
+        let text = |range: &Range<usize>| &job.text[range.clone()];
+        let texts: Vec<&str> = sentences.iter().map(text).collect();
+        let found = support::find_support(job.query, &texts, job.context);
+        sentences.into_iter().zip(found).collect()
     }
 
     /// Runs embedding work where it may block; the embedding fails once the run is stopped.

@@ -149,3 +149,59 @@ fn whole_items(
     }
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::{self, read};
+    use super::*;
+    use crate::embed::{CachedEmbedder, JudgeEmbedder};
+    use std::sync::Arc;
+
+    const GATE: &str = "# Gate\n\nThe gate of the town opens at seven in the morning.\n\n\
+                        # Wall\n\nThe wall is built of red brick and was mended in spring.\n\n\
+                        # Market\n\nThe market sells bread, cheese and cloth on two days of a week.";
+
+    fn chosen(query: &str, texts: &[&str], budget: usize) -> Vec<ChosenItem> {
+        let items: Vec<Evidence> = (1..)
+            .zip(texts)
+            .map(|(number, text)| Evidence::without_file(number, text))
+            .collect();
+        let question = read(query, &[]);
+        let parts = question::parts(&question, &[]);
+        let embedder = CachedEmbedder::new(Arc::new(JudgeEmbedder::built_in()));
+        let verdict = Verdict::reach(&question, &parts, &items, &embedder).unwrap();
+        choose_blocks(&items, &verdict, budget, &|text| {
+            text.split_whitespace().count()
+        })
+    }
+
+    #[test]
+    fn r23_a_model_reads_the_blocks_that_are_most_likely_to_answer_within_its_budget() {
+        let other = "# Bakery\n\nThe bakery sells rolls made of rye.";
+        let sent = chosen("When does the gate open?", &[other, GATE], 12);
+        assert_eq!(sent[0].at, 1);
+        assert!(sent[0].text.contains("opens at seven"), "{sent:?}");
+        assert_eq!(sent[0].lines[0].start, 3);
+        let words = |item: &ChosenItem| item.text.matches(['.']).count();
+        assert_eq!(sent.iter().map(words).sum::<usize>(), 1, "{sent:?}");
+        // The best block is sent however long it is.
+        assert_eq!(chosen("When does the gate open?", &[GATE], 1).len(), 1);
+    }
+
+    #[test]
+    fn r23_what_stands_twice_is_sent_once_and_text_without_blocks_as_it_is() {
+        let sent = chosen("When does the gate open?", &[GATE, GATE], 400);
+        let texts: Vec<&str> = sent.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(texts.join("\n").matches("opens at seven").count(), 1);
+        let whole = whole_items(
+            &[
+                Evidence::without_file(1, "1 2 3"),
+                Evidence::without_file(2, "4 5 6 7"),
+            ],
+            4,
+            &|text| text.split_whitespace().count(),
+        );
+        let places: Vec<usize> = whole.iter().map(|item| item.at).collect();
+        assert_eq!(places, [0]);
+    }
+}
