@@ -80,12 +80,9 @@ pub trait Reasoner: Send + Sync {
 
     /// Which item of `job.context` carries each sentence of an answer, with the bytes of the sentence and the
     /// citations behind it, in their order; nothing where the engine cannot tell.
-    async fn find_support(
-        &self,
-        job: SupportJob<'_>,
-    ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
+    fn find_support(&self, job: SupportJob<'_>) -> Vec<(Range<usize>, Support)> {
         let _ = job;
-        Ok(Vec::new())
+        Vec::new()
     }
 
     /// What is said in the place of an answer of which no source says a sentence. `None` where the answer stands.

@@ -90,9 +90,7 @@ impl<'a> SupportedText<'a> {
             is_all,
             context: self.context,
         };
-        // An answer without marks is worth more than none.
-        let found = reasoner.find_support(job).await.unwrap_or_default();
-        for (sentence, support) in found {
+        for (sentence, support) in reasoner.find_support(job) {
             self.checked = sentence.end;
             self.may_have_ended = false;
             self.mark(sentence, support, events).await;

@@ -510,14 +510,9 @@ impl Reasoner for EndpointReasoner {
         Ok(Some(chosen))
     }
 
-    async fn find_support(
-        &self,
-        job: SupportJob<'_>,
-    ) -> Result<Vec<(Range<usize>, Support)>, ReasonerError> {
-        match &self.offline {
-            Some(offline) => Ok(offline.find_support_for(job)),
-            None => Ok(Vec::new()),
-        }
+    fn find_support(&self, job: SupportJob<'_>) -> Vec<(Range<usize>, Support)> {
+        let offline = self.offline.as_ref();
+        offline.map_or_else(Vec::new, |offline| offline.find_support_for(job))
     }
 
     async fn withdraw(&self, job: SynthesizeJob<'_>) -> Result<Option<String>, ReasonerError> {
