@@ -30,8 +30,8 @@ mod warnings;
 mod what_if;
 
 pub use answer::{
-    Answer, Citation, NOT_IN_THE_SOURCES, Outcome, Quotation, SentenceSupport, Turn,
-    quotation_below, with_support_notes, without_quotation_below,
+    Answer, Citation, NOT_IN_THE_SOURCES, Outcome, Quotation, SentenceSupport, Turn, added_mark,
+    quotation_below, with_support_notes, written_part,
 };
 pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};

@@ -318,6 +318,9 @@ pub enum EventBody {
         /// How far each of its sentences is carried by the evidence, where that was looked at.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         supported: Vec<SentenceSupport>,
+        /// Where the quotation below the answer begins, in bytes, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quotation_from: Option<usize>,
     },
     /// Something was not as it should be, and the run went on.
     Warning {

@@ -122,8 +122,8 @@ impl Run<'_> {
         }
     }
 
-    /// Reads the question anew where it was written anew.
-    pub(super) fn read_rewritten(&mut self) {
+    /// Parses the rewritten question, where there is one.
+    pub(super) fn parse_rewritten_question(&mut self) {
         let plan = self.state.routing_plan.as_ref();
         if let Some(text) = plan.and_then(|plan| plan.rewritten.as_ref()) {
             self.state.question = self.ports.reasoner.read(text, &[]);

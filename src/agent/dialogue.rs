@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{Turn, without_quotation_below};
+use crate::domain::Turn;
 use crate::protocol::{Branches, QuestionPlace, RunId};
 
 use super::citations::without_marks;
@@ -45,10 +45,10 @@ impl Dialogue {
         self.branches.add(run, place);
     }
 
-    /// Remembers an answer, without its citation marks and what it quotes below; that of a retry takes the place of the one
+    /// Remembers an answer, without its citation marks; that of a retry takes the place of the one
     /// before.
     pub fn remember(&mut self, run: RunId, place: QuestionPlace, question: String, answer: &str) {
-        let answer = without_marks(without_quotation_below(answer));
+        let answer = without_marks(answer);
         let first = place.retry_of.unwrap_or(run);
         self.answered.insert(first, Turn { question, answer });
     }

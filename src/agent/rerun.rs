@@ -83,7 +83,7 @@ impl Run<'_> {
         let instruction = rerun.instruction.clone();
         self.state.instruction = instruction.map(|text| (rerun.from, text));
         self.state.routing_plan = recorded.plan;
-        self.read_rewritten();
+        self.parse_rewritten_question();
         self.state.tool_history = recorded.tool_history;
         self.state.pending = recorded.pending;
         self.state.grader_action = recorded.action;

@@ -61,6 +61,15 @@ pub struct AgentState {
     pub(super) evidence_ids: usize,
 }
 
+/// A question as it is looked up: rewritten, or as it was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Lookup<'a> {
+    /// The question.
+    pub query: &'a str,
+    /// The conversation that it leans on, oldest first; nothing of a rewritten question.
+    pub history: &'a [Turn],
+}
+
 /// A tool call that came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchFailure {
@@ -78,12 +87,18 @@ impl AgentState {
             .map_or(Complexity::Complex, |plan| plan.complexity)
     }
 
-    /// The question as it is looked up, with the conversation that it leans on.
-    pub fn looked_up(&self) -> (&str, &[Turn]) {
+    /// The question as it is looked up.
+    pub fn lookup(&self) -> Lookup<'_> {
         let plan = self.routing_plan.as_ref();
         match plan.and_then(|plan| plan.rewritten.as_ref()) {
-            Some(rewritten) => (rewritten, &[]),
-            None => (&self.query, &self.history),
+            Some(query) => Lookup {
+                query,
+                history: &[],
+            },
+            None => Lookup {
+                query: &self.query,
+                history: &self.history,
+            },
         }
     }
 

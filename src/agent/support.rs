@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::citation_marks::Citable;
 use super::events::EventWriter;
 use super::ports::{Reasoner, Support, SupportJob};
-use crate::domain::{Evidence, SentenceSupport};
+use crate::domain::{Evidence, SentenceSupport, added_mark};
 use crate::protocol::EventBody;
 
 /// An answer in the making.
@@ -90,9 +90,9 @@ impl<'a> SupportedText<'a> {
             is_all,
             context: self.context,
         };
+        self.may_have_ended = false;
         for (sentence, support) in reasoner.find_support(job) {
             self.checked = sentence.end;
-            self.may_have_ended = false;
             self.mark(sentence, support, events).await;
         }
     }
@@ -117,7 +117,7 @@ impl<'a> SupportedText<'a> {
             supported,
             added: carrier,
         });
-        let mark = carrier.map_or_else(String::new, |n| format!(" [{n}]"));
+        let mark = carrier.map(added_mark).unwrap_or_default();
         if let Some(n) = carrier.filter(|n| !self.added.contains(n)) {
             self.added.push(n);
         }
@@ -145,7 +145,7 @@ impl<'a> SupportedText<'a> {
 /// What a sentence may end with, a line of a list among them.
 const ENDS: [char; 9] = ['.', '!', '?', ':', '\n', '。', '！', '？', '：'];
 
-/// Whether a character may stand between a sentence and the next one, or begin a list.
+/// Whether a character may stand between a sentence and the next one: blanks, what begins a list, opening quotation marks.
 fn is_between_sentences(c: char) -> bool {
-    c.is_whitespace() || "-*+#>|[".contains(c)
+    !c.is_alphanumeric() && (c == '\n' || !ENDS.contains(&c))
 }

@@ -64,12 +64,34 @@ impl Mask {
     /// array are looked at together, as a key may be spread over them. What is found is remembered
     /// for the events that follow.
     pub fn mask_event(&mut self, event: &mut Value) {
+        let text = event.get("text").and_then(Value::as_str);
+        let unmasked = text.map(str::to_owned);
         let mut found = Vec::new();
         self.mask_within(event, &mut found);
         if self.remember(found) {
             // The question is not the first field by the alphabet.
             self.mask_within(event, &mut Vec::new());
         }
+        if let Some(unmasked) = unmasked.filter(|text| event["text"] != text.as_str()) {
+            self.move_places(event, &unmasked);
+        }
+    }
+
+    /// Moves the places within the text of an answer to where they are in the masked text.
+    fn move_places(&self, event: &mut Value, unmasked: &str) {
+        let move_place = |place: &mut Value| {
+            let before = place.as_u64().and_then(|at| unmasked.get(..at as usize));
+            if let Some(before) = before {
+                *place = self.mask_text(before).len().into();
+            }
+        };
+        let sentences = event.get_mut("supported").and_then(Value::as_array_mut);
+        for sentence in sentences.into_iter().flatten() {
+            for name in ["start", "end"] {
+                sentence.get_mut(name).map(move_place);
+            }
+        }
+        event.get_mut("quotation_from").map(move_place);
     }
 
     /// The text with its secrets masked; borrowed when it holds none.

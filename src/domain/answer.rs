@@ -81,6 +81,21 @@ pub struct Answer {
     pub outcome: Outcome,
     /// How likely it is right, where that was measured.
     pub confidence: Option<Confidence>,
+    /// Where the quotation below it begins, in bytes, where there is one.
+    pub quotation_from: Option<usize>,
+}
+
+impl Answer {
+    /// What was written, without the quotation below it.
+    pub fn written(&self) -> &str {
+        written_part(&self.text, self.quotation_from)
+    }
+}
+
+/// An answer up to where the quotation below it begins.
+pub fn written_part(text: &str, quotation_from: Option<usize>) -> &str {
+    let written = quotation_from.and_then(|at| text.get(..at));
+    written.unwrap_or(text)
 }
 
 /// How far a sentence of an answer is carried by the evidence that was sent.
@@ -110,8 +125,13 @@ impl SentenceSupport {
 
     /// How many bytes the citation takes that the program put behind it.
     pub fn added_len(&self) -> usize {
-        self.added.map_or(0, |n| format!(" [{n}]").len())
+        self.added.map_or(0, |n| added_mark(n).len())
     }
+}
+
+/// The citation that the program puts behind a sentence.
+pub fn added_mark(n: usize) -> String {
+    format!(" [{n}]")
 }
 
 /// What is written behind a sentence that no source says, where nothing can be drawn.
@@ -141,19 +161,6 @@ pub fn quotation_below(text: &str) -> String {
         line => format!("> {line}"),
     });
     format!("\n\n{}", lines.collect::<Vec<_>>().join("\n"))
-}
-
-/// An answer without the quotation below it. One that only quotes stays as it is.
-pub fn without_quotation_below(text: &str) -> &str {
-    let mut kept = text.trim_end();
-    while let Some(line) = kept
-        .lines()
-        .next_back()
-        .filter(|line| line.starts_with('>'))
-    {
-        kept = kept[..kept.len() - line.len()].trim_end();
-    }
-    if kept.is_empty() { text } else { kept }
 }
 
 /// One question and its answer as the conversation remembers them: text only, no sources (R25).

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::adding::{CurrentBase, expanded};
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Labels, Lookup, ReadError, Session, SessionNotes};
-use crate::domain::{Outcome, without_limits};
+use crate::domain::{Outcome, without_limits, written_part};
 use crate::files::{create_private_dir, private, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
@@ -197,7 +197,11 @@ fn dialogue_of_runs(session: &str, events: &[Event]) -> Dialogue {
                 asked = Some((event.run.clone(), place.clone(), query.clone()));
                 answer = None;
             }
-            EventBody::AnswerFinished { text, .. } => answer = Some(text),
+            EventBody::AnswerFinished {
+                text,
+                quotation_from,
+                ..
+            } => answer = Some(written_part(text, *quotation_from)),
             EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
                 if let (Some((run, place, query)), Some(text)) = (asked.take(), answer) {
                     dialogue.remember(run, place, without_limits(&query), text);

@@ -39,14 +39,13 @@ impl JobName {
         }
     }
 
-    /// What the node of the graph needs done; `None` of one that needs no model.
-    pub fn of_node(node: NodeName) -> Option<Self> {
-        match node {
-            NodeName::AnalyzeAndRoute => Some(Self::Analyze),
-            NodeName::Plan => Some(Self::Plan),
-            NodeName::ToolExec => None,
-            NodeName::GradeEvidence => Some(Self::Grade),
-            NodeName::Synthesize => Some(Self::Answer),
+    /// The node of the graph that does it.
+    pub fn node(self) -> NodeName {
+        match self {
+            Self::Analyze => NodeName::AnalyzeAndRoute,
+            Self::Plan => NodeName::Plan,
+            Self::Grade => NodeName::GradeEvidence,
+            Self::Answer => NodeName::Synthesize,
         }
     }
 
@@ -80,6 +79,11 @@ impl JobModels {
     /// The model of one job; `None`: the main one.
     pub fn set(&mut self, job: JobName, model: Option<&str>) {
         self.own[job as usize] = model.map(str::to_owned);
+    }
+
+    /// Whether a job has a model of its own.
+    pub fn has_own(&self, job: JobName) -> bool {
+        self.own[job as usize].is_some()
     }
 
     /// Who does this job.

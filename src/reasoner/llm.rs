@@ -328,24 +328,33 @@ impl EndpointReasoner {
         self.exchange.reply_to(wanted).await
     }
 
-    /// Asks for the question as it can be understood alone. Where the reply is no such question, it is looked up with words
-    /// of the one before, as without a model.
-    async fn rewrite(
-        &self,
-        job: &AnalyzeJob<'_>,
-        analysis: &mut Analysis,
-    ) -> Result<(), ReasonerError> {
+    /// Asks for the question as it can be understood alone. Where that fails, or the reply is no such question, it is
+    /// looked up with words of the one before, as without a model.
+    async fn rewrite(&self, job: &AnalyzeJob<'_>, analysis: &mut Analysis) {
         let before = self.sent.before(job.history);
         let messages = |room: &Room| {
             let room = self.with_less_history(room);
             self.prompts.rewrite(job, &room, &self.fence, &before)
         };
         let asking = self.ask(ModelJob::Rewrite, job.origin, None, &messages, None);
-        let reply = asking.await?;
-        analysis.usage = reply.usage;
-        analysis.warnings.extend(reply.warnings);
-        analysis.plan.rewritten = read::rewritten(&reply.text, job.query, job.history);
-        Ok(())
+        let why = match asking.await {
+            Ok(reply) => {
+                analysis.usage = reply.usage;
+                analysis.warnings.extend(reply.warnings);
+                analysis.plan.rewritten = read::rewriting(&reply.text, job.query, job.history);
+                "its reply is no such question".to_owned()
+            }
+            Err(error) => crate::text::one_line(&error.to_string(), 200),
+        };
+        if analysis.plan.rewritten.is_none() {
+            let message = format!(
+                "the model did not rewrite the question, which leans on the one before; words of that one are \
+                 searched too: {why}"
+            );
+            analysis
+                .warnings
+                .push(Caveat::new("question_not_rewritten", message));
+        }
     }
 
     /// Grades by the model of that job, within the job's limits.
@@ -416,7 +425,7 @@ impl Reasoner for EndpointReasoner {
             analysis.usage = Usage::default();
             let is_talk = analysis.plan.complexity == Complexity::Chitchat;
             if job.question.continues.is_some() && !is_talk {
-                self.rewrite(&job, &mut analysis).await?;
+                self.rewrite(&job, &mut analysis).await;
             }
             return Ok(analysis);
         }
@@ -517,7 +526,7 @@ impl Reasoner for EndpointReasoner {
 
     async fn withdraw(&self, job: SynthesizeJob<'_>) -> Result<Option<String>, ReasonerError> {
         match self.built_in(ModelJob::Grade) {
-            Some(offline) => offline.nothing_answers(job).await.map(Some),
+            Some(offline) => offline.nothing_answers(as_looked_up(job)).await.map(Some),
             None => Ok(None),
         }
     }
@@ -528,7 +537,7 @@ impl Reasoner for EndpointReasoner {
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
         if let (AnswerStance::ByProgram, Some(offline)) = (job.stance, &self.offline) {
-            let synthesis = offline.synthesize(job, out).await?;
+            let synthesis = offline.synthesize(as_looked_up(job), out).await?;
             // So that the conversation that the model gets has no hole.
             self.sent.note(job.query, self.fence.question(job.query));
             return Ok(Synthesis {
@@ -572,7 +581,7 @@ impl Reasoner for EndpointReasoner {
         let reply = reply?;
         if refusal.refuses() {
             let text = match &self.offline {
-                Some(offline) => offline.nothing_answers(job).await?,
+                Some(offline) => offline.nothing_answers(as_looked_up(job)).await?,
                 None => NOTHING_FOUND.to_owned(),
             };
             return Ok(Synthesis {
@@ -596,6 +605,18 @@ impl Reasoner for EndpointReasoner {
             usage: reply.usage,
             warnings: reply.warnings,
         })
+    }
+}
+
+/// The job of an engine that goes by the question as it is looked up.
+fn as_looked_up(job: SynthesizeJob<'_>) -> SynthesizeJob<'_> {
+    if job.question.text == job.query {
+        return job;
+    }
+    SynthesizeJob {
+        query: &job.question.text,
+        history: &[],
+        ..job
     }
 }
 

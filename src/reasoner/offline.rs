@@ -210,6 +210,9 @@ impl OfflineReasoner {
     /// What carries the sentences of an answer.
     pub fn find_support_for(&self, job: SupportJob<'_>) -> Vec<(Range<usize>, Support)> {
         let sentences = support::sentences(job.text, job.from, job.is_all);
+        if sentences.is_empty() {
+            return Vec::new();
+        }
         let text = |range: &Range<usize>| &job.text[range.clone()];
         let texts: Vec<&str> = sentences.iter().map(text).collect();
         let found = support::find_support(job.query, &texts, job.context);
@@ -338,7 +341,8 @@ fn knows_a_form(word: &str, embedder: &dyn Embedder) -> bool {
         ("ing", "e"),
     ];
     ENDINGS.iter().any(|(ending, instead)| {
-        let stem = word.strip_suffix(ending).filter(|stem| stem.len() > 2);
+        let stem = word.strip_suffix(ending);
+        let stem = stem.filter(|stem| ending.is_empty() || stem.len() > 2);
         stem.is_some_and(|stem| embedder.knows(&format!("{stem}{instead}")))
     })
 }
@@ -399,5 +403,26 @@ impl Embedder for CancellableEmbedder<'_> {
 
     fn knows(&self, word: &str) -> bool {
         self.embedder.knows(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::JudgeEmbedder;
+
+    #[test]
+    fn r23_a_word_that_the_embedding_knows_in_another_form_is_no_name() {
+        let embedder = JudgeEmbedder::built_in();
+        for (word, is_known) in [
+            ("forbids", true),
+            ("copied", true),
+            ("db", true),
+            ("loading", true),
+            ("pyo3", false),
+            ("kubernetes", false),
+        ] {
+            assert_eq!(knows_a_form(word, &embedder), is_known, "{word}");
+        }
     }
 }

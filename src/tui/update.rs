@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Size};
 
-use crate::domain::DecidedBy;
-use crate::protocol::{Command, Event, EventBody, JobName, Mode, Update};
+use crate::protocol::{Command, Event, EventBody, Update};
 use crate::text::{one_line, sanitize};
 
 use super::focus::{focus, stop_acting};
@@ -129,17 +128,6 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Option<Effect> {
     let turn = model.turns.by_run_mut(&event.run);
     let turn = turn.filter(|turn| turn.exchange().finish.is_none())?;
     turn.take(event);
-    if let EventBody::NodeFinished {
-        node,
-        by: Some(DecidedBy::BuiltIn),
-        ..
-    } = event.body
-        && model.mode == Mode::Llm
-        && let Some(job) = JobName::of_node(node)
-    {
-        // By default that is known only once the server has named its model, or was slow.
-        model.models.set(job, Some(DecidedBy::BuiltIn.as_str()));
-    }
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = model.turns.going_on().map(|exchange| exchange.id.clone());
         model.clear_notice();

@@ -8,7 +8,7 @@ use ratatui::symbols::merge::MergeStrategy;
 use ratatui::widgets::Widget;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Languages, NodeName};
+use crate::domain::{DecidedBy, Languages, NodeName};
 use crate::protocol::{JobModels, JobName, Mode};
 use crate::text::{duration, one_line};
 
@@ -130,12 +130,27 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             let deciding = deciding_time(model).filter(|words| words.width() * 3 < room);
             let deciding = deciding.unwrap_or_default();
             let room = room.saturating_sub(deciding.width());
-            right.push(Ink::Text, models_in(&model.models, room));
+            right.push(Ink::Text, models_in(&deciders(model), room));
             right = right.join(deciding);
         }
     }
     let right = right.join(run).add(Ink::Text, " ");
     line_with_ends(places.screen, 0, left, right, theme, buffer);
+}
+
+/// Who does which job. What was left to default is known only from a run: there the built-in engine may have decided.
+fn deciders(model: &Model) -> JobModels {
+    let mut models = model.models.clone();
+    let Some(run) = model.shown_run() else {
+        return models;
+    };
+    for job in JobName::ALL {
+        let is_left_to_default = !models.has_own(job);
+        if is_left_to_default && run.node(job.node()).by == Some(DecidedBy::BuiltIn) {
+            models.set(job, Some(DecidedBy::BuiltIn.as_str()));
+        }
+    }
+    models
 }
 
 /// How long it took to decide in the run that is shown, where it is told who decided.

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use kb_agent::domain::NodeName;
 use serde_json::Value;
 
-use crate::scripted_endpoint::ScriptedEndpoint;
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, text};
+use crate::workplace::{Workplace, events, json_lines, text};
 
 const SMALL: &str = "qwen2.5-1.5b";
 const LARGE: &str = "qwen3-32b";
@@ -117,6 +117,11 @@ async fn ui_the_list_of_models_leaves_decisions_to_the_built_in_engine() {
     terminal.press_until("\r", "analyze, plan, grade built-in");
     terminal.press_until("What is the threshold of the gate?\r", "no source says it");
     assert_eq!(server.nodes().await, ["synthesize"]);
+    // The model that answers rewrites a question, whoever decides.
+    terminal.press_until("And what does it open?\r", "saved 2");
+    let requests = server.requests().await;
+    assert_eq!(requests[1].node, "analyze_and_route");
+    assert_eq!(requests[1].body["model"], LARGE);
     terminal.leave();
 }
 
@@ -140,7 +145,11 @@ fn r05_a_question_that_lacks_its_topic_is_written_anew_once_and_looked_up_so() {
     command.env("KB_AGENT_LLM_MODEL", SMALL);
     let asked = "What is the threshold of the gate?\nAnd which colour has it?\n";
     let out = piped(command, asked);
-    assert!(out.contains("The gate is green."), "{out}");
+    let quotation = "> The gate is green. Its threshold is seven.";
+    assert!(
+        out.contains(&format!("The gate is green. [1]\n\n{quotation}")),
+        "{out}"
+    );
     let nodes = runtime.block_on(server.nodes());
     assert_eq!(nodes, ["synthesize", "analyze_and_route", "synthesize"]);
     let log = place.audit();
@@ -154,6 +163,43 @@ fn r05_a_question_that_lacks_its_topic_is_written_anew_once_and_looked_up_so() {
     let messages = |at: usize| requests[at].body["messages"].as_array().unwrap().clone();
     assert_eq!(messages(0)[..2], messages(1)[..2]);
     assert_eq!(messages(0)[..2], messages(2)[..2]);
+    // What is quoted below an answer is no part of the conversation.
+    let said = messages(2)[2]["content"].as_str().unwrap();
+    assert!(said.contains("seven") && !said.contains('>'), "{said}");
     let ends = events(&log, "run_finished");
     assert_eq!(ends[1]["reasoning_calls"], 2);
+}
+
+#[test]
+fn r23_an_answer_reads_the_same_however_it_is_cut_into_pieces() {
+    const ANSWER: &str =
+        "The threshold is seven. `GATE_MAX` sets it (see there). \"Sailors painted it.\" So.";
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let place = Workplace::with_gate();
+    let server = runtime.block_on(ScriptedEndpoint::offering(&[SMALL]));
+    let whole = [ANSWER].to_vec();
+    let by_letter: Vec<&str> = ANSWER.split_inclusive(|_| true).collect();
+    let by_word: Vec<&str> = ANSWER.split_inclusive(' ').collect();
+    let behind_stop: Vec<&str> = ANSWER.split_inclusive(['.', '`', '"']).collect();
+    let mut texts = Vec::new();
+    for pieces in [whole, by_letter, by_word, behind_stop] {
+        server.say(NodeName::Synthesize, Reply::streamed_in(&pieces));
+        let mut command = place.command(&["ask", "--json", "--kb", "kb", "What is the threshold?"]);
+        command.env("KB_AGENT_LLM_BASE_URL", server.base_url());
+        command.env("KB_AGENT_LLM_MODEL", SMALL);
+        let output = command.output().unwrap();
+        let log = json_lines(&output.stdout);
+        let end = events(&log, "answer_finished")[0];
+        let deltas = events(&log, "answer_delta").into_iter();
+        let streamed: String = deltas.map(|it| it["text"].as_str().unwrap()).collect();
+        assert_eq!(end["text"], streamed.as_str());
+        texts.push((streamed, end["supported"].clone()));
+    }
+    assert!(
+        texts[0]
+            .0
+            .starts_with("The threshold is seven. [1] `GATE_MAX`"),
+        "{texts:?}"
+    );
+    assert!(texts.iter().all(|it| *it == texts[0]), "{texts:#?}");
 }

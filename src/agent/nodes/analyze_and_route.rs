@@ -10,9 +10,9 @@ use crate::protocol::EventBody;
 pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute),
-        query: &run.state.query,
+        query: run.state.lookup().query,
         question: &run.state.question,
-        history: &run.state.history,
+        history: run.state.lookup().history,
         forced: run.state.forced,
         failed: &run.state.tool_history,
     };
@@ -24,6 +24,10 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     run.note_decider(analysis.by, analysis.usage);
 
     let mut plan = analysis.plan;
+    let before = run.state.routing_plan.take();
+    plan.rewritten = plan
+        .rewritten
+        .or(before.and_then(|before| before.rewritten));
     if let Some(route) = run.state.forced {
         plan.complexity = route;
     } else if !run.state.tool_history.is_empty() {
@@ -54,7 +58,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
         run.cut_short(PathType::Chitchat, reason.as_str()).await;
     }
     run.state.routing_plan = Some(plan);
-    run.read_rewritten();
+    run.parse_rewritten_question();
     Ok(Some(reason))
 }
 

@@ -60,9 +60,9 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
 async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Option<Score>>, GradedBy), Stop> {
     let job = GradeJob {
         origin: run.origin(NodeName::GradeEvidence),
-        query: run.state.looked_up().0,
+        query: run.state.lookup().query,
         question: &run.state.question,
-        history: run.state.looked_up().1,
+        history: run.state.lookup().history,
         sub_questions: run.state.sub_questions(),
         context: &run.state.context,
     };

@@ -14,9 +14,9 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
     let job = PlanJob {
         origin: run.origin(NodeName::Plan),
-        query: run.state.looked_up().0,
+        query: run.state.lookup().query,
         question: &run.state.question,
-        history: run.state.looked_up().1,
+        history: run.state.lookup().history,
         routing,
         tool_history: &run.state.tool_history,
         context: &run.state.context,
@@ -52,7 +52,7 @@ pub(crate) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop>
     }
     if calls.is_empty() {
         let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
-        let fallback = fallback_call(routing, run.state.looked_up().0, &run.state.tool_history);
+        let fallback = fallback_call(routing, run.state.lookup().query, &run.state.tool_history);
         let message = match &fallback {
             Some(call) => format!("nothing new was planned: {} on the question", call.tool()),
             None => "nothing new was planned, and every search has been tried".to_owned(),

@@ -6,17 +6,17 @@ use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
     AnswerSink, AnswerStance, CallOrigin, ChooseJob, ChosenEvidence, NOTHING_FOUND,
-    NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
+    NOTHING_FOUND_ZH, QuotedText, Synthesis, SynthesizeJob,
 };
 use crate::agent::renumbering::renumbered;
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::agent::support::SupportedText;
 use crate::domain::{
-    Answer, Citation, Complexity, Confidence, Evidence, LineRange, NodeName, Outcome, Quotation,
-    RouteReason, Score, SentenceSupport, quotation_below,
+    Answer, Citation, Complexity, Confidence, ConfidenceLevel, Evidence, LineRange, NodeName,
+    Outcome, Quotation, RouteReason, Score, SentenceSupport, quotation_below,
 };
 use crate::protocol::{EventBody, NumberedItem};
-use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
+use crate::text::{StreamSanitizer, ends_all_blocks, is_blank, is_chinese, one_line, sanitize};
 
 /// Pieces of an answer that may wait between the engine and the stream.
 const PIECES_IN_FLIGHT: usize = 32;
@@ -92,6 +92,7 @@ fn plain_answer(text: String, outcome: Outcome) -> CheckedAnswer {
             citations: Vec::new(),
             outcome,
             confidence: None,
+            quotation_from: None,
         },
         sentences: Vec::new(),
     }
@@ -106,6 +107,7 @@ async fn finish_answer(run: &mut Run<'_>, checked: &CheckedAnswer) {
             confidence: answer.confidence,
             confidence_level: answer.confidence.map(Confidence::level),
             supported: checked.sentences.clone(),
+            quotation_from: answer.quotation_from,
         })
         .await;
 }
@@ -219,8 +221,8 @@ async fn choose(
     }
     let job = ChooseJob {
         origin: run.origin(NodeName::Synthesize),
-        query: run.state.looked_up().0,
-        history: run.state.looked_up().1,
+        query: run.state.lookup().query,
+        history: run.state.lookup().history,
         sub_questions: run.state.sub_questions(),
         context,
         absent_words,
@@ -273,6 +275,14 @@ impl Material {
             chosen,
             stance,
         })
+    }
+
+    /// What the engine would quote itself, where that is likely right.
+    fn likely_quotation(&self) -> Option<&QuotedText> {
+        let level = self.measured.map(Confidence::level);
+        let chosen = self.chosen.as_ref();
+        let is_likely = level.is_some_and(|level| level != ConfidenceLevel::Unsure);
+        chosen.and_then(|chosen| chosen.quotation.as_ref().filter(|_| is_likely))
     }
 
     fn job<'a>(&'a self, state: &'a AgentState, origin: CallOrigin<'a>) -> SynthesizeJob<'a> {
@@ -342,7 +352,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
         Some(_) => material.context.clone(),
         None => Vec::new(),
     };
-    let query = run.state.looked_up().0.to_owned();
+    let query = run.state.lookup().query.to_owned();
     let mut passed = SupportedText::new(&query, &sent);
     let mut held = Vec::new();
     let reasoner = run.ports.reasoner.as_ref();
@@ -403,7 +413,8 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
     match called {
         Ok(synthesis) => conclude(run, &material, &places, written, synthesis).await,
         Err(stop) => {
-            let citations = cite(&written.cited, &places, &material.context, &[]);
+            let cited = in_order_of_use(&written.cited, &written.text);
+            let citations = cite(&cited, &places, &material.context, &[]);
             keep_what_came(run, written.text, citations, written.sentences).await;
             Err(stop)
         }
@@ -424,12 +435,24 @@ async fn conclude(
         written.replace(replacement, citations_of(run, context, chitchat));
     }
     let mut outcome = synthesis.outcome;
+    let mut quoted = synthesis.quoted;
+    let mut is_as_written = synthesis.replacement.is_none();
     if outcome == Outcome::Answered && written.no_source_says_it() {
         let job = material.job(&run.state, run.origin(NodeName::Synthesize));
         let withdrawn = run.guard(run.ports.reasoner.withdraw(job)).await?;
-        if let Ok(Some(instead)) = withdrawn {
-            written.replace(&instead, citations_of(run, context, chitchat));
-            outcome = Outcome::NotFound;
+        if let Ok(Some(nothing)) = withdrawn {
+            let instead = material.likely_quotation();
+            let text = instead.map_or(&nothing, |quotation| &quotation.text);
+            written.replace(text, citations_of(run, context, chitchat));
+            quoted.extend(
+                instead
+                    .iter()
+                    .flat_map(|quotation| quotation.quoted.clone()),
+            );
+            if instead.is_none() {
+                outcome = Outcome::NotFound;
+            }
+            is_as_written = false;
             run.events.warn("answer_withdrawn", WITHDRAWN).await;
         }
     }
@@ -443,29 +466,42 @@ async fn conclude(
     if is_blank(&written.text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
-    let mut quoted = synthesis.quoted;
-    let is_as_written = is_answered && synthesis.replacement.is_none();
-    let chosen = material.chosen.as_ref().filter(|_| is_as_written);
+    let chosen = material.chosen.as_ref();
+    let chosen = chosen.filter(|_| is_answered && is_as_written);
     let below = chosen.and_then(|chosen| chosen.quotation.as_ref());
-    if let Some(below) = below.filter(|below| !says(&written.text, &below.text)) {
+    let mut quotation_from = None;
+    // Below an open block of code it would be code.
+    let fits =
+        |below: &&QuotedText| !says(&written.text, &below.text) && ends_all_blocks(&written.text);
+    if let Some(below) = below.filter(fits) {
         let text = quotation_below(&sanitize(&below.text));
+        quotation_from = Some(written.text.len());
         written.text.push_str(&text);
         emit_text(&mut run.events, text).await;
-        let numbers = below.quoted.iter().map(|quotation| quotation.n);
-        let new = numbers.filter(|n| !written.cited.contains(n));
-        written.cited.extend(new.collect::<Vec<_>>());
+        written.cited.extend(below.quoted.iter().map(|it| it.n));
         quoted.extend_from_slice(&below.quoted);
     }
+    let cited = in_order_of_use(&written.cited, &written.text);
     let measured = material.measured.filter(|_| is_answered);
     Ok(CheckedAnswer {
         answer: Answer {
             text: written.text,
-            citations: cite(&written.cited, places, context, &quoted),
+            citations: cite(&cited, places, context, &quoted),
             outcome,
             confidence: synthesis.confidence.or(measured).map(Confidence::rounded),
+            quotation_from,
         },
         sentences: written.sentences,
     })
+}
+
+/// The numbers that an answer cites, each once, in the order in which its text first uses them.
+fn in_order_of_use(cited: &[usize], text: &str) -> Vec<usize> {
+    let first_use = |n: &usize| text.find(&format!("[{n}]")).unwrap_or(usize::MAX);
+    let mut cited = cited.to_vec();
+    cited.sort_by_key(first_use);
+    cited.dedup();
+    cited
 }
 
 /// Whether an answer holds a quotation word for word.

@@ -220,3 +220,24 @@ fn ordinary_text_is_masked_in_vain_in_less_than_one_line_of_ten_thousand() {
     assert!(hits.len() * 10_000 <= lines, "{report}");
     writeln!(std::io::stdout(), "{report}").unwrap();
 }
+
+#[test]
+fn trust_places_within_an_answer_move_with_what_is_masked_before_them() {
+    let secret = "correct-horse-battery-staple";
+    let text = format!("The key is {secret}. It flies.\n\n> So.");
+    let place = |part: &str| text.find(part).unwrap();
+    let mut event = serde_json::json!({
+        "event": "answer_finished", "text": text, "quotation_from": place("\n\n>"),
+        "supported": [{"start": place("It"), "end": place("\n\n>"), "supported": false}],
+    });
+    Mask::knowing([secret.to_owned()]).mask_event(&mut event);
+    let masked = event["text"].as_str().unwrap();
+    assert!(!masked.contains(secret), "{masked}");
+    let at = |place: &Value| place.as_u64().unwrap() as usize;
+    let sentence = &event["supported"][0];
+    assert_eq!(
+        &masked[at(&sentence["start"])..at(&sentence["end"])],
+        "It flies."
+    );
+    assert_eq!(&masked[at(&event["quotation_from"])..], "\n\n> So.");
+}

@@ -400,6 +400,7 @@ mod tests {
             }],
             outcome: Outcome::Answered,
             confidence: None,
+            quotation_from: None,
         }
     }
 

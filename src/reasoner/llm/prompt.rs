@@ -166,7 +166,12 @@ impl Prompts {
         if !turns.is_empty() {
             let mut as_answered = self.0[ModelJob::Synthesize as usize].fill(&[]);
             as_answered.truncate(1);
-            messages.splice(0..1, as_answered.into_iter().chain(turns));
+            let own: Vec<Message> = messages
+                .splice(0..1, as_answered.into_iter().chain(turns))
+                .collect();
+            if let (Some(own), Some(last)) = (own.first(), messages.last_mut()) {
+                last.content = format!("{}\n\n{}", own.content, last.content);
+            }
         }
         messages
     }
@@ -216,10 +221,7 @@ impl Prompts {
             &[]
         };
         let mut messages = self.0[template as usize].fill(&[
-            (
-                "history",
-                fence.conversation(history, room.history / WITHOUT_EVIDENCE),
-            ),
+            ("history", fence.conversation(history, room.history)),
             ("evidence", fence.evidence(job.context, room.evidence, &[])),
             ("parts", fence.parts(job.sub_questions)),
             ("question", fence.question(job.query)),
@@ -233,8 +235,6 @@ impl Prompts {
 
 /// Turns that a question may speak of.
 const TURNS_BEFORE: usize = 2;
-/// A conversation without its evidence gets this part of the room for one with it.
-const WITHOUT_EVIDENCE: usize = 4;
 
 /// The messages of earlier exchanges.
 fn turns(before: &[EarlierExchange]) -> Vec<Message> {

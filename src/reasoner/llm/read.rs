@@ -19,6 +19,7 @@ use crate::domain::{
     Argument, ArgumentKind, Complexity, Language, PlannedCall, QueryType, RoutingPlan, ToolCall,
     ToolName, Turn,
 };
+use crate::reasoner::offline;
 use crate::text::{is_cjk, one_line};
 
 // The routing plan in a reply (R1–R4).
@@ -501,24 +502,30 @@ fn coerce(value: Option<&Value>, argument: Argument) -> Result<Value, String> {
 /// Characters of a question that is searched at most.
 const LONGEST_REWRITING: usize = 300;
 
-/// The question in a reply that was asked for nothing else; `None` where the reply is none, adds nothing, or says what
-/// nobody said.
-pub fn rewritten(reply: &str, query: &str, history: &[Turn]) -> Option<String> {
+/// The rewritten question in a reply that was asked for nothing else; `None` where the reply is no rewriting: it adds
+/// nothing, repeats what was said, says what nobody said, drops what is asked for, or is in another language.
+pub fn rewriting(reply: &str, query: &str, history: &[Turn]) -> Option<String> {
     let line = reply.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_matches(['"', '“', '”', '`', '*', ' ']);
-    let turns = history
-        .iter()
-        .flat_map(|turn| [&turn.question, &turn.answer]);
-    let known = turns.map(String::as_str).chain([query]);
-    let known: HashSet<String> = known.flat_map(words_of).collect();
+    if line.is_empty() || is_longer(line, LONGEST_REWRITING) {
+        return None;
+    }
+    let said = || {
+        history
+            .iter()
+            .flat_map(|turn| [turn.question.as_str(), &turn.answer])
+    };
+    let known: HashSet<String> = said().chain([query]).flat_map(words_of).collect();
     let words: Vec<String> = words_of(line).collect();
-    let said = words.iter().filter(|word| known.contains(*word)).count();
-    let is_question = !line.is_empty() && !is_longer(line, LONGEST_REWRITING);
+    let held = words.iter().filter(|word| known.contains(*word)).count();
     let adds = words
         .iter()
         .any(|word| words_of(query).all(|known| known != *word));
-    let is_ours = adds && 2 * said > words.len();
-    (is_question && is_ours).then(|| one_line(line, LONGEST_REWRITING))
+    let repeats = said().any(|text| text.to_lowercase().contains(&line.to_lowercase()));
+    let [asked, new] = [query, line].map(|text| offline::read(text, &[]));
+    let keeps = asked.terms.is_empty() || asked.terms.iter().any(|term| new.terms.contains(term));
+    let is_rewriting = adds && !repeats && keeps && asked.language == new.language;
+    (is_rewriting && 2 * held > words.len()).then(|| one_line(line, LONGEST_REWRITING))
 }
 
 // Queries that are none of the question (R11).
@@ -737,6 +744,39 @@ mod analysis_tests {
             assert_eq!(analysis.plan, RoutingPlan::fallback(), "{reply}");
             assert_eq!(analysis.warnings.len(), 1, "{reply}");
             assert_eq!(analysis.warnings[0].code, "analysis_unreadable", "{reply}");
+        }
+    }
+
+    #[test]
+    fn r05_a_rewriting_keeps_what_is_asked_and_says_only_what_was_said() {
+        let turn = Turn {
+            question: "What is the threshold of the gate?".to_owned(),
+            answer: "Its threshold is seven.".to_owned(),
+        };
+        let query = "And which colour has it?";
+        let read = |reply: &str| rewriting(reply, query, std::slice::from_ref(&turn));
+        for (reply, rewritten) in [
+            (
+                "Which colour has the gate?",
+                Some("Which colour has the gate?"),
+            ),
+            (
+                "\n \"Which colour has the gate?\"\nNote: …",
+                Some("Which colour has the gate?"),
+            ),
+            // It adds nothing, repeats what was said, drops what is asked for, makes it up, or translates it.
+            (query, None),
+            ("What is the threshold of the gate?", None),
+            ("Its threshold is seven.", None),
+            ("What is the gate and its threshold?", None),
+            (
+                "Which colour do dragons on the old tower of Babel have?",
+                None,
+            ),
+            ("Welche colour hat das Tor und der Turm?", None),
+            ("", None),
+        ] {
+            assert_eq!(read(reply).as_deref(), rewritten, "{reply}");
         }
     }
 

@@ -32,13 +32,13 @@ impl ModelJob {
     /// The jobs that have settings of their own, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
-    /// The node of the graph that does it.
+    /// The node of the graph whose model does it.
     pub fn node(self) -> NodeName {
         match self {
-            Self::Analyze | Self::Rewrite => NodeName::AnalyzeAndRoute,
+            Self::Analyze => NodeName::AnalyzeAndRoute,
             Self::Plan => NodeName::Plan,
             Self::Grade => NodeName::GradeEvidence,
-            Self::Synthesize | Self::SmallTalk => NodeName::Synthesize,
+            Self::Synthesize | Self::SmallTalk | Self::Rewrite => NodeName::Synthesize,
         }
     }
 
@@ -100,10 +100,11 @@ impl Jobs {
     /// Returns the settings of one job.
     pub fn settings_for(&self, job: ModelJob) -> &JobSettings {
         match job {
-            ModelJob::Analyze => &self.analyze,
+            // How a question is read does not vary.
+            ModelJob::Analyze | ModelJob::Rewrite => &self.analyze,
             ModelJob::Plan => &self.plan,
             ModelJob::Grade => &self.grade,
-            ModelJob::Synthesize | ModelJob::SmallTalk | ModelJob::Rewrite => &self.synthesize,
+            ModelJob::Synthesize | ModelJob::SmallTalk => &self.synthesize,
         }
     }
 }

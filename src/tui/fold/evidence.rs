@@ -345,6 +345,7 @@ mod tests {
                 place: None,
             }],
             supported: Vec::new(),
+            quotation_from: None,
         });
         assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
         assert_eq!((fold.sent(), fold.cited_count()), (None, Some(1)));
@@ -366,6 +367,29 @@ mod tests {
         EventBody::EvidenceNumbered {
             items: items.collect(),
         }
+    }
+
+    #[test]
+    fn shown_what_is_in_the_context_and_not_in_the_prompt_was_not_sent() {
+        let added = EventBody::EvidenceAdded {
+            items: vec![item("e1", 2, false), in_file("b.md", item("e2", 9, false))],
+        };
+        let mut fold = fold(&[added]);
+        let left_out = |fold: &EvidenceFold| {
+            let rows = fold.rows().filter(|row| fold.is_left_out(row));
+            rows.map(|row| row.id.0.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(left_out(&fold), [""; 0]);
+        let sent = vec![LineRange { start: 3, end: 4 }];
+        let id = EvidenceId("e2".to_owned());
+        let items = vec![NumberedItem {
+            n: 1,
+            id: id.clone(),
+            sent: sent.clone(),
+        }];
+        fold.apply(&EventBody::EvidenceNumbered { items });
+        assert_eq!(left_out(&fold), ["e1"]);
+        assert_eq!(fold.sent_lines(&id), sent);
     }
 
     #[test]
@@ -467,7 +491,7 @@ mod tests {
                 place: None,
             });
             let citations: Vec<_> = citations.collect();
-            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None, supported: Vec::new() });
+            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None, supported: Vec::new(), quotation_from: None });
             prop_assert_eq!(fold.cited_count(), Some(citations.len()));
             for row in fold.rows() {
                 let number = before.iter().find(|(id, _)| *id == row.id).and_then(|(_, n)| *n);

@@ -28,8 +28,8 @@ pub struct RunView {
     pub plan: Option<RoutingPlan>,
     /// What decided it, where the engine could tell.
     pub because: Vec<Cue>,
-    /// The route that the built-in engine would have taken, where a model decided.
-    pub built_in_route: Option<Complexity>,
+    /// The route of a model and that of the built-in router beside it, of the first analysis.
+    pub two_routes: Option<(Complexity, Complexity)>,
     /// The path as it ran.
     pub visits: Vec<Visit>,
     /// Edges taken.
@@ -46,8 +46,6 @@ pub struct RunView {
     pub evidence: EvidenceFold,
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
-    /// Where the sentence begins that was not looked at yet.
-    unchecked_from: usize,
 }
 
 impl RunView {
@@ -133,7 +131,8 @@ impl RunView {
                 built_in,
             } => {
                 self.exchange.planned = Some(plan.complexity);
-                self.built_in_route = *built_in;
+                let two_routes = built_in.map(|built_in| (plan.complexity, built_in));
+                self.two_routes = self.two_routes.or(two_routes);
                 self.plan = Some(plan.clone());
                 self.because.clone_from(because);
             }
@@ -171,7 +170,11 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
-            EventBody::AnswerDelta { text, supported } => self.write(text, *supported),
+            EventBody::AnswerDelta { text, .. } => {
+                let clean = self.stream.push(text);
+                self.exchange.answer.push_str(&clean);
+                self.exchange.revision += 1;
+            }
             EventBody::AnswerFinished {
                 text,
                 citations,
@@ -300,27 +303,6 @@ impl RunView {
         });
     }
 
-    /// Takes more of the answer, and whether a source says the sentence that ended before it.
-    fn write(&mut self, text: &str, supported: Option<bool>) {
-        let answer = &mut self.exchange.answer;
-        let end = answer.len();
-        answer.push_str(&self.stream.push(text));
-        if let Some(supported) = supported {
-            let sentence = &answer[self.unchecked_from..end];
-            let blank = sentence.len() - sentence.trim_start().len();
-            let mark = text.trim().strip_prefix('[');
-            let number = mark.and_then(|mark| mark.strip_suffix(']')?.parse().ok());
-            self.exchange.support.push(SentenceSupport {
-                start: self.unchecked_from + blank,
-                end,
-                supported,
-                added: number,
-            });
-            self.unchecked_from = answer.len();
-        }
-        self.exchange.revision += 1;
-    }
-
     fn leave(&mut self, node: NodeName, ms: f64, calls: u32, tokens: Option<u64>) {
         let view = &mut self.nodes[node as usize];
         view.state = NodeState::Done;
@@ -438,7 +420,7 @@ pub struct Exchange {
     pub answer: String,
     /// What its marks stand for, clean.
     pub citations: Vec<Citation>,
-    /// Which of its sentences a source says, as far as they were looked at.
+    /// Which of its sentences a source says, as far as they were looked at; known once it is finished.
     pub support: Vec<SentenceSupport>,
     /// How likely it is right, where that was measured.
     pub confidence: Option<Confidence>,
@@ -739,60 +721,31 @@ mod tests {
     use super::*;
     use crate::protocol::SCHEMA;
 
-    fn event(body: EventBody) -> Event {
-        Event {
+    #[test]
+    fn shown_sentences_stay_in_their_places_where_control_sequences_go() {
+        let text = "It bakes. [1] It\u{1b}[2J flies.";
+        let supported = vec![SentenceSupport {
+            start: "It bakes. [1] ".len(),
+            end: text.len(),
+            supported: false,
+            added: None,
+        }];
+        let mut run = RunView::default();
+        run.apply(&Event {
             schema: SCHEMA,
             ts: Timestamp(0),
             run: RunId("r".into()),
             seq: 0,
-            body,
-        }
-    }
-
-    #[test]
-    fn shown_what_is_known_of_sentences_while_they_stream_is_what_the_answer_says_in_the_end() {
-        let pieces = [
-            ("It bakes.", None),
-            (" [1]", Some(true)),
-            (" It\u{1b}[2J flies", None),
-            (".", None),
-            ("", Some(false)),
-            (" More", None),
-        ];
-        let mut run = RunView::default();
-        for (text, supported) in pieces {
-            let text = text.to_owned();
-            run.apply(&event(EventBody::AnswerDelta { text, supported }));
-        }
-        let streamed = run.support.clone();
-        let text: String = pieces.iter().map(|(text, _)| *text).collect();
-        let sentence = |part: &str, supported, added| {
-            let start = text.find(part).unwrap();
-            let end = start + part.len();
-            SentenceSupport {
-                start,
-                end,
+            body: EventBody::AnswerFinished {
+                text: text.to_owned(),
+                citations: Vec::new(),
+                confidence: None,
+                confidence_level: None,
                 supported,
-                added,
-            }
-        };
-        let supported = vec![
-            sentence("It bakes.", true, Some(1)),
-            sentence("It\u{1b}[2J flies.", false, None),
-        ];
-        run.apply(&event(EventBody::AnswerFinished {
-            text: text.clone(),
-            citations: Vec::new(),
-            confidence: None,
-            confidence_level: None,
-            supported,
-        }));
-        assert_eq!(run.support, streamed);
-        let shown: Vec<&str> = run
-            .support
-            .iter()
-            .map(|it| &run.answer[it.start..it.end])
-            .collect();
-        assert_eq!(shown, ["It bakes.", "It flies."]);
+                quotation_from: None,
+            },
+        });
+        let place = &run.support[0];
+        assert_eq!(&run.answer[place.start..place.end], "It flies.");
     }
 }

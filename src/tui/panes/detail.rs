@@ -187,12 +187,17 @@ impl WindowRows<'_> {
     fn event(&mut self, turn: &OpenRun, body: &EventBody, after: &[&AuditRow]) {
         let evidence = &turn.run.evidence;
         match body {
-            EventBody::RoutingPlan { plan, because, .. } => {
+            EventBody::RoutingPlan {
+                plan,
+                because,
+                built_in,
+            } => {
                 self.plan(plan);
                 for cue in because {
                     self.labelled("because", cue_words(cue));
                 }
-                if let Some(opinion) = second_opinion(&turn.run) {
+                if let Some(built_in) = built_in {
+                    let opinion = second_opinion((plan.complexity, *built_in));
                     self.labelled("beside", opinion);
                 }
             }

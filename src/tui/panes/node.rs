@@ -1,6 +1,8 @@
 //! One node on one line: its state, its time, its calls, what it did.
 
-use crate::domain::{Cue, DecidedBy, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons};
+use crate::domain::{
+    Complexity, Cue, DecidedBy, GradedBy, NodeName, QueryType, ToolCall, spoken_reasons,
+};
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
 use crate::tui::fold::{NodeState, NodeView, RunView, ToolUse};
@@ -175,7 +177,8 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
     let mut rows = Vec::new();
     match name {
         NodeName::AnalyzeAndRoute => {
-            rows.extend(second_opinion(run).map(|row| (Rank::Cue, row)));
+            let opinion = run.two_routes.map(second_opinion);
+            rows.extend(opinion.map(|row| (Rank::Cue, row)));
             rows.extend(because(run).map(|row| (Rank::Cue, row)));
             let plan = run.plan.as_ref();
             rows.extend(plan.and_then(|plan| plan.rewritten.as_ref()).map(|text| {
@@ -216,14 +219,13 @@ fn because(run: &RunView) -> Option<Row> {
     Some(Row::new(Ink::Dim, "because ").add(Ink::Text, reasons))
 }
 
-/// What the built-in router would have decided, where a model did; marked where the two disagree.
-pub fn second_opinion(run: &RunView) -> Option<Row> {
-    let (built_in, plan) = (run.built_in_route?, run.plan.as_ref()?);
-    if built_in == plan.complexity {
-        return Some(Row::new(Ink::Dim, "the built-in router agrees"));
+/// What the built-in router says beside the route of a model; marked where the two disagree.
+pub fn second_opinion((of_model, built_in): (Complexity, Complexity)) -> Row {
+    if built_in == of_model {
+        return Row::new(Ink::Dim, "the built-in router agrees");
     }
     let row = Row::new(Ink::Warning, "≠ the built-in router: ");
-    Some(row.add(route_ink(built_in), built_in.as_str()))
+    row.add(route_ink(built_in), built_in.as_str())
 }
 
 /// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.

@@ -218,6 +218,7 @@ impl Tape {
             confidence: None,
             confidence_level: None,
             supported: Vec::new(),
+            quotation_from: None,
         });
         self.leave(Synthesize, iteration, 700, 1);
     }
@@ -312,6 +313,7 @@ pub fn chitchat() -> Vec<Event> {
         confidence: None,
         confidence_level: None,
         supported: Vec::new(),
+        quotation_from: None,
     });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::Answered, 1, 3, None);
@@ -505,6 +507,7 @@ pub fn not_found() -> Vec<Event> {
         confidence: None,
         confidence_level: None,
         supported: Vec::new(),
+        quotation_from: None,
     });
     tape.leave(Synthesize, 0, 1, 0);
     tape.end(Outcome::NotFound, 2, 2, None);

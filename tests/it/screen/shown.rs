@@ -94,6 +94,7 @@ fn answered() -> Vec<Event> {
         confidence: None,
         confidence_level: None,
         supported: Vec::new(),
+        quotation_from: None,
     });
     tape.leave(NodeName::Synthesize, 2, 700, 1);
     tape.end(Outcome::Answered, 6, 0, None);
