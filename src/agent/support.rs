@@ -90,7 +90,12 @@ impl<'a> SupportedText<'a> {
             is_all,
             context: self.context,
         };
-        self.may_have_ended = false;
+        // That a sentence has ended is seen by what follows it.
+        let behind = self
+            .written
+            .rfind(ENDS)
+            .map_or("", |at| &self.written[at..]);
+        self.may_have_ended = !behind.contains(char::is_alphanumeric);
         for (sentence, support) in reasoner.find_support(job) {
             self.checked = sentence.end;
             self.mark(sentence, support, events).await;

@@ -164,7 +164,8 @@ fn r05_a_question_that_lacks_its_topic_is_written_anew_once_and_looked_up_so() {
     assert_eq!(messages(0)[..2], messages(1)[..2]);
     assert_eq!(messages(0)[..2], messages(2)[..2]);
     // What is quoted below an answer is no part of the conversation.
-    let said = messages(2)[2]["content"].as_str().unwrap();
+    let sent = messages(2);
+    let said = sent[2]["content"].as_str().unwrap();
     assert!(said.contains("seven") && !said.contains('>'), "{said}");
     let ends = events(&log, "run_finished");
     assert_eq!(ends[1]["reasoning_calls"], 2);
