@@ -413,7 +413,7 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<CheckedAnswe
     match called {
         Ok(synthesis) => conclude(run, &material, &places, written, synthesis).await,
         Err(stop) => {
-            let cited = in_order_of_use(&written.cited, &written.text);
+            let cited = in_order_of_use(&written.cited, &places, &written.text);
             let citations = cite(&cited, &places, &material.context, &[]);
             keep_what_came(run, written.text, citations, written.sentences).await;
             Err(stop)
@@ -481,7 +481,7 @@ async fn conclude(
         written.cited.extend(below.quoted.iter().map(|it| it.n));
         quoted.extend_from_slice(&below.quoted);
     }
-    let cited = in_order_of_use(&written.cited, &written.text);
+    let cited = in_order_of_use(&written.cited, places, &written.text);
     let measured = material.measured.filter(|_| is_answered);
     Ok(CheckedAnswer {
         answer: Answer {
@@ -495,9 +495,13 @@ async fn conclude(
     })
 }
 
-/// The numbers that an answer cites, each once, in the order in which its text first uses them.
-fn in_order_of_use(cited: &[usize], text: &str) -> Vec<usize> {
-    let first_use = |n: &usize| text.find(&format!("[{n}]")).unwrap_or(usize::MAX);
+/// The engine's marks, each once, in the order in which the text first uses them; the n-th of `places` is called n there.
+fn in_order_of_use(cited: &[usize], places: &[usize], text: &str) -> Vec<usize> {
+    let first_use = |mark: &usize| {
+        let at = places.iter().position(|place| place == mark);
+        let used = at.and_then(|at| text.find(&format!("[{}]", at + 1)));
+        used.unwrap_or(usize::MAX)
+    };
     let mut cited = cited.to_vec();
     cited.sort_by_key(first_use);
     cited.dedup();
