@@ -440,11 +440,10 @@ impl ModelList {
         let is_built_in = offer.name == DecidedBy::BuiltIn.as_str();
         let jobs = in_use.jobs_of(&offer.name);
         let sign = if jobs.is_empty() { "   " } else { " ● " };
-        let name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
-        let name = match is_built_in {
-            true => name.add(Ink::Dim, "  decides without a model, which only answers"),
-            false => name,
-        };
+        let mut name = Row::new(Ink::Done, sign).add(Ink::Text, one_line(&offer.name, 200));
+        if is_built_in {
+            name.push(Ink::Dim, "  decides without a model, which only answers");
+        }
         let mut right = Row::default();
         if jobs.len() == JobName::ALL.len() {
             right.push(Ink::Done, " every job ");

@@ -175,27 +175,7 @@ impl RunView {
                 self.exchange.answer.push_str(&clean);
                 self.exchange.revision += 1;
             }
-            EventBody::AnswerFinished {
-                text,
-                citations,
-                confidence,
-                supported,
-                ..
-            } => {
-                let support = supported.iter();
-                let support = support.filter_map(|sentence| sentence.within_clean(text));
-                let support = support.collect();
-                let clean = |citation: &Citation| Citation {
-                    source: one_line(&citation.source, 400),
-                    ..citation.clone()
-                };
-                let exchange = &mut self.exchange;
-                exchange.confidence = *confidence;
-                exchange.answer = sanitize(text).into_owned();
-                exchange.support = support;
-                exchange.citations = citations.iter().map(clean).collect();
-                exchange.revision += 1;
-            }
+            EventBody::AnswerFinished { .. } => self.exchange.finish_answer(&event.body),
             EventBody::Warning { code, message } => self.exchange.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
                 if let Some(finish) = RunResult::from_body(&event.body) {
@@ -445,6 +425,31 @@ impl Exchange {
     /// The first run of its question.
     pub fn first_run(&self) -> &RunId {
         self.place.retry_of.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Takes what an `answer_finished` says, clean.
+    fn finish_answer(&mut self, body: &EventBody) {
+        let EventBody::AnswerFinished {
+            text,
+            citations,
+            confidence,
+            supported,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let clean = |citation: &Citation| Citation {
+            source: one_line(&citation.source, 400),
+            ..citation.clone()
+        };
+        let support = supported.iter();
+        let support = support.filter_map(|sentence| sentence.within_clean(text));
+        self.confidence = *confidence;
+        self.answer = sanitize(text).into_owned();
+        self.support = support.collect();
+        self.citations = citations.iter().map(clean).collect();
+        self.revision += 1;
     }
 
     /// Room for text that will not come any more.

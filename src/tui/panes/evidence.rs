@@ -253,10 +253,10 @@ impl Columns {
 
 /// The score of an item, where it came from, and how many others it holds.
 pub fn score_row(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
-    let row = match run.evidence.is_left_out(item) {
-        true => judgement(item, room).add(Ink::Dim, " · not sent"),
-        false => judgement(item, room),
-    };
+    let mut row = judgement(item, room);
+    if run.evidence.is_left_out(item) {
+        row.push(Ink::Dim, " · not sent");
+    }
     match run.evidence.held_by(&item.id).len() {
         0 => row,
         held => row.add(Ink::Dim, format!(" +{held} within")),
@@ -332,9 +332,12 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     }
     let sent = run.evidence.sent_lines(&item.id);
     if !sent.is_empty() {
-        let lines = |range: &LineRange| match range.start == range.end {
-            true => range.start.to_string(),
-            false => range.to_string(),
+        let lines = |range: &LineRange| {
+            if range.start == range.end {
+                range.start.to_string()
+            } else {
+                range.to_string()
+            }
         };
         let sent: Vec<String> = sent.iter().map(lines).collect();
         about.push(Ink::Dim, format!("  sent {}", sent.join(", ")));
