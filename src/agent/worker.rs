@@ -171,7 +171,7 @@ impl Worker {
         if dialogue.session() == self.agent.session {
             for (id, place, asked, answer) in answers {
                 if let Some(answer) = answer {
-                    dialogue.remember(id, place, asked, answer.written());
+                    dialogue.remember(id, place, asked, answer.text_without_quotation());
                 }
             }
             if forget {

@@ -87,7 +87,7 @@ pub struct Answer {
 
 impl Answer {
     /// What was written, without the quotation below it.
-    pub fn written(&self) -> &str {
+    pub fn text_without_quotation(&self) -> &str {
         written_part(&self.text, self.quotation_from)
     }
 }

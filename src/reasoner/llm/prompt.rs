@@ -215,10 +215,11 @@ impl Prompts {
         };
         // Small models follow the language of the evidence, unless the last thing they read says otherwise.
         let language = answer_instruction(job.question.language).to_owned();
-        let history = if before.is_empty() {
-            &job.history[..known]
-        } else {
-            &[]
+        let history = match before {
+            // Small talk leans on little, and a small model reads it for seconds.
+            [] if is_talk => &job.history[known.saturating_sub(TURNS_BEFORE)..],
+            [] => &job.history[..known],
+            _ => &[],
         };
         let mut messages = self.0[template as usize].fill(&[
             ("history", fence.conversation(history, room.history)),

@@ -197,7 +197,7 @@ impl WindowRows<'_> {
                     self.labelled("because", cue_words(cue));
                 }
                 if let Some(built_in) = built_in {
-                    let opinion = second_opinion((plan.complexity, *built_in));
+                    let opinion = second_opinion(plan.complexity, *built_in);
                     self.labelled("beside", opinion);
                 }
             }

@@ -177,7 +177,8 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
     let mut rows = Vec::new();
     match name {
         NodeName::AnalyzeAndRoute => {
-            let opinion = run.two_routes.map(second_opinion);
+            let opinion = run.two_routes;
+            let opinion = opinion.map(|(of_model, built_in)| second_opinion(of_model, built_in));
             rows.extend(opinion.map(|row| (Rank::Cue, row)));
             rows.extend(because(run).map(|row| (Rank::Cue, row)));
             let plan = run.plan.as_ref();
@@ -220,7 +221,7 @@ fn because(run: &RunView) -> Option<Row> {
 }
 
 /// What the built-in router says beside the route of a model; marked where the two disagree.
-pub fn second_opinion((of_model, built_in): (Complexity, Complexity)) -> Row {
+pub fn second_opinion(of_model: Complexity, built_in: Complexity) -> Row {
     if built_in == of_model {
         return Row::new(Ink::Dim, "the built-in router agrees");
     }
