@@ -497,15 +497,14 @@ async fn conclude(
 
 /// The engine's marks, each once, in the order in which the text first uses them; the n-th of `places` is called n there.
 fn in_order_of_use(cited: &[usize], places: &[usize], text: &str) -> Vec<usize> {
-    let first_use = |mark: &usize| {
-        let at = places.iter().position(|place| place == mark);
-        let used = at.and_then(|at| text.find(&format!("[{}]", at + 1)));
-        used.unwrap_or(usize::MAX)
-    };
-    let mut cited = cited.to_vec();
-    cited.sort_by_key(first_use);
-    cited.dedup();
-    cited
+    let citable = Citable::numbers(places.len());
+    let used = citable.marks(text);
+    let used = used.flat_map(|mark| mark.numbers);
+    let used = used.filter_map(|n| places.get(n.checked_sub(1)?).copied());
+    // What stands only where a mark is no mark, as in code, comes last.
+    let all: Vec<usize> = used.chain(cited.iter().copied()).collect();
+    let is_first = |at: &usize| cited.contains(&all[*at]) && !all[..*at].contains(&all[*at]);
+    (0..all.len()).filter(is_first).map(|at| all[at]).collect()
 }
 
 /// Whether an answer holds a quotation word for word.
@@ -619,4 +618,27 @@ fn nothing_found(query: &str, discarded: &[(Evidence, Score)]) -> String {
         text.push_str(&places.join(", "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r24_citations_are_listed_once_in_the_order_in_which_the_text_uses_them() {
+        let places = [1, 2, 3];
+        for (cited, text, listed) in [
+            (&[2, 1][..], "So [1]. And so [2].", &[1, 2][..]),
+            (&[3, 1, 3, 2], "So [2, 3]. And so [1][3].", &[2, 3, 1]),
+            (&[1, 2, 1], "Nothing is marked.", &[1, 2]),
+            (&[2], "So [1]. And so [2].", &[2]),
+        ] {
+            assert_eq!(in_order_of_use(cited, &places, text), listed, "{text}");
+        }
+        // The engine's second item is called 1.
+        assert_eq!(
+            in_order_of_use(&[1, 2], &[2, 1], "So [1]. And [2]."),
+            [2, 1]
+        );
+    }
 }

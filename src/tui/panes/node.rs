@@ -94,7 +94,10 @@ fn columns(
 ) -> Vec<Row> {
     let calls = match run {
         Some(run) if run.mode == Mode::Llm && view.by == Some(DecidedBy::BuiltIn) => {
-            DecidedBy::BuiltIn.as_str().to_owned()
+            match view.calls {
+                0 => DecidedBy::BuiltIn.to_string(),
+                calls => format!("{} + {}", DecidedBy::BuiltIn, run.mode.calls(calls)),
+            }
         }
         Some(run) if view.calls > 0 => run.mode.calls(view.calls),
         _ => String::new(),
