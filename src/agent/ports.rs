@@ -142,6 +142,8 @@ pub struct AnalyzeJob<'a> {
     pub forced: Option<Complexity>,
     /// Calls that found nothing before the search was repeated; empty in the first round.
     pub failed: &'a [ToolRecord],
+    /// What of the question the documents speak of ([`Toolbox::spoken_of`]); `None` where nobody can tell.
+    pub spoken_of: Option<&'a [String]>,
 }
 
 /// What `analyze` found.

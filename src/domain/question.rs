@@ -17,6 +17,9 @@ pub struct Question {
     pub terms: Vec<String>,
     /// The same words as they are written, of scripts with spaces only, each once.
     pub words: Vec<String>,
+    /// Its words that a look-up could be about, as they are written: neither form nor politeness nor small talk; of
+    /// scripts without spaces pairs of characters.
+    pub topics: Vec<String>,
     /// What kind of answer it wants.
     pub kind: QuestionKind,
     /// What it is made of.

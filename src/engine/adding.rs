@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use super::knowledge::{BuiltInModels, is_demo, open_with, update_words};
 use crate::agent::ports::{Caveat, NarrowedTools, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
-use crate::domain::{Evidence, ToolCall};
+use crate::domain::{Evidence, Question, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
@@ -63,6 +63,10 @@ impl Toolbox for CurrentTools {
 
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
         KbToolbox::new(self.0.get()).absent_words(words).await
+    }
+
+    async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
+        KbToolbox::new(self.0.get()).spoken_of(question).await
     }
 
     async fn caveats(&self) -> Vec<Caveat> {

@@ -64,6 +64,7 @@ impl StepRunner {
             history: &[],
             forced: None,
             failed: &[],
+            spoken_of: None,
         };
         let analyzed = self.reasoner.analyze(job).await;
         let analysis = analyzed.map_err(|error| EngineError::Run(error.to_string()))?;

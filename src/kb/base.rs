@@ -10,7 +10,7 @@ use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason, TextRecognition};
 use super::grep::{GrepPassage, ReadAs};
-use super::index::{ChunkKey, EmbeddedStore, Lease, Limits, Reader, Store, Within};
+use super::index::{ChunkKey, EmbeddedStore, Lease, Limits, Reader, Store, Within, tokens};
 use super::languages::LanguageChoice;
 use super::search::{Hit, PassageLines, SearchMode};
 use super::source::{Roots, Skipped, TextCache};
@@ -22,6 +22,12 @@ use crate::embed::BuiltInModel;
 
 /// A stop flag that is never raised.
 static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// What one passage in so many holds, or at most [`FEW`] hold, is spoken of; what more hold is said in passing.
+const COMMON: usize = 10;
+const FEW: usize = 3;
+/// Words of a message that are looked for: a long one is no small talk.
+const MOST_TOPICS: usize = 24;
 
 /// How long the leadership in keeping an index up to date lasts without being renewed.
 pub const LEASE: Duration = Duration::from_mins(2);
@@ -508,6 +514,34 @@ impl KnowledgeBase {
     pub(crate) fn is_absent(&self, word: &str, within: Within<'_>) -> Result<bool, KbError> {
         self.filtered(within, |reader, within| {
             Ok(reader.lexical(word, None, 1, within)?.matches.is_empty())
+        })
+    }
+
+    /// Which of the topics of a question few passages within hold, and the question itself where a heading or a document
+    /// is called so. A slip of the keyboard is forgiven. Blocks.
+    pub(crate) fn spoken_of(
+        &self,
+        asked: &str,
+        topics: &[String],
+        within: Within<'_>,
+    ) -> Result<Vec<String>, KbError> {
+        self.filtered(within, |reader, within| {
+            let chunks = reader.counts(within.limits())?.chunks;
+            let most = (chunks / COMMON).max(FEW);
+            let mut found = Vec::new();
+            for topic in topics.iter().take(MOST_TOPICS) {
+                let held = reader.lexical(topic, None, most + 1, within)?.matches.len();
+                if (1..=most).contains(&held) {
+                    found.push(topic.clone());
+                }
+            }
+            let name = tokens::name_key(asked);
+            if let Some(name) = name
+                && !reader.lexical(asked, Some(&name), 1, within)?.named.is_empty()
+            {
+                found.push(asked.to_owned());
+            }
+            Ok(found)
         })
     }
 

@@ -446,7 +446,8 @@ impl Reasoner for EndpointReasoner {
         };
         analysis.built_in = second.as_ref().map(|second| second.plan.complexity);
         if analysis.plan.complexity == Complexity::Chitchat && job.forced.is_none() {
-            let second = second.filter(|_| offline::tells_small_talk(job.query));
+            let is_spoken_of = job.spoken_of.is_some_and(|topics| !topics.is_empty());
+            let second = second.filter(|_| is_spoken_of || offline::tells_small_talk(job.query));
             read::check_small_talk(&mut analysis, second);
         }
         analysis.by = Some(DecidedBy::Model);

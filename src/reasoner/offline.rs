@@ -38,7 +38,7 @@ pub use language::answer_instruction;
 use language::table;
 use question::Part;
 pub use question::read;
-use route::route;
+use route::{Known, route};
 pub use route::tells_small_talk;
 
 /// What the offline engine calls itself: it extracts, it does not write.
@@ -86,10 +86,16 @@ impl Reasoner for OfflineReasoner {
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let (forced, failed) = (job.forced, job.failed.to_vec());
+        let spoken_of = job.spoken_of.map(<[String]>::to_vec);
         let thresholds = self.thresholds;
         let route = move |embedder: &dyn Embedder| {
             let question = read(&query, &history);
-            Ok(route(&question, forced, &failed, thresholds, embedder))
+            let known = Known {
+                forced,
+                failed: &failed,
+                spoken_of: spoken_of.as_deref(),
+            };
+            Ok(route(&question, known, thresholds, embedder))
         };
         self.blocking(route).await
     }
@@ -125,8 +131,11 @@ impl Reasoner for OfflineReasoner {
             let thresholds = self.thresholds;
             let reply = move |embedder: &dyn Embedder| {
                 let question = read(&query, &history);
-                let small_talk = Some(Complexity::Chitchat);
-                Ok(route(&question, small_talk, &[], thresholds, embedder).reply)
+                let known = Known {
+                    forced: Some(Complexity::Chitchat),
+                    ..Known::default()
+                };
+                Ok(route(&question, known, thresholds, embedder).reply)
             };
             let text = self.blocking(reply).await?.unwrap_or_default();
             answer::ComposedAnswer::without_quotation(text, Outcome::Answered)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::filter_diagnosis::explain_empty_filters;
 use super::run_tool;
 use crate::agent::ports::{Caller, Caveat, NarrowedTools, ToolError, Toolbox, WaitSink, blocking};
-use crate::domain::{Evidence, ToolCall, may_be_limited};
+use crate::domain::{Evidence, Question, ToolCall, may_be_limited};
 use crate::kb::{KnowledgeBase, Scope};
 
 /// The tools over one knowledge base, or over a part of it.
@@ -102,6 +102,16 @@ impl Toolbox for KbToolbox {
             words
         };
         blocking(absent).await.unwrap_or_default()
+    }
+
+    async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
+        let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
+        let (asked, topics) = (question.asked.clone(), question.topics.clone());
+        let spoken_of = move |stop: &AtomicBool| {
+            base.spoken_of(&asked, &topics, scope.limits(stop.into()))
+        };
+        let found = blocking(spoken_of).await.ok()?;
+        found.inspect_err(|error| tracing::debug!(%error, "what the base speaks of is not known")).ok()
     }
 
     async fn caveats(&self) -> Vec<Caveat> {

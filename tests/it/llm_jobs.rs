@@ -91,6 +91,7 @@ impl Given {
             history: &self.history,
             forced: None,
             failed: &[],
+            spoken_of: None,
         }
     }
 

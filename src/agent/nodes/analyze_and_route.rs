@@ -8,6 +8,8 @@ use crate::protocol::EventBody;
 
 /// R1–R7: one call decides what kind of question this is and which way it goes.
 pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+    let asking = run.ports.tools.spoken_of(&run.state.question);
+    let spoken_of = run.guard(asking).await?;
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute),
         query: run.state.lookup().query,
@@ -15,6 +17,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
         history: run.state.lookup().history,
         forced: run.state.forced,
         failed: &run.state.tool_history,
+        spoken_of: spoken_of.as_deref(),
     };
     let call = run.ports.reasoner.analyze(job);
     let called = run.guard_call(NodeName::AnalyzeAndRoute, call).await;

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 
 use super::{Caveat, WaitSink};
-use crate::domain::{Evidence, ToolCall};
+use crate::domain::{Evidence, Question, ToolCall};
 
 /// The retrieval tools.
 #[async_trait]
@@ -37,6 +37,13 @@ pub trait Toolbox: Send + Sync {
     async fn absent_words(&self, words: &[String]) -> Vec<String> {
         let _ = words;
         Vec::new()
+    }
+
+    /// What of a question the knowledge base speaks of: those of its topics that few enough passages hold to mean
+    /// something, and the whole where a heading or a document is called so. `None` where nobody can tell.
+    async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
+        let _ = question;
+        None
     }
 
     /// Why what was found may be less than there is, at this moment; nothing where all is well.

@@ -10,12 +10,15 @@ use std::sync::LazyLock;
 use frostem::{Algorithm, Stemmer};
 use include_dir::{Dir, File, include_dir};
 use serde::Deserialize;
+use strsim::osa_distance;
 use unicode_segmentation::UnicodeSegmentation;
 use whatlang::{Detector, Lang};
 
 use crate::domain::{Language, QuestionKind};
 use crate::text::is_cjk;
 
+/// Shorter words are too near to too many.
+const SLIP_FROM: usize = 5;
 /// Fewer words than these are too few for a single form word to tell a language.
 const FEWEST_WORDS: usize = 3;
 
@@ -248,6 +251,14 @@ impl Phrases {
         (0..tokens.len()).any(|at| self.longest(tokens, at).is_some())
     }
 
+    /// A phrase of one word that differs from a word in one letter.
+    pub fn near(&self, word: &str) -> Option<&str> {
+        let single = self.by_first.values().flatten().filter(|it| it.len() == 1);
+        let long = single.filter(|it| it[0].chars().count() >= SLIP_FROM);
+        let near = long.filter(|it| osa_distance(word, &it[0]) == 1);
+        near.map(|it| it[0].as_str()).min()
+    }
+
     /// Whether a single word is a phrase.
     pub fn has(&self, word: &str) -> bool {
         let phrases = self.by_first.get(word);
@@ -304,6 +315,7 @@ pub struct Table {
     pub stemmer: String,
     pub writes_nouns_large: bool,
     pub social_filler: Phrases,
+    pub addressee: Phrases,
     pub small_talk_from: f64,
     pub complex_from: f64,
     pub asks: HashMap<QuestionKind, Phrases>,
@@ -331,6 +343,7 @@ pub struct Frames {
     pub missing: String,
     pub more_lines: String,
     pub untranslated: String,
+    pub search_instead: String,
     pub one_document: String,
     pub documents: String,
     pub first_documents: String,
@@ -364,6 +377,23 @@ impl Table {
             at += length;
         }
         places
+    }
+
+    /// The tokens with the words of small talk as they are meant: one of [`SLIP_FROM`] letters or more that is no other
+    /// word of the table and differs in one letter from one.
+    pub fn without_slips(&self, mut tokens: Vec<Token>) -> Vec<Token> {
+        let mut known = self.social();
+        known.extend([&self.social_filler, &self.stop, &self.generic]);
+        for token in &mut tokens {
+            let letters = token.word.chars().count();
+            if letters < SLIP_FROM || known.iter().any(|list| list.has(&token.word)) {
+                continue;
+            }
+            let mut said = known.iter().take(self.small_talk.len());
+            let meant = said.find_map(|list| list.near(&token.word));
+            token.word = meant.map_or_else(|| token.word.clone(), str::to_owned);
+        }
+        tokens
     }
 
     pub fn social(&self) -> Vec<&Phrases> {

@@ -32,6 +32,7 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
         language: asked.language,
         terms: all_terms,
         words: asked.words(),
+        topics: asked.topics(),
         kind: kind_of(asked, &literals, &parts),
         continues,
         parts,

@@ -16,15 +16,28 @@ use crate::text::is_cjk;
 
 /// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
+/// Words of a message that is nothing but a noun or two.
+const LONGEST_QUERY: usize = 3;
 
-/// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
+/// What is known of a question beside its text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// The route that the user chose.
+    pub forced: Option<Complexity>,
+    /// The calls that led nowhere.
+    pub failed: &'a [ToolRecord],
+    /// What of it the documents speak of; `None` where nobody can tell.
+    pub spoken_of: Option<&'a [String]>,
+}
+
+/// Routes a question. Blocks while it embeds.
 pub fn route(
     question: &Question,
-    forced: Option<Complexity>,
-    failed: &[ToolRecord],
+    known: Known<'_>,
     thresholds: RouterThresholds,
     embedder: &dyn Embedder,
 ) -> Analysis {
+    let Known { forced, failed, .. } = known;
     let (text, language) = (question.text.as_str(), question.language);
     let vector = vector_of_talk(question, embedder);
     let talk = |text: &str| match &vector {
@@ -39,6 +52,10 @@ pub fn route(
     let talk_from = talk_from.unwrap_or(table(language).small_talk_from);
     let seems_talk = small_talk >= talk_from && !wants_knowledge(question);
     let seems_talk = seems_talk && failed.is_empty();
+    let is_social = is_all_social(text, language);
+    let topics = known.spoken_of.filter(|_| seems_talk && !is_social);
+    let why_looked_up = topics.and_then(|topics| reason_to_search(question, topics));
+    let seems_talk = seems_talk && why_looked_up.is_none();
     let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
     let (plan, mut because) = if is_talk {
         let plan = RoutingPlan {
@@ -50,12 +67,17 @@ pub fn route(
         (plan, reasons(reason, "chitchat", text, talk))
     } else {
         let (plan, mut because) = plan_knowledge(question, forced, failed, thresholds);
-        if (DECIDING_FROM..talk_from).contains(&small_talk) {
-            because.push(Cue {
-                cue: format!("small talk ({talk_from:.2} needed)"),
-                weight: Some(small_talk),
-            });
-        }
+        let doubt = match why_looked_up {
+            Some(why) => Some(format!("small talk, but {why}")),
+            None if (DECIDING_FROM..talk_from).contains(&small_talk) => {
+                Some(format!("small talk ({talk_from:.2} needed)"))
+            }
+            None => None,
+        };
+        because.extend(doubt.map(|cue| Cue {
+            cue,
+            weight: Some(small_talk),
+        }));
         (plan, because)
     };
     if forced.is_some() {
@@ -63,7 +85,7 @@ pub fn route(
     }
     Analysis {
         plan,
-        reply: is_talk.then(|| reply(text, language)),
+        reply: is_talk.then(|| reply(text, language, is_social)),
         because,
         small_talk: Some(small_talk),
         by: None,
@@ -71,6 +93,27 @@ pub fn route(
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     }
+}
+
+/// Why a message that sounds like small talk is looked up: the documents speak of it, it asks for something, or it is
+/// nothing but a noun or two.
+fn reason_to_search(question: &Question, spoken_of: &[String]) -> Option<String> {
+    if let Some(topic) = spoken_of.first() {
+        return Some(format!("the documents speak of “{topic}”"));
+    }
+    let (table, tokens) = (table(question.language), tokens(&question.text));
+    let tokens = table.without_slips(tokens);
+    let outside = table.uncovered(&table.social(), &tokens);
+    let asks = |at: &usize| table.asks_at(&tokens, *at).is_some();
+    let is_addressed = table.addressee.is_in(&tokens);
+    if outside.iter().any(asks) && (question.topics.is_empty() || !is_addressed) {
+        return Some("it asks for something".to_owned());
+    }
+    let mut said = table.social();
+    said.extend([&table.social_filler, &table.stop, &table.starts]);
+    let words = tokens.iter().filter(|token| !token.is_mark()).count();
+    let is_query = words <= LONGEST_QUERY && table.uncovered(&said, &tokens).len() == words;
+    is_query.then(|| "it names something".to_owned())
 }
 
 /// What a message is judged by beside its words: the vector of an English one, else nothing. `None` where it says too
@@ -166,19 +209,27 @@ pub fn tells_small_talk(message: &str) -> bool {
     is_known_script(message) && learned::small_talk(message, language, &[]).is_some()
 }
 
-/// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said.
-fn reply(message: &str, language: Language) -> String {
-    let talk = &table(language).small_talk;
-    let tokens = tokens(message);
-    let said = talk.iter().find(|talk| talk.said.is_in(&tokens));
-    let reply = said.or(talk.last()).map(|talk| talk.reply.clone());
-    reply.unwrap_or_default()
+/// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said. Where
+/// small talk is assumed, it says how to search instead.
+fn reply(message: &str, language: Language, is_social: bool) -> String {
+    let table = table(language);
+    let tokens = table.without_slips(tokens(message));
+    let mut talk = table.small_talk.iter();
+    let said = talk.find(|talk| talk.said.is_in(&tokens));
+    let reply = said.or(table.small_talk.last()).map(|talk| talk.reply.as_str());
+    let reply = reply.unwrap_or_default();
+    if is_social {
+        reply.to_owned()
+    } else {
+        format!("{reply} {}", table.frames.search_instead)
+    }
 }
 
 /// Whether a message is nothing but thanks, a greeting or a goodbye: it holds what the table has a reply to, asks for
 /// nothing, and has no word beside that carries meaning.
 fn is_all_social(message: &str, language: Language) -> bool {
-    let (table, tokens) = (table(language), tokens(message));
+    let table = table(language);
+    let tokens = table.without_slips(tokens(message));
     let is_social = table.small_talk.iter().any(|talk| talk.said.is_in(&tokens));
     if table.uncovered(&table.social(), &tokens).is_empty() {
         return is_social;
@@ -328,7 +379,12 @@ mod tests {
     }
 
     fn routed_from(thresholds: RouterThresholds, text: &str) -> Analysis {
-        route(&read(text, &[]), None, &[], thresholds, &NoVector)
+        route(
+            &read(text, &[]),
+            Known::default(),
+            thresholds,
+            &NoVector,
+        )
     }
 
     #[test]
@@ -387,10 +443,13 @@ mod tests {
     fn r02_without_a_vector_nothing_english_is_small_talk() {
         let thresholds = RouterThresholds::default();
         let question = read("Hello there!", &[]);
-        let routed = route(&question, None, &[], thresholds, &Broken);
+        let routed = route(&question, Known::default(), thresholds, &Broken);
         assert_eq!(routed.plan.complexity, Complexity::Simple);
-        let talk = Some(Complexity::Chitchat);
-        let forced = route(&question, talk, &[], thresholds, &Broken);
+        let talk = Known {
+            forced: Some(Complexity::Chitchat),
+            ..Known::default()
+        };
+        let forced = route(&question, talk, thresholds, &Broken);
         assert_eq!(forced.plan.complexity, Complexity::Chitchat);
         assert!(forced.reply.is_some() && forced.because.is_empty());
     }
@@ -406,8 +465,10 @@ mod tests {
         assert_eq!(plan.sub_questions.len(), 2);
         let simple = route(
             &read("Redis vs Kafka", &[]),
-            Some(Complexity::Simple),
-            &[],
+            Known {
+                forced: Some(Complexity::Simple),
+                ..Known::default()
+            },
             RouterThresholds::default(),
             &NoVector,
         );
@@ -482,7 +543,7 @@ mod tests {
             let expected = kinds.iter().position(|it| *it == kind).unwrap();
             let replies = &table(language).small_talk;
             assert_eq!(
-                reply(message, language),
+                reply(message, language, true),
                 replies[expected].reply,
                 "{message}"
             );

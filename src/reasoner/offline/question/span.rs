@@ -79,6 +79,41 @@ impl<'a> Span<'a> {
         words.map(str::to_owned).collect()
     }
 
+    /// The words that a look-up could be about, each once: neither form nor politeness nor small talk. Of scripts without
+    /// spaces pairs of characters.
+    pub fn topics(self) -> Vec<String> {
+        let table = self.table;
+        let tokens = table.without_slips(self.tokens.to_vec());
+        let mut form = table.social();
+        form.extend([&table.social_filler, &table.stop, &table.generic]);
+        form.extend([&table.starts, &table.leads, &table.pronouns]);
+        form.extend([&table.polite_front, &table.polite_back]);
+        form.extend(table.asks.values());
+        let mut topics: Vec<String> = Vec::new();
+        let mut add = |topic: String| {
+            if !topics.contains(&topic) {
+                topics.push(topic);
+            }
+        };
+        let places = table.uncovered(&form, &tokens);
+        for run in places.chunk_by(|a, b| a + 1 == *b && self.joins(*a)) {
+            let (first, last) = (run[0], run[run.len() - 1]);
+            let text = &self.text[self.tokens[first].range.start..self.tokens[last].range.end];
+            if self.tokens[first].sign == Sign::Word {
+                add(text.to_owned());
+            } else {
+                terms(text, self.language).into_iter().for_each(&mut add);
+            }
+        }
+        topics
+    }
+
+    /// Whether a token and the next are characters of one run without spaces.
+    fn joins(self, at: usize) -> bool {
+        let is_unspaced = |token: &Token| matches!(token.sign, Sign::Han | Sign::Kana);
+        self.tokens[at..].iter().take(2).all(is_unspaced)
+    }
+
     /// The first phrase of a list that is no part of a word: its place and its number of tokens.
     pub fn find(self, list: &Phrases) -> Option<(usize, usize)> {
         let mut places = (0..self.tokens.len()).filter(|at| !self.is_kept(*at));
