@@ -122,6 +122,18 @@ impl Run<'_> {
         }
     }
 
+    /// Reads the question as it stands where it may name a topic of its own and the documents have a heading or a name
+    /// for it: "What about sick pay?"
+    pub(super) fn separate_from_conversation(&mut self, spoken_of: Option<&[String]>) {
+        let question = &self.state.question;
+        let is_unsure = question.continues.as_ref().is_some_and(|it| it.is_unsure);
+        let is_named = spoken_of.is_some_and(|topics| topics.contains(&question.subject));
+        if is_unsure && is_named {
+            self.state.stands_alone = true;
+            self.state.question = self.ports.reasoner.read(&self.state.query, &[]);
+        }
+    }
+
     /// Parses the rewritten question, where there is one.
     pub(super) fn parse_rewritten_question(&mut self) {
         let plan = self.state.routing_plan.as_ref();

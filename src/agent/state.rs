@@ -17,6 +17,8 @@ pub struct AgentState {
     pub query: String,
     /// The question as the reasoner parsed it.
     pub question: Question,
+    /// Whether the documents name what it asks for, so that nothing is taken from the conversation.
+    pub stands_alone: bool,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
     /// The route the user chose, if any.
@@ -97,7 +99,7 @@ impl AgentState {
             },
             None => Lookup {
                 query: &self.query,
-                history: &self.history,
+                history: if self.stands_alone { &[] } else { &self.history },
             },
         }
     }

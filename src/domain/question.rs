@@ -20,12 +20,16 @@ pub struct Question {
     /// Its words that a look-up could be about, as they are written: neither form nor politeness nor small talk; of
     /// scripts without spaces pairs of characters.
     pub topics: Vec<String>,
+    /// What it is about, without the words that ask.
+    pub subject: String,
     /// What kind of answer it wants.
     pub kind: QuestionKind,
     /// What it is made of.
     pub parts: Parts,
     /// What it continues, where it cannot be understood alone.
     pub continues: Option<Earlier>,
+    /// Whether it leaves out what it is about, and there is nothing before it that says so.
+    pub lacks_topic: bool,
 }
 
 /// What was asked before a question that goes on from it.
@@ -33,8 +37,10 @@ pub struct Question {
 pub struct Earlier {
     /// The earlier question as it was asked.
     pub question: String,
-    /// Its words that carry meaning, as they are written.
+    /// Its words that carry meaning, as they are written, without those that a correction replaces.
     pub words: Vec<String>,
+    /// Whether the question that goes on from it may as well name a topic of its own: "What about sick pay?"
+    pub is_unsure: bool,
 }
 
 impl Question {

@@ -517,11 +517,11 @@ impl KnowledgeBase {
         })
     }
 
-    /// Which of the topics of a question few passages within hold, and the question itself where a heading or a document
-    /// is called so. A slip of the keyboard is forgiven. Blocks.
+    /// Which of the topics of a question few passages within hold, and its subject where a heading or a document is called
+    /// so. A slip of the keyboard is forgiven. Blocks.
     pub(crate) fn spoken_of(
         &self,
-        asked: &str,
+        subject: &str,
         topics: &[String],
         within: Within<'_>,
     ) -> Result<Vec<String>, KbError> {
@@ -535,11 +535,11 @@ impl KnowledgeBase {
                     found.push(topic.clone());
                 }
             }
-            let name = tokens::name_key(asked);
+            let name = tokens::name_key(subject);
             if let Some(name) = name
-                && !reader.lexical(asked, Some(&name), 1, within)?.named.is_empty()
+                && !reader.lexical(subject, Some(&name), 1, within)?.named.is_empty()
             {
-                found.push(asked.to_owned());
+                found.push(subject.to_owned());
             }
             Ok(found)
         })

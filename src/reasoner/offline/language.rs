@@ -17,6 +17,8 @@ use whatlang::{Detector, Lang};
 use crate::domain::{Language, QuestionKind};
 use crate::text::is_cjk;
 
+/// Tokens of the longest text in which small talk is read as it was meant.
+const LONGEST_TALK: usize = 12;
 /// Shorter words are too near to too many.
 const SLIP_FROM: usize = 5;
 /// Fewer words than these are too few for a single form word to tell a language.
@@ -54,7 +56,13 @@ pub fn language_of(text: &str) -> Language {
     }
     let has_no_other_word = |language: &Language| {
         let table = table(*language);
-        table.uncovered(&form_lists(table), &tokens).is_empty()
+        let mut lists = form_lists(table);
+        if tokens.len() > LONGEST_TALK {
+            return table.uncovered(&lists, &tokens).is_empty();
+        }
+        lists.push(&table.social_filler);
+        let tokens = table.without_slips(tokens.clone());
+        table.uncovered(&lists, &tokens).is_empty()
     };
     let sure: Vec<Language> = best.iter().copied().filter(has_no_other_word).collect();
     match most {
@@ -251,12 +259,19 @@ impl Phrases {
         (0..tokens.len()).any(|at| self.longest(tokens, at).is_some())
     }
 
-    /// A phrase of one word that differs from a word in one letter.
+    /// Whether a word is in a phrase.
+    pub fn holds(&self, word: &str) -> bool {
+        let mut phrases = self.by_first.values().flatten();
+        phrases.any(|phrase| phrase.iter().any(|it| it == word))
+    }
+
+    /// A word of a phrase that differs from a word in one letter.
     pub fn near(&self, word: &str) -> Option<&str> {
-        let single = self.by_first.values().flatten().filter(|it| it.len() == 1);
-        let long = single.filter(|it| it[0].chars().count() >= SLIP_FROM);
-        let near = long.filter(|it| osa_distance(word, &it[0]) == 1);
-        near.map(|it| it[0].as_str()).min()
+        let words = self.by_first.values().flatten().flatten();
+        let long = words.filter(|it| it.chars().count() >= SLIP_FROM);
+        let near = long.filter(|it| osa_distance(word, it) == 1);
+        near.map(String::as_str)
+            .min_by_key(|it| (it.len().abs_diff(word.len()), *it))
     }
 
     /// Whether a single word is a phrase.
@@ -294,6 +309,9 @@ pub struct Table {
     pub comparatives: Phrases,
     pub pronouns: Phrases,
     pub leads: Phrases,
+    pub corrections: Phrases,
+    pub not_meant: Phrases,
+    pub empty_pronouns: Phrases,
     pub links: Phrases,
     pub states: Phrases,
     pub relations: Phrases,
@@ -386,7 +404,7 @@ impl Table {
         known.extend([&self.social_filler, &self.stop, &self.generic]);
         for token in &mut tokens {
             let letters = token.word.chars().count();
-            if letters < SLIP_FROM || known.iter().any(|list| list.has(&token.word)) {
+            if letters < SLIP_FROM || known.iter().any(|list| list.holds(&token.word)) {
                 continue;
             }
             let mut said = known.iter().take(self.small_talk.len());

@@ -329,6 +329,7 @@ mod tests {
         question.continues = Some(Earlier {
             question: "What is the threshold?".to_owned(),
             words: vec!["threshold".to_owned()],
+            is_unsure: false,
         });
         let made = calls(&question, &[], &FIRST);
         let subjects: Vec<&str> = made.iter().map(ToolCall::subject).collect();

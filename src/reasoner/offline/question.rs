@@ -1,6 +1,7 @@
 //! A question, read once a turn: what it names, what kind of answer it wants, what it is made of and
 //! whether it may lean on the conversation. Words come from the tables of languages, none from here.
 
+mod earlier;
 mod kind;
 mod literals;
 mod parts;
@@ -12,16 +13,24 @@ use kind::kind_of;
 pub use kind::state_values;
 pub use literals::correct_spelling;
 use literals::literals_of;
-use parts::{earlier_question, parts_of};
+use parts::parts_of;
+use earlier::{Correction, corrected_question, earlier_question};
 use span::Span;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
 pub fn read(text: &str, history: &[Turn]) -> Question {
     let tokens = tokens(text);
-    let asked = Span::new(text, &tokens).without_frames();
+    let whole = Span::new(text, &tokens);
+    let correction = Correction::read(whole);
+    let asked = correction.as_ref().map_or(whole, |it| it.meant);
+    let asked = asked.without_frames();
     let literals = literals_of(text);
     let parts = parts_of(asked);
-    let continues = earlier_question(asked, &literals, history);
+    let continues = match &correction {
+        Some(correction) => corrected_question(correction, history),
+        None => earlier_question(asked, &literals, history),
+    };
+    let is_left_out = asked.is_left_out(&literals);
     let mut all_terms = asked.terms();
     if let Some(earlier) = &continues {
         all_terms.extend(terms(&earlier.words.join(" "), asked.language));
@@ -33,6 +42,8 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
         terms: all_terms,
         words: asked.words(),
         topics: asked.topics(),
+        subject: asked.subject().as_written().to_owned(),
+        lacks_topic: is_left_out && continues.is_none(),
         kind: kind_of(asked, &literals, &parts),
         continues,
         parts,

@@ -110,7 +110,7 @@ fn reason_to_search(question: &Question, spoken_of: &[String]) -> Option<String>
         return Some("it asks for something".to_owned());
     }
     let mut said = table.social();
-    said.extend([&table.social_filler, &table.stop, &table.starts]);
+    said.extend([&table.stop, &table.starts]);
     let words = tokens.iter().filter(|token| !token.is_mark()).count();
     let is_query = words <= LONGEST_QUERY && table.uncovered(&said, &tokens).len() == words;
     is_query.then(|| "it names something".to_owned())
@@ -231,15 +231,18 @@ fn is_all_social(message: &str, language: Language) -> bool {
     let table = table(language);
     let tokens = table.without_slips(tokens(message));
     let is_social = table.small_talk.iter().any(|talk| talk.said.is_in(&tokens));
-    if table.uncovered(&table.social(), &tokens).is_empty() {
+    let social = table.social();
+    let outside = table.uncovered(&social, &tokens);
+    if outside.is_empty() || !is_social {
         return is_social;
     }
-    let asks = (0..tokens.len()).any(|at| table.asks_at(&tokens, at).is_some());
-    let mut lists = table.social();
-    lists.extend([&table.stop, &table.social_filler]);
-    is_social
-        && !asks
-        && !message.contains(['?', '？'])
+    let asks = |at: usize| table.asks_at(&tokens, at).is_some();
+    let asks_in_greeting = || (0..tokens.len()).any(|at| asks(at) && !outside.contains(&at));
+    let is_question = message.contains(['?', '？']) && !asks_in_greeting();
+    let mut lists = social;
+    lists.extend([&table.stop, &table.social_filler, &table.addressee]);
+    !is_question
+        && !outside.iter().any(|at| asks(*at))
         && table.uncovered(&lists, &tokens).is_empty()
 }
 

@@ -82,20 +82,13 @@ impl<'a> Span<'a> {
     /// The words that a look-up could be about, each once: neither form nor politeness nor small talk. Of scripts without
     /// spaces pairs of characters.
     pub fn topics(self) -> Vec<String> {
-        let table = self.table;
-        let tokens = table.without_slips(self.tokens.to_vec());
-        let mut form = table.social();
-        form.extend([&table.social_filler, &table.stop, &table.generic]);
-        form.extend([&table.starts, &table.leads, &table.pronouns]);
-        form.extend([&table.polite_front, &table.polite_back]);
-        form.extend(table.asks.values());
         let mut topics: Vec<String> = Vec::new();
         let mut add = |topic: String| {
             if !topics.contains(&topic) {
                 topics.push(topic);
             }
         };
-        let places = table.uncovered(&form, &tokens);
+        let places = self.topic_places();
         for run in places.chunk_by(|a, b| a + 1 == *b && self.joins(*a)) {
             let (first, last) = (run[0], run[run.len() - 1]);
             let text = &self.text[self.tokens[first].range.start..self.tokens[last].range.end];
@@ -106,6 +99,32 @@ impl<'a> Span<'a> {
             }
         }
         topics
+    }
+
+    /// The places of the tokens that a look-up could be about.
+    pub fn topic_places(self) -> Vec<usize> {
+        let table = self.table;
+        let tokens = table.without_slips(self.tokens.to_vec());
+        let mut form = table.social();
+        form.extend([&table.social_filler, &table.stop, &table.generic]);
+        form.extend([&table.starts, &table.leads, &table.pronouns]);
+        form.extend([&table.polite_front, &table.polite_back]);
+        form.extend(table.asks.values());
+        table.uncovered(&form, &tokens)
+    }
+
+    /// Whether it is nothing but small talk.
+    pub fn is_social(self) -> bool {
+        let table = self.table;
+        let tokens = table.without_slips(self.tokens.to_vec());
+        let is_said = table.social().iter().any(|list| list.is_in(&tokens));
+        let mut lists = table.social();
+        lists.extend([&table.social_filler, &table.polite_back]);
+        is_said && table.uncovered(&lists, &tokens).is_empty()
+    }
+
+    pub fn has_pronoun(self) -> bool {
+        self.find(&self.table.pronouns).is_some()
     }
 
     /// Whether a token and the next are characters of one run without spaces.
