@@ -92,7 +92,7 @@ async fn search(base: &KbToolbox, query: &str) -> Vec<Evidence> {
 
 /// The line of a question: what was given of it, and the signals of each block.
 fn measure(question: LabelledQuestion, items: &[Evidence], embedder: &dyn Embedder) -> Value {
-    let signals = measure_signals(&question.query, items, embedder).unwrap();
+    let (signals, pool) = measure_signals(&question.query, items, embedder).unwrap();
     let of_search = |item: &Evidence| json!({"source": item.source, "score": item.score, "measured": item.measured});
     let passages: Vec<Value> = if question.passages.is_empty() {
         items.iter().map(of_search).collect()
@@ -107,6 +107,7 @@ fn measure(question: LabelledQuestion, items: &[Evidence], embedder: &dyn Embedd
     });
     let mut line = Value::Object(question.others);
     line["query"] = json!(question.query);
+    line["pool"] = pool.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
     line["passages"] = passages.collect();
     line
 }

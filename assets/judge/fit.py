@@ -15,9 +15,9 @@ for everything else by the multilingual one. With --only the others stay as they
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
   grade       how likely a passage answers, see fit_grade
-  answer      how likely an answer is right by the chance of its best block and how near the nearest block is in
-              meaning: logistic, on the sets that are real documentation, each predicted by weights that saw the other
-              sets only
+  answer      how likely an answer is right by the chance of its best block and what is measured of all passages
+              together (POOL): logistic, on the sets that are real documentation, each predicted by weights that saw the
+              other sets only; a question in IN_VAIN is one that they do not answer
 Figures are out of fold: a set is predicted by a fit on the other sets ("left out").
 """
 import json, os, re, sys
@@ -30,6 +30,8 @@ MOST_QUOTED_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.
 KEEP_FROM = 0.3  # as in src/domain/grade.rs
 KEPT = 0.092  # of the passages that do not answer, those from KEEP_FROM on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
+POOL = ("nearness", "held", "cosine")
+IN_VAIN = 0.2  # of the questions that people ask of a base
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 MODELS = ("en", "zh", "multilingual")
 CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese; of its questions the judge gives zh those with more Chinese characters than kana
@@ -79,9 +81,10 @@ class Set:
         self.group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(self.question)]))
 
 
-    def nearest(self):
-        """How near the nearest block of each question is in meaning."""
-        return np.maximum.reduceat(self.x[:, self.names.index("nearness")], self.starts)
+    def pools(self):
+        """What is measured of all passages of each question that has blocks."""
+        asked = [q for q in self.questions if any(p["blocks"] for p in q["passages"])]
+        return np.array([[q["pool"][name] for name in POOL] for q in asked])
 
 
     def best_of_passages(self, name):
@@ -157,14 +160,16 @@ def ranked_blocks(b, s):
 
 
 def answers_of(s, found):
-    """Of each question what the answer is judged by, and whether a quoted block answers: the best one or one that is
-    about as likely."""
+    """Of each question what the answer is judged by, whether a quoted block answers (the best one or one that is about as
+    likely), and how much it counts."""
     x, right = [], []
-    for blocks, near in zip(found, s.nearest()):
+    for blocks, pool in zip(found, s.pools()):
         best = log_odds(blocks[0][0])
-        x.append((best, near))
+        x.append((best, *pool))
         right.append(max(y for chance, y in blocks if best - log_odds(chance) <= WITHIN))
-    return np.array(x), np.array(right)
+    asked = np.array([bool(q["gold"]) for q in s.questions if any(p["blocks"] for p in q["passages"])])
+    weight = np.where(asked, (1 - IN_VAIN) / max(1, asked.sum()), IN_VAIN / max(1, (~asked).sum()))
+    return np.array(x), np.array(right), weight
 
 
 def auc(p, y):
@@ -181,14 +186,14 @@ def passages(b, s):
     return np.maximum.reduceat(score, starts), np.maximum.reduceat(s.y, starts)
 
 
-def fit_answers(x, right):
+def fit_answers(x, right, weight):
     """Bias and weights of a logistic model of being right."""
     mean, spread = x.mean(0), x.std(0)
     z = (x - mean) / spread
 
     def objective(b):
         s = b[0] + z @ b[1:]
-        return (np.logaddexp(0, s) - right * s).mean() + 0.01 * (b[1:] @ b[1:])
+        return np.average(np.logaddexp(0, s) - right * s, weights=weight) + 0.003 * (b[1:] @ b[1:])
 
     bounds = [(None, None)] + [(0, None)] * x.shape[1]
     found = minimize(objective, np.zeros(len(bounds)), method="L-BFGS-B", bounds=bounds).x
@@ -286,15 +291,17 @@ def main():
             if s.is_docs:
                 blocks_of.append((s, answers_of(s, ranked_blocks(left, s))))
         grade = fit_grade(sets, lefts, elsewhere)
-        stack = lambda pairs: (np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs]))
+        stack = lambda pairs: tuple(map(np.concatenate, zip(*pairs)))
         answer = fit_answers(*stack([pair for _, pair in blocks_of]))
-        for s, (x, right) in blocks_of:
+        for s, (x, right, weight) in blocks_of:
             others = [pair for o, pair in blocks_of if o.name.split("_")[0] != s.name.split("_")[0]]
             own = fit_answers(*stack(others)) if others else answer
             s.confidence, s.right = logistic(own[0] + x @ own[1:]), right
-            s.asked = np.array([bool(q["gold"]) for q in s.questions])
+            s.asked = np.array([bool(q["gold"]) for q in s.questions if any(p["blocks"] for p in q["passages"])])
         docs = [s for s, _ in blocks_of]
         confidence, right, asked = (np.concatenate([getattr(s, of) for s in docs]) for of in ("confidence", "right", "asked"))
+        given = confidence >= .5
+        print(f"    answered rightly {(given & (right > 0) & asked).sum() / asked.sum():.3f} of {asked.sum()}, refused {(~given[~asked]).mean():.3f} of {(~asked).sum()}")
         for low, high in ((0, .1), (.1, .2), (.2, .3), (.3, .4), (.4, .5), (.5, .7), (.7, .9), (.9, 1.01)):
             of = (confidence >= low) & (confidence < high)
             share = right[of].mean() if of.any() else 0
@@ -302,7 +309,7 @@ def main():
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
         text += f"grade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
-        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])} }}\n\n[{language}.weights]\n"
+        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, {', '.join(f'{name} = {digits(value)}' for name, value in zip(POOL, answer[2:]))} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)
     if "--write" in sys.argv:

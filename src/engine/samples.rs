@@ -1,10 +1,10 @@
 //! Questions to try, made from the headings of the user's own documents.
 //!
-//! The router decides which question is of which route: of several ways to ask, the first is taken
-//! that it sends there. What was made is asked before it is offered, by the embedded engine and beside
-//! any conversation: only what gets a sure answer becomes a sample. Headings are other people's text:
-//! only plain, short ones are used.
+//! What was made is asked before it is offered, by the embedded engine and beside any conversation: only what gets a
+//! sure answer becomes a sample. They are spread over the documents. Headings are other people's text: only plain, short
+//! ones are used.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,44 +22,28 @@ use crate::domain::{
 };
 use crate::kb::{Document, KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, SampleQuestion};
+use crate::reasoner::offline::question_about;
 use crate::text::{is_chinese, one_line};
 
-/// How many there are to try: one of each.
-const ROUTES: usize = 3;
-/// So many headings, or pairs of them, are tried for a route.
-const TRIES: usize = 24;
-/// So many questions are asked for a route.
-const MOST_ASKED: usize = 8;
+/// How many there are to try.
+const MOST: usize = 5;
+/// So many questions are asked for them.
+const MOST_ASKED: usize = 32;
 /// Later no more are asked.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Events that may wait while a sample is asked.
 const EVENTS_IN_FLIGHT: usize = 64;
-const GREETINGS: [&str; 2] = ["hello", "你好"];
-const ABOUT: [&[&str]; 2] = [
-    &["What is said about {}?", "What is {}?", "Tell me about {}."],
-    &["{}是什么？", "关于{}有什么说明？"],
-];
-const BOTH: [&[&str]; 2] = [
-    &[
-        "Compare {} with {}",
-        "How does {} differ from {}?",
-        "What is said about {}, and what is said about {}?",
-    ],
-    &["比较{}和{}", "{}和{}有什么区别？"],
-];
 
 /// Makes the questions to try.
 pub(super) type MakeSamples =
     dyn Fn(&KnowledgeBase, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
 
-/// Asks a question: whether it goes that way and gets a sure answer.
-type AskSample = dyn Fn(&str, Complexity) -> bool + Send + Sync;
+/// Asks a question: the way it goes, where it gets a sure answer.
+type AskSample = dyn Fn(&str) -> Option<Complexity> + Send + Sync;
 
 /// Makes questions to try.
 pub(super) struct Samples {
-    router: StepRunner,
-    runtime: Handle,
-    is_answered: Box<AskSample>,
+    ask: Box<AskSample>,
 }
 
 /// Questions, and what they were made from.
@@ -89,7 +73,7 @@ impl Basis {
         base: &KnowledgeBase,
         stop: &AtomicBool,
     ) -> Result<bool, KbError> {
-        if self.questions.len() < ROUTES {
+        if self.questions.len() < MOST {
             if self.was_pending && base.status().pending == 0 {
                 return Ok(false);
             }
@@ -113,25 +97,18 @@ fn as_it_is(document: &Arc<Document>) -> (String, [u8; 32]) {
 }
 
 impl Samples {
-    /// Made by what the embedded router says, and asked of the embedded engine over this base, by these
-    /// limits and on this runtime.
+    /// Asked of the embedded engine over this base, by these limits and on this runtime.
     pub(super) fn new(runtime: Handle, base: CurrentBase, limits: RoutingLimits) -> Self {
-        let router = StepRunner::embedded();
         let agent = Agent {
             ports: Ports {
-                reasoner: router.reasoner.clone(),
+                reasoner: StepRunner::embedded().reasoner.clone(),
                 tools: Arc::new(CurrentTools(base)),
             },
             limits,
             session: String::new(),
         };
-        let on = runtime.clone();
-        let is_answered =
-            move |question: &str, route| on.block_on(is_sure(&agent, question, route));
         Self {
-            router,
-            runtime,
-            is_answered: Box::new(is_answered),
+            ask: Box::new(move |question: &str| runtime.block_on(route_of_sure(&agent, question))),
         }
     }
 
@@ -140,139 +117,38 @@ impl Samples {
         Arc::new(move |base, stop| self.make(base, stop))
     }
 
-    /// Looks for headings and makes what can be made of them. Blocks.
+    /// Looks for headings and asks what can be made of them, one of each document before a second of any. Blocks.
     fn make(&self, base: &KnowledgeBase, stop: &AtomicBool) -> Result<Basis, KbError> {
         let was_pending = base.status().pending > 0;
         let headings = headings(base, stop)?;
         let until = Instant::now() + PATIENCE;
-        let about = self.simple(&headings, until, stop)?;
-        let both = self.complex(&headings, until, stop)?;
-        if about.is_none() && both.is_none() {
-            return Basis::none_of(base, stop);
-        }
         let mut basis = Basis {
             questions: Vec::new(),
             documents: Vec::new(),
             was_pending,
         };
-        let greetings = if headings.are_chinese {
-            [GREETINGS[1], GREETINGS[0]]
-        } else {
-            GREETINGS
-        };
-        let greeting = greetings
-            .into_iter()
-            .find(|text| self.goes(text, Complexity::Chitchat));
-        let mut take = |route, text: &str, from: &[&SampleHeading]| {
-            let text = text.to_owned();
-            basis.questions.push(SampleQuestion { route, text });
-            for heading in from {
-                basis.documents.push((heading.source.clone(), heading.hash));
+        for heading in headings.in_turn().into_iter().take(MOST_ASKED) {
+            go_on(stop)?;
+            if basis.questions.len() == MOST || Instant::now() >= until {
+                break;
             }
-        };
-        if let Some(greeting) = greeting {
-            take(Complexity::Chitchat, greeting, &[]);
+            let text = headings.question(heading);
+            if let Some(route) = (self.ask)(&text) {
+                basis.questions.push(SampleQuestion { route, text });
+                let document = (heading.source.clone(), heading.hash);
+                basis.documents.push(document);
+            }
         }
-        if let Some((from, text)) = &about {
-            take(Complexity::Simple, text, &[from]);
-        }
-        if let Some((from, text)) = &both {
-            take(Complexity::Complex, text, from);
-        }
-        if basis.questions.len() < ROUTES {
+        if basis.questions.len() < MOST {
             basis.documents = Basis::none_of(base, stop)?.documents;
         }
         Ok(basis)
     }
-
-    fn simple<'a>(
-        &self,
-        headings: &'a SampleHeadings,
-        until: Instant,
-        stop: &AtomicBool,
-    ) -> Result<Option<(&'a SampleHeading, String)>, KbError> {
-        let all = &headings.all;
-        let asks = |heading: &&SampleHeading| heading.text.ends_with(['?', '？']);
-        // A heading that is a question says best what its section answers, a section more than a
-        // whole document.
-        let questions = all.iter().filter(asks);
-        let sections = all.iter().filter(|h| !asks(h) && !h.is_title);
-        let titles = all.iter().filter(|h| !asks(h) && h.is_title);
-        let mut in_order: Vec<&SampleHeading> = questions.chain(sections).chain(titles).collect();
-        in_order.sort_by_key(|heading| headings.is_foreign(heading));
-        let asked = in_order.into_iter().take(TRIES).map(|heading| {
-            let ways: &[&str] = if asks(&heading) {
-                &["{}"]
-            } else {
-                ABOUT[usize::from(is_chinese(&heading.text))]
-            };
-            let ask = |way: &&str| filled(way, &[heading.text.as_str()]);
-            (heading, ways.iter().map(ask).collect())
-        });
-        self.first_answered(asked, Complexity::Simple, until, stop)
-    }
-
-    fn complex<'a>(
-        &self,
-        headings: &'a SampleHeadings,
-        until: Instant,
-        stop: &AtomicBool,
-    ) -> Result<Option<([&'a SampleHeading; 2], String)>, KbError> {
-        let names = headings
-            .all
-            .iter()
-            .filter(|h| !h.text.ends_with(['?', '？']));
-        let (titles, sections): (Vec<&SampleHeading>, Vec<&SampleHeading>) =
-            names.partition(|heading| heading.is_title);
-        // Two documents are compared, else two sections of one.
-        let pairs = titles.windows(2).chain(sections.windows(2));
-        let pairs = pairs.filter_map(|pair| match pair {
-            [a, b] if is_chinese(&a.text) == is_chinese(&b.text) => Some([*a, *b]),
-            _ => None,
-        });
-        let mut in_order: Vec<[&SampleHeading; 2]> = pairs.collect();
-        in_order.sort_by_key(|[heading, _]| headings.is_foreign(heading));
-        let asked = in_order.into_iter().take(TRIES).map(|[a, b]| {
-            let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
-            let ask = |way: &&str| filled(way, &[a.text.as_str(), b.text.as_str()]);
-            ([a, b], ways.map(ask).collect())
-        });
-        self.first_answered(asked, Complexity::Complex, until, stop)
-    }
-
-    /// The first that is of this route in one of its ways and gets a sure answer.
-    fn first_answered<T>(
-        &self,
-        asked: impl Iterator<Item = (T, Vec<String>)>,
-        route: Complexity,
-        until: Instant,
-        stop: &AtomicBool,
-    ) -> Result<Option<(T, String)>, KbError> {
-        let mut tries = 0;
-        for (about, ways) in asked {
-            go_on(stop)?;
-            let Some(text) = ways.into_iter().find(|text| self.goes(text, route)) else {
-                continue;
-            };
-            if tries == MOST_ASKED || Instant::now() >= until {
-                break;
-            }
-            tries += 1;
-            if (self.is_answered)(&text, route) {
-                return Ok(Some((about, text)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn goes(&self, question: &str, route: Complexity) -> bool {
-        let routed = self.runtime.block_on(self.router.route(question));
-        routed.is_ok_and(|routed| routed.plan.complexity == route)
-    }
 }
 
-/// Asks beside any conversation: nothing of it reaches the audit log or the screen.
-async fn is_sure(agent: &Agent, question: &str, route: Complexity) -> bool {
+/// The way a question goes that gets a sure answer. It is asked beside any conversation: nothing of it reaches the audit
+/// log or the screen.
+async fn route_of_sure(agent: &Agent, question: &str) -> Option<Complexity> {
     let (events, mut received) = mpsc::channel::<Event>(EVENTS_IN_FLIGHT);
     let request = RunRequest {
         query: question.to_owned(),
@@ -293,12 +169,7 @@ async fn is_sure(agent: &Agent, question: &str, route: Complexity) -> bool {
         let level = answer.confidence.map(Confidence::level);
         answer.outcome == Outcome::Answered && level == Some(ConfidenceLevel::Sure)
     });
-    is_sure && went == Some(route)
-}
-
-fn filled(way: &str, with: &[&str]) -> String {
-    let fill = |text: String, word: &&str| text.replacen("{}", word, 1);
-    with.iter().fold(way.to_owned(), fill)
+    went.filter(|_| is_sure)
 }
 
 // Headings of the user's documents that a question can be made of.
@@ -356,6 +227,13 @@ pub(super) struct SampleHeading {
     pub(super) is_title: bool,
 }
 
+impl SampleHeading {
+    /// Whether it is a question itself.
+    fn asks(&self) -> bool {
+        self.text.ends_with(['?', '？'])
+    }
+}
+
 /// Headings fit for questions.
 pub(super) struct SampleHeadings {
     /// All headings in the order of their documents, each once.
@@ -365,6 +243,43 @@ pub(super) struct SampleHeadings {
 }
 
 impl SampleHeadings {
+    /// The headings in the order in which they are asked about: the best of each document, then the next of each. One
+    /// that is a question says best what its section answers, a section more than a whole document; those in another
+    /// language than most documents come last.
+    fn in_turn(&self) -> Vec<&SampleHeading> {
+        let mut best_first: Vec<&SampleHeading> = self.all.iter().collect();
+        best_first.sort_by_key(|heading| {
+            (self.is_foreign(heading), !heading.asks(), heading.is_title)
+        });
+        let mut taken: HashMap<&str, usize> = HashMap::new();
+        let turns = best_first.into_iter().map(|heading| {
+            let turn = taken.entry(heading.source.as_str()).or_default();
+            *turn += 1;
+            (*turn, heading)
+        });
+        let mut turns: Vec<(usize, &SampleHeading)> = turns.collect();
+        turns.sort_by_key(|(turn, heading)| (*turn, self.is_foreign(heading)));
+        turns.into_iter().map(|(_, heading)| heading).collect()
+    }
+
+    /// The question about a heading, in the language of the documents.
+    fn question(&self, heading: &SampleHeading) -> String {
+        if heading.asks() {
+            heading.text.clone()
+        } else if self.is_foreign(heading) {
+            question_about(&heading.text, &heading.text)
+        } else {
+            question_about(&heading.text, &self.some_text())
+        }
+    }
+
+    /// Enough of the headings to tell their language.
+    fn some_text(&self) -> String {
+        let own = self.all.iter().filter(|heading| !self.is_foreign(heading));
+        let texts: Vec<&str> = own.map(|it| it.text.as_str()).take(DOCUMENTS).collect();
+        texts.join(". ")
+    }
+
     /// Whether it is in another language than most documents are: it is used where nothing else is.
     pub(super) fn is_foreign(&self, heading: &SampleHeading) -> bool {
         is_chinese(&heading.text) != self.are_chinese
@@ -526,7 +441,7 @@ mod tests {
     /// The samples over these documents, where this says which answers are sure, and what was asked.
     async fn samples(
         files: &[(&str, &str)],
-        is_answered: impl Fn(&str, Complexity) -> bool + Send + Sync + 'static,
+        is_answered: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> (Vec<SampleQuestion>, Vec<String>) {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for (name, text) in files {
@@ -536,11 +451,9 @@ mod tests {
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = Arc::clone(&asked);
         let samples = Samples {
-            router: StepRunner::embedded(),
-            runtime: Handle::current(),
-            is_answered: Box::new(move |text, route| {
+            ask: Box::new(move |text| {
                 noted.lock().unwrap().push(text.to_owned());
-                is_answered(text, route)
+                is_answered(text).then_some(Complexity::Simple)
             }),
         };
         let made = tokio::task::spawn_blocking(move || {
@@ -567,28 +480,28 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn ui_only_questions_with_a_sure_answer_become_samples() {
-        let (made, asked) = samples(&[LEASE, GARDEN], |_, _| true).await;
-        let routes: Vec<Complexity> = made.iter().map(|sample| sample.route).collect();
-        let each = [
-            Complexity::Chitchat,
-            Complexity::Simple,
-            Complexity::Complex,
-        ];
-        assert_eq!(routes, each, "{made:?}");
-        let texts: Vec<&String> = made[1..].iter().map(|sample| &sample.text).collect();
-        assert_eq!(texts, asked.iter().collect::<Vec<_>>());
-
-        let (made, _) = samples(&[LEASE, GARDEN], |text, _| text.contains("Notice")).await;
-        assert!(made[1].text.contains("Notice period"), "{made:?}");
-
-        let (made, asked) = samples(&[LEASE, GARDEN], |_, _| false).await;
-        assert_eq!(made, []);
-        assert!((2..=2 * MOST_ASKED).contains(&asked.len()), "{asked:?}");
+        let (made, asked) = samples(&[LEASE, GARDEN], |_| true).await;
+        let texts: Vec<&str> = made.iter().map(|sample| sample.text.as_str()).collect();
+        assert_eq!(texts, asked);
+        assert_eq!(
+            texts,
+            [
+                "What is Watering the rhubarb?",
+                "What is Monthly rent?",
+                "What is Garden plan?",
+                "What is Notice period?",
+                "What is Lease of the flat?",
+            ]
+        );
+        let (made, _) = samples(&[LEASE, GARDEN], |text| text.contains("Notice")).await;
+        assert_eq!(made.len(), 1, "{made:?}");
+        let (made, asked) = samples(&[LEASE, GARDEN], |_| false).await;
+        assert_eq!((made, asked.len()), (Vec::new(), 5));
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn ui_most_documents_decide_the_language_of_the_samples() {
-        // Its heading is a question, which is asked before any other.
+        // Its heading is a question, which is asked before any other of its document.
         let one = ("a.md", "# 租金是多少？\n\n每月九百元。\n");
         let asked = (
             "d.md",
@@ -598,9 +511,9 @@ mod tests {
             (vec![one, LEASE, GARDEN], false),
             (vec![one, FLOWERS, DEPOSIT, asked], true),
         ] {
-            let (made, _) = samples(&files, |_, _| true).await;
-            assert_eq!(made.len(), ROUTES, "{made:?}");
-            for sample in &made {
+            let (made, _) = samples(&files, |_| true).await;
+            let first = made.iter().take(3);
+            for sample in first {
                 assert_eq!(is_chinese(&sample.text), are_chinese, "{made:?}");
             }
         }

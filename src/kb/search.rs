@@ -24,6 +24,10 @@ const POOL: usize = 50;
 /// name.
 const MOST_NAMED: usize = 3;
 
+/// The best so many of each side are found whatever the other side says.
+const BEST_BY_WORDS: usize = 2;
+const BEST_BY_MEANING: usize = 4;
+
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SearchMode {
@@ -233,6 +237,7 @@ fn fuse(
     let (candidates, passages) = merge_matches(lexical.matches, fetched, semantic);
     let mut found = rank(candidates, by, cosines, full);
     put_named_first(&mut found, &named);
+    keep_best_of_each_side(&mut found, asked.k);
     Ok(FusedMatches {
         found,
         passages,
@@ -343,6 +348,21 @@ fn put_named_first(found: &mut Vec<RankedMatch>, named: &HashSet<ChunkId>) {
         item.found.score = best + (1.0 - best) * item.found.score;
     }
     found.extend(first);
+    found.extend(rest);
+}
+
+/// Moves the best of each side, which the other ranks so badly that they would be left out, to the end of the first `k`.
+fn keep_best_of_each_side(found: &mut Vec<RankedMatch>, k: usize) {
+    let is_best = |measured: &Measured| {
+        let within = |rank: Option<usize>, most| rank.is_some_and(|rank| rank <= most);
+        within(measured.lexical_rank, BEST_BY_WORDS)
+            || within(measured.vector_rank, BEST_BY_MEANING)
+    };
+    let left_out = found.split_off(k.min(found.len()));
+    let (best, rest): (Vec<_>, Vec<_>) =
+        left_out.into_iter().partition(|item| is_best(&item.measured));
+    let at = found.len().saturating_sub(best.len());
+    found.splice(at..at, best);
     found.extend(rest);
 }
 

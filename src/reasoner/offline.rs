@@ -145,7 +145,7 @@ impl Reasoner for OfflineReasoner {
             let compose = move |embedder: &dyn Embedder| {
                 let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
-                let unknown = unknown_name(&question, &absent, &items, embedder);
+                let unknown = unknown_name(&question, &absent, &items);
                 let unknown = unknown.as_deref();
                 Ok(answer::compose(
                     &question, &parts, &items, &verdict, unknown,
@@ -184,7 +184,7 @@ impl OfflineReasoner {
         let choose = move |embedder: &dyn Embedder| {
             let (question, parts) = understand(&query, &history, &planned, &items, embedder);
             let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
-            let unknown = unknown_name(&question, &absent, &items, embedder);
+            let unknown = unknown_name(&question, &absent, &items);
             let unknown = unknown.as_deref();
             let composed = answer::compose(&question, &parts, &items, &verdict, unknown);
             // A list is the program's own, and what it would turn away a model only invents.
@@ -263,6 +263,11 @@ pub fn searches(job: &PlanJob<'_>) -> Vec<PlannedCall> {
     calls.map(|call| PlannedCall { call, by }).collect()
 }
 
+/// A question about something, in the language of a text.
+pub fn question_about(name: &str, text: &str) -> String {
+    language::filled(&table(language::language_of(text)).about, name)
+}
+
 /// A question and its parts, with slips of the keyboard mended by the words of what was found.
 fn understand(
     query: &str,
@@ -290,14 +295,12 @@ fn understand(
 /// A name in a question that is said nowhere: one that no item holds, however its parts are joined, or the first of
 /// the `absent` words that is a name rather than a word which documents may say otherwise.
 ///
-/// A word that the embedding's vocabulary lacks is a name, and so is one with a capital in the midst of a sentence or
-/// in letters of an alphabet within Chinese. German writes every noun with a capital, and its words are not in the
-/// vocabulary, so there only what is written like code is a name.
+/// A word with a capital in the midst of a sentence is a name, and so is one that is written like code or in letters of
+/// an alphabet within Chinese. German writes every noun with a capital, so there only what is written like code is one.
 fn unknown_name(
     question: &Question,
     absent: &[String],
     items: &[Evidence],
-    embedder: &dyn Embedder,
 ) -> Option<String> {
     let joined = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());
@@ -316,44 +319,18 @@ fn unknown_name(
         behind_first.any(|c| c.is_uppercase() || c.is_numeric())
     };
     let is_first = |word: &str| question.text.trim_start().starts_with(word);
-    let is_name = |word: &&String| match question.language {
-        Language::ZH => true,
-        language if table(language).writes_nouns_large => is_code(word),
-        Language::EN => {
-            let is_first = is_first(word);
-            let has_capital = word.contains(char::is_uppercase);
-            let lower = word.to_lowercase();
-            let is_order = is_first && table(Language::EN).starts.has(&lower);
-            !is_order && (has_capital && !is_first || !knows_a_form(&lower, embedder))
+    let is_name = |word: &&String| {
+        let has_capital = word.contains(char::is_uppercase) && !is_first(word);
+        match question.language {
+            Language::ZH => true,
+            language if table(language).writes_nouns_large => is_code(word),
+            _ => is_code(word) || has_capital,
         }
-        // The model's words are English: that one is not among them says nothing here.
-        _ => is_code(word) || word.contains(char::is_uppercase) && !is_first(word),
     };
     // A slip that was mended is no longer searched for.
     let searched = question.search_text();
     let mut asked = absent.iter().filter(|word| searched.contains(*word));
     asked.find(is_name).cloned()
-}
-
-/// Whether the vocabulary of the embedding holds an English word or what it is formed from: `forbids` is no name where
-/// `forbid` is a word.
-fn knows_a_form(word: &str, embedder: &dyn Embedder) -> bool {
-    const ENDINGS: [(&str, &str); 9] = [
-        ("", ""),
-        ("s", ""),
-        ("es", ""),
-        ("ies", "y"),
-        ("d", ""),
-        ("ed", ""),
-        ("ied", "y"),
-        ("ing", ""),
-        ("ing", "e"),
-    ];
-    ENDINGS.iter().any(|(ending, instead)| {
-        let stem = word.strip_suffix(ending);
-        let stem = stem.filter(|stem| ending.is_empty() || stem.len() > 2);
-        stem.is_some_and(|stem| embedder.knows(&format!("{stem}{instead}")))
-    })
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.
@@ -412,26 +389,5 @@ impl Embedder for CancellableEmbedder<'_> {
 
     fn knows(&self, word: &str) -> bool {
         self.embedder.knows(word)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::embed::JudgeEmbedder;
-
-    #[test]
-    fn r23_a_word_that_the_embedding_knows_in_another_form_is_no_name() {
-        let embedder = JudgeEmbedder::built_in();
-        for (word, is_known) in [
-            ("forbids", true),
-            ("copied", true),
-            ("db", true),
-            ("loading", true),
-            ("pyo3", false),
-            ("kubernetes", false),
-        ] {
-            assert_eq!(knows_a_form(word, &embedder), is_known, "{word}");
-        }
     }
 }

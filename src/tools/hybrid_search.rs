@@ -7,7 +7,7 @@ use crate::domain::{Evidence, ToolName};
 use crate::kb::{KnowledgeBase, Scope};
 
 /// The most passages that are returned.
-pub(super) const TOP: usize = 10;
+pub(super) const TOP: usize = 12;
 
 pub(super) fn run(
     base: &KnowledgeBase,

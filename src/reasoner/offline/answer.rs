@@ -16,8 +16,9 @@ use super::passage::{BlockKind, Passage};
 use super::question::Part;
 use crate::agent::ports::{ChosenItem, QuotedText};
 use crate::domain::{
-    Confidence, Evidence, Language, Outcome, Parts, Question, Quotation, ToolName,
+    Confidence, Evidence, KEEP_FROM, Language, Outcome, Parts, Question, Quotation, ToolName,
 };
+use crate::text::one_line;
 use choose::{Choice, MOST_QUOTED_BLOCKS, NumberedParts, best, extent, of_both_sides};
 use listing::{listing, place};
 use quote::{MOST_LINES, quote};
@@ -26,6 +27,9 @@ use quote::{MOST_LINES, quote};
 const MOST_LINES_OF_OTHERS: usize = 6;
 /// Places that are named below an answer, or where nothing answers.
 const MOST_PLACES: usize = 3;
+/// Lines of the nearest passage that are shown where nothing answers, and the characters of each.
+const MOST_LINES_OF_NEAREST: usize = 2;
+const LONGEST_LINE_OF_NEAREST: usize = 160;
 /// Passages below this share of the best grade are no place to look.
 const NEAR_BEST: f64 = 0.25;
 
@@ -256,14 +260,50 @@ impl Draft<'_> {
     /// Writes that nothing answers the question, and where the nearest passage is.
     fn not_found(mut self, unknown: Option<&str>) -> ComposedAnswer {
         self.quoted.clear();
+        let grades = self.verdict.whole.grades.iter().flatten();
+        let is_near = grades.copied().any(|grade| grade >= KEEP_FROM);
         self.sections = vec![match unknown {
             Some(word) => filled(&self.frames.never_said, format!("“{word}”")),
+            None if is_near => self.frames.unclear.clone(),
             None => self.frames.nothing.clone(),
         }];
         self.add_places(&self.frames.nearest);
+        if is_near {
+            self.show_nearest();
+        }
         ComposedAnswer {
             chance: Some(self.confidence),
             ..ComposedAnswer::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
+        }
+    }
+
+    /// Shows the beginning of the block that is nearest, below its place.
+    fn show_nearest(&mut self) {
+        let passages = &self.verdict.passages;
+        let nearest = best(self.question, &self.verdict.whole, passages);
+        let Some(choice) = nearest.first() else {
+            return;
+        };
+        let (passage, block) = (&passages[choice.passage], choice.block(passages));
+        let shown = passage.markup.readable(&passage.text, &passage.bytes_of(&block.lines));
+        let lines = shown.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = lines.take(MOST_LINES_OF_NEAREST).map(|line| {
+            let line = line.replace(['[', ']', '`', '|', '*', '<', '>', '#'], " ");
+            format!("> {}", one_line(&line, LONGEST_LINE_OF_NEAREST))
+        });
+        let lines: Vec<String> = lines.collect();
+        if let Some(places) = self.sections.last_mut().filter(|_| !lines.is_empty()) {
+            let place = format!("[{}]", choice.passage + 1);
+            let mut listed: Vec<&str> = places.lines().collect();
+            let at = listed.iter().position(|line| line.contains(&place));
+            if let Some(at) = at {
+                listed.remove(at);
+            }
+            let quoted = lines.join("\n");
+            let name = self::place(passage, block.heading(), choice.passage + 1);
+            let (heading, others) = listed.split_first().unwrap_or((&"", &[]));
+            let others = others.join("\n");
+            *places = format!("{heading}\n{name}\n\n{quoted}\n\n{others}").trim_end().to_owned();
         }
     }
 

@@ -12,7 +12,7 @@ use super::passage::Passage;
 use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Confidence, Evidence, Languages, LineRange, Question};
-use signals::Model;
+use signals::{Model, PoolMeasure};
 pub(super) use signals::log_odds;
 pub use signals::signal_names;
 use terms::{Pool, Query};
@@ -27,8 +27,7 @@ pub(super) struct Judgement {
     pub(super) grades: Vec<Option<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
-    /// How near the nearest block is in meaning.
-    nearest: f64,
+    measure: PoolMeasure,
     model: &'static Model,
 }
 
@@ -40,7 +39,7 @@ impl Judgement {
 
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
-        Confidence::clamped(self.model.answer.chance(best, self.nearest))
+        Confidence::clamped(self.model.answer.chance(best, self.measure))
     }
 }
 
@@ -73,7 +72,7 @@ fn judge(
     let sentences = sentences.map(|it| it.blocks.iter().map(sentence).collect());
     Ok(Judgement {
         sentences: sentences.collect(),
-        nearest: measured.nearest,
+        measure: measured.measure,
         chances,
         grades,
         model,
@@ -87,8 +86,7 @@ struct MeasuredPool {
     promising: Vec<bool>,
     /// The signals of each block of each passage.
     rows: Vec<Vec<Vec<f64>>>,
-    /// How near the nearest block is in meaning.
-    nearest: f64,
+    measure: PoolMeasure,
     /// The languages of the embedding that compared them.
     languages: Languages,
 }
@@ -106,11 +104,17 @@ impl MeasuredPool {
         let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
         let rows = signals::rows(&query, pool, &nearness);
         let nearest = nearness.into_iter().flatten().reduce(f64::max);
+        let cosines = pool.found.iter().map(|found| found.cosine);
+        let measure = PoolMeasure {
+            nearness: nearest.unwrap_or_default(),
+            held: query.held,
+            cosine: cosines.fold(0.0, f64::max),
+        };
         Ok(Self {
             query,
             promising,
             rows,
-            nearest: nearest.unwrap_or_default(),
+            measure,
             languages,
         })
     }
@@ -118,7 +122,10 @@ impl MeasuredPool {
 
 /// Which of the passages are among the `most` that the search and the words put first.
 fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
-    let score = |at: usize| query.stems.share(&[&pool.terms[at].all]) + pool.found[at].score;
+    let score = |at: usize| {
+        let found = &pool.found[at];
+        query.stems.share(&[&pool.terms[at].all]) + found.score + found.meaning_rank
+    };
     let scores: Vec<f64> = (0..pool.passages.len()).map(score).collect();
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
@@ -134,7 +141,7 @@ pub(super) const ANSWER_FROM: f64 = 0.5;
 
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.
-const MOST_JUDGED_PASSAGES: usize = 8;
+const MOST_JUDGED_PASSAGES: usize = 12;
 
 /// What is judged of the evidence for a question and each of its parts.
 #[derive(Debug)]
@@ -185,12 +192,13 @@ pub struct Signals {
     pub row: Vec<f64>,
 }
 
-/// The signals of each block of each item, for one question. Blocks while it embeds.
+/// The signals of each block of each item, for one question, and by its name what is measured of all of them together.
+/// Blocks while it embeds.
 pub fn measure_signals(
     question: &str,
     items: &[Evidence],
     embedder: &dyn Embedder,
-) -> Result<Vec<Vec<Signals>>, EmbedError> {
+) -> Result<(Vec<Vec<Signals>>, [(&'static str, f64); 3]), EmbedError> {
     let pool = Pool::read(items);
     let measured = MeasuredPool::measure(&read(question, &[]), &pool, items.len(), embedder)?;
     let all = pool
@@ -205,5 +213,11 @@ pub fn measure_signals(
             });
             signals.collect()
         });
-    Ok(all.collect())
+    let PoolMeasure {
+        nearness,
+        held,
+        cosine,
+    } = measured.measure;
+    let pool = [("nearness", nearness), ("held", held), ("cosine", cosine)];
+    Ok((all.collect(), pool))
 }

@@ -354,6 +354,7 @@ pub struct SmallTalk {
 #[serde(deny_unknown_fields)]
 pub struct Frames {
     pub nothing: String,
+    pub unclear: String,
     pub never_said: String,
     pub nearest: String,
     pub see_also: String,

@@ -17,7 +17,7 @@ use crate::text::LetterCounts;
 
 /// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
 /// measured of a block.
-const MOST_EMBEDDED_BLOCKS: usize = 8;
+const MOST_EMBEDDED_BLOCKS: usize = 10;
 /// Tokens of a block that are looked at, those of its headings included.
 const MOST_TOKENS: usize = 96;
 /// Headings that stand before the text of a block, the innermost ones.
@@ -88,7 +88,8 @@ fn nearest_in_words(query: &Query, pool: &Pool, promising: &[bool]) -> Vec<(usiz
         for (block, terms) in terms.blocks.iter().enumerate() {
             let sentence = best_sentence(query, terms).map_or(0.0, |it| it.1);
             let share = query.stems.share(&[&terms.with_topic]);
-            let found = pool.found[passage].score;
+            let found = &pool.found[passage];
+            let found = found.score + found.meaning_rank;
             ranked.push((share + found + SENTENCE_SHARE * sentence, (passage, block)));
         }
     }

@@ -22,6 +22,8 @@ struct Candidate<'a> {
     /// The words of the block before it in its section.
     block_before: Option<&'a BlockTerms>,
     search: SearchDistance,
+    /// Whether its document is a list of changes or a page of a manual of commands.
+    is_record: bool,
 }
 
 /// What the search measured of a passage, less the best of all passages in each: 0 of the best, below 0 of the others.
@@ -38,7 +40,7 @@ struct Signal {
     also_to_best: bool,
 }
 
-const SIGNALS: [Signal; 10] = [
+const SIGNALS: [Signal; 11] = [
     // The share that the whole passage holds with its headings and the names and path of its document.
     Signal::also_to_best("passage_terms", |query, it| {
         query.stems.share(&[&it.passage_terms.all])
@@ -70,6 +72,8 @@ const SIGNALS: [Signal; 10] = [
         let lists = matches!(it.block.kind, List | Table | Slide);
         f64::from(query.kind == QuestionKind::List && lists)
     }),
+    // What a document of releases or a page of a manual of commands says is seldom asked for.
+    Signal::plain("explains", |_, it| f64::from(!it.is_record)),
 ];
 
 impl Signal {
@@ -118,6 +122,7 @@ pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec
                     score: pool.found[at].score - best_score,
                     cosine: pool.found[at].cosine - best_cosine,
                 },
+                is_record: is_record(&passage.source),
             };
             let signals = SIGNALS.iter();
             signals
@@ -134,6 +139,15 @@ pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec
         }
     }
     rows
+}
+
+/// Whether a file records changes, or is a page of a manual of commands.
+fn is_record(source: &str) -> bool {
+    const RECORDS: [&str; 6] = ["changelog", "changes", "history", "releases", "release-notes", "release_notes"];
+    let name = source.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_page = ending.len() == 1 && ending.starts_with(|c: char| c.is_ascii_digit());
+    is_page || RECORDS.iter().any(|record| stem.starts_with(record))
 }
 
 /// How far the innermost heading, or a name of the document, is exactly what is asked for: their common words as a
@@ -231,13 +245,29 @@ pub(super) struct AnswerModel {
     bias: f64,
     /// The weight of the log-odds of the best block.
     odds: f64,
-    /// The weight of how near the nearest block is in meaning.
+    /// The weights of what is measured of all passages.
     nearness: f64,
+    #[serde(default)]
+    held: f64,
+    #[serde(default)]
+    cosine: f64,
+}
+
+/// What is measured of all passages of a question together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PoolMeasure {
+    /// How near the nearest block is in meaning.
+    pub(super) nearness: f64,
+    /// The share of the question's words that any passage holds.
+    pub(super) held: f64,
+    /// The cosine of the passage nearest in meaning.
+    pub(super) cosine: f64,
 }
 
 impl AnswerModel {
-    pub(super) fn chance(&self, best: f64, nearness: f64) -> f64 {
-        logistic(self.bias + self.odds * log_odds(best) + self.nearness * nearness)
+    pub(super) fn chance(&self, best: f64, pool: PoolMeasure) -> f64 {
+        let of_pool = self.nearness * pool.nearness + self.held * pool.held + self.cosine * pool.cosine;
+        logistic(self.bias + self.odds * log_odds(best) + of_pool)
     }
 }
 
@@ -301,9 +331,14 @@ mod tests {
             }
             assert!(model.grade(0.0, &[]).is_finite());
             let answer = &model.answer;
-            assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
-            assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
-            assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
+            let pool = |nearness| PoolMeasure {
+                nearness,
+                ..PoolMeasure::default()
+            };
+            assert!(answer.chance(0.2, pool(0.5)) < answer.chance(0.8, pool(0.5)));
+            assert!(answer.chance(0.5, pool(0.2)) < answer.chance(0.5, pool(0.8)));
+            assert!(answer.chance(0.0, pool(1.0)).is_finite());
+            assert!(answer.chance(1.0, pool(1.0)).is_finite());
         }
     }
 

@@ -123,6 +123,8 @@ pub(super) struct SearchMeasure {
     pub(super) score: f64,
     /// The cosine with the question.
     pub(super) cosine: f64,
+    /// One by its rank by meaning.
+    pub(super) meaning_rank: f64,
 }
 
 impl SearchMeasure {
@@ -132,6 +134,7 @@ impl SearchMeasure {
         Self {
             score: if is_ranked { item.score.value() } else { 0.0 },
             cosine: measured.cosine.unwrap_or_default(),
+            meaning_rank: measured.vector_rank.map_or(0.0, |rank| 1.0 / rank as f64),
         }
     }
 }
@@ -152,6 +155,8 @@ pub(super) struct Query {
     pub(super) grams: HashSet<String>,
     /// The words of what it is about, without those that ask.
     pub(super) subject: HashSet<String>,
+    /// The share of the stems that any passage of the pool holds.
+    pub(super) held: f64,
 }
 
 impl Query {
@@ -165,11 +170,14 @@ impl Query {
             }
             IdfWeights::new(words, &doc_freq, blocks.len())
         };
+        let stems = weigh(terms.clone(), |block| &block.stems);
+        let all: Vec<&HashSet<String>> = pool.terms.iter().map(|it| &it.all).collect();
         Self {
             text: question.search_text(),
             kind: question.kind,
             language: question.language,
-            stems: weigh(terms.clone(), |block| &block.stems),
+            held: stems.share(&all),
+            stems,
             raw_words: weigh(raw_words(&question.asked).collect(), |block| {
                 &block.raw_words
             }),
