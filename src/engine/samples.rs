@@ -488,8 +488,8 @@ mod tests {
             [
                 "What is Watering the rhubarb?",
                 "What is Monthly rent?",
-                "What is Garden plan?",
                 "What is Notice period?",
+                "What is Garden plan?",
                 "What is Lease of the flat?",
             ]
         );
@@ -512,7 +512,7 @@ mod tests {
             (vec![one, FLOWERS, DEPOSIT, asked], true),
         ] {
             let (made, _) = samples(&files, |_| true).await;
-            let first = made.iter().take(3);
+            let first = made.iter().take(2);
             for sample in first {
                 assert_eq!(is_chinese(&sample.text), are_chinese, "{made:?}");
             }

@@ -27,6 +27,8 @@ const MOST_NAMED: usize = 3;
 /// The best so many of each side are found whatever the other side says.
 const BEST_BY_WORDS: usize = 2;
 const BEST_BY_MEANING: usize = 4;
+/// One in so many of the hits may be there for that alone.
+const BEST_OF_ALL: usize = 3;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -359,8 +361,12 @@ fn keep_best_of_each_side(found: &mut Vec<RankedMatch>, k: usize) {
             || within(measured.vector_rank, BEST_BY_MEANING)
     };
     let left_out = found.split_off(k.min(found.len()));
-    let (best, rest): (Vec<_>, Vec<_>) =
-        left_out.into_iter().partition(|item| is_best(&item.measured));
+    let mut room = k / BEST_OF_ALL;
+    let (best, rest): (Vec<_>, Vec<_>) = left_out.into_iter().partition(|item| {
+        let is_kept = room > 0 && is_best(&item.measured);
+        room -= usize::from(is_kept);
+        is_kept
+    });
     let at = found.len().saturating_sub(best.len());
     found.splice(at..at, best);
     found.extend(rest);

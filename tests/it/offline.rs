@@ -69,6 +69,7 @@ async fn analyze(
             history,
             forced,
             failed,
+            spoken_of: None,
         })
         .await
         .unwrap();
@@ -201,4 +202,102 @@ fn demo() -> Vec<Evidence> {
             "# 路由\n\n快速路径是节省推理调用的捷径，共有三种。\n闲聊不检索任何内容。",
         ),
     ]
+}
+
+fn rows(text: &str) -> Vec<serde_json::Value> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn r02_thanks_and_greetings_in_five_languages_are_small_talk() {
+    let talk = rows(include_str!("../../assets/routing/talk.jsonl"));
+    let mut missed = Vec::new();
+    for row in &talk {
+        let query = row["query"].as_str().unwrap();
+        let analysis = analyze(query, &[], None, &[]).await;
+        if analysis.plan.complexity != Complexity::Chitchat {
+            missed.push(query);
+        }
+    }
+    assert_eq!(talk.len(), 150);
+    assert!(missed.len() <= 7, "{missed:?}");
+}
+
+#[tokio::test]
+async fn r02_what_the_documents_speak_of_is_no_small_talk() {
+    let run = run();
+    for (query, spoken_of, is_talk) in [
+        ("mentoring", &["mentoring"][..], false),
+        ("tell me a joke", &[], true),
+        ("tell me a joke", &["joke"], false),
+        ("zwxq", &[], false),
+        ("What makes people laugh?", &[], false),
+        ("thanks, that helped", &["helped"], true),
+    ] {
+        let spoken_of: Vec<String> = spoken_of.iter().map(|it| (*it).to_owned()).collect();
+        let question = engine().read(query, &[]);
+        let job = AnalyzeJob {
+            origin: origin(&run, NodeName::AnalyzeAndRoute),
+            query,
+            question: &question,
+            history: &[],
+            forced: None,
+            failed: &[],
+            spoken_of: Some(&spoken_of),
+        };
+        let analysis = engine().analyze(job).await.unwrap();
+        let complexity = analysis.plan.complexity;
+        assert_eq!(complexity == Complexity::Chitchat, is_talk, "{query}");
+        let hint = "put it in quotation marks";
+        let assumed = is_talk && query.starts_with("tell");
+        let reply = analysis.reply.unwrap_or_default();
+        assert_eq!(reply.contains(hint), assumed, "{query}: {reply}");
+    }
+}
+
+#[test]
+fn r05_follow_ups_take_what_they_lack_and_nothing_else() {
+    let pairs = rows(include_str!("../../assets/routing/pairs.jsonl"));
+    let mut wrong = Vec::new();
+    for pair in &pairs {
+        let (first, second) = (pair["first"].as_str().unwrap(), pair["second"].as_str().unwrap());
+        let history = [Turn {
+            question: first.to_owned(),
+            answer: String::new(),
+        }];
+        let mut question = engine().read(second, &history);
+        // The documents have headings for these; a run asks them.
+        if question.continues.as_ref().is_some_and(|it| it.is_unsure) && pair["kind"] == "standalone" {
+            question = engine().read(second, &[]);
+        }
+        let searched = question.search_text().to_lowercase();
+        let words = |of: &str| -> Vec<String> {
+            let words = pair[of].as_array().unwrap().iter();
+            words.map(|word| word.as_str().unwrap().to_lowercase()).collect()
+        };
+        let is_right = words("topic").iter().all(|word| searched.contains(word))
+            && !words("not").iter().any(|word| searched.contains(word))
+            && (pair["kind"] != "yes" || question.continues.is_none());
+        if !is_right {
+            wrong.push((first, second, searched));
+        }
+    }
+    assert_eq!(pairs.len(), 60);
+    assert!(wrong.len() <= 3, "{wrong:?}");
+}
+
+#[test]
+fn r05_a_question_without_its_topic_says_that_it_lacks_one() {
+    for (query, lacks) in [
+        ("Can it be extended?", true),
+        ("Why?", true),
+        ("How long is probation?", false),
+        ("parental leave", false),
+        ("If my laptop is stolen, who do I tell about it?", false),
+    ] {
+        assert_eq!(engine().read(query, &[]).lacks_topic, lacks, "{query}");
+    }
 }

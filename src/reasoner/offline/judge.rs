@@ -104,11 +104,14 @@ impl MeasuredPool {
         let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
         let rows = signals::rows(&query, pool, &nearness);
         let nearest = nearness.into_iter().flatten().reduce(f64::max);
+        let nearness = nearest.unwrap_or_default();
         let cosines = pool.found.iter().map(|found| found.cosine);
+        // Where no search measured one, the blocks tell as much.
+        let cosine = cosines.filter(|cosine| *cosine > 0.0).reduce(f64::max);
         let measure = PoolMeasure {
-            nearness: nearest.unwrap_or_default(),
+            nearness,
             held: query.held,
-            cosine: cosines.fold(0.0, f64::max),
+            cosine: cosine.unwrap_or(nearness),
         };
         Ok(Self {
             query,
@@ -141,7 +144,7 @@ pub(super) const ANSWER_FROM: f64 = 0.5;
 
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.
-const MOST_JUDGED_PASSAGES: usize = 12;
+const MOST_JUDGED_PASSAGES: usize = 8;
 
 /// What is judged of the evidence for a question and each of its parts.
 #[derive(Debug)]
