@@ -107,7 +107,10 @@ fn measure(question: LabelledQuestion, items: &[Evidence], embedder: &dyn Embedd
     });
     let mut line = Value::Object(question.others);
     line["query"] = json!(question.query);
-    line["pool"] = pool.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    line["pool"] = pool
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
     line["passages"] = passages.collect();
     line
 }

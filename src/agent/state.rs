@@ -99,7 +99,11 @@ impl AgentState {
             },
             None => Lookup {
                 query: &self.query,
-                history: if self.stands_alone { &[] } else { &self.history },
+                history: if self.stands_alone {
+                    &[]
+                } else {
+                    &self.history
+                },
             },
         }
     }

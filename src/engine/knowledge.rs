@@ -305,7 +305,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
         "complex · graded",
         "What is the difference between REFINE and RE_RETRIEVE?",
     ),
-    ("refine", "How do the settings and the thresholds differ?"),
+    ("refine", "How do the screen and the events differ?"),
     (
         "re-retrieve",
         "What is the capital of France, and how does it compare with Berlin?",

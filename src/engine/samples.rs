@@ -248,9 +248,8 @@ impl SampleHeadings {
     /// language than most documents come last.
     fn in_turn(&self) -> Vec<&SampleHeading> {
         let mut best_first: Vec<&SampleHeading> = self.all.iter().collect();
-        best_first.sort_by_key(|heading| {
-            (self.is_foreign(heading), !heading.asks(), heading.is_title)
-        });
+        best_first
+            .sort_by_key(|heading| (self.is_foreign(heading), !heading.asks(), heading.is_title));
         let mut taken: HashMap<&str, usize> = HashMap::new();
         let turns = best_first.into_iter().map(|heading| {
             let turn = taken.entry(heading.source.as_str()).or_default();

@@ -537,7 +537,10 @@ impl KnowledgeBase {
             }
             let name = tokens::name_key(subject);
             if let Some(name) = name
-                && !reader.lexical(subject, Some(&name), 1, within)?.named.is_empty()
+                && !reader
+                    .lexical(subject, Some(&name), 1, within)?
+                    .named
+                    .is_empty()
             {
                 found.push(subject.to_owned());
             }

@@ -38,8 +38,8 @@ pub use language::answer_instruction;
 use language::table;
 use question::Part;
 pub use question::read;
-use route::{Known, route};
 pub use route::tells_small_talk;
+use route::{Known, route};
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
@@ -297,11 +297,7 @@ fn understand(
 ///
 /// A word with a capital in the midst of a sentence is a name, and so is one that is written like code or in letters of
 /// an alphabet within Chinese. German writes every noun with a capital, so there only what is written like code is one.
-fn unknown_name(
-    question: &Question,
-    absent: &[String],
-    items: &[Evidence],
-) -> Option<String> {
+fn unknown_name(question: &Question, absent: &[String], items: &[Evidence]) -> Option<String> {
     let joined = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());
         letters.flat_map(char::to_lowercase).collect()

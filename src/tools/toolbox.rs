@@ -107,11 +107,12 @@ impl Toolbox for KbToolbox {
     async fn spoken_of(&self, question: &Question) -> Option<Vec<String>> {
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let (subject, topics) = (question.subject.clone(), question.topics.clone());
-        let spoken_of = move |stop: &AtomicBool| {
-            base.spoken_of(&subject, &topics, scope.limits(stop.into()))
-        };
+        let spoken_of =
+            move |stop: &AtomicBool| base.spoken_of(&subject, &topics, scope.limits(stop.into()));
         let found = blocking(spoken_of).await.ok()?;
-        found.inspect_err(|error| tracing::debug!(%error, "what the base speaks of is not known")).ok()
+        found
+            .inspect_err(|error| tracing::debug!(%error, "what the base speaks of is not known"))
+            .ok()
     }
 
     async fn caveats(&self) -> Vec<Caveat> {

@@ -45,10 +45,10 @@ const DEMO: Bounds = Bounds {
     invented_after: 0.07,
 };
 const HOME: Bounds = Bounds {
-    right: 0.76,
-    invented: 0.10,
-    right_after: 0.74,
-    invented_after: 0.10,
+    right: 0.75,
+    invented: 0.16,
+    right_after: 0.73,
+    invented_after: 0.16,
 };
 const OFFICE: Bounds = Bounds {
     right: 0.70,

@@ -263,20 +263,27 @@ fn r05_follow_ups_take_what_they_lack_and_nothing_else() {
     let pairs = rows(include_str!("../../assets/routing/pairs.jsonl"));
     let mut wrong = Vec::new();
     for pair in &pairs {
-        let (first, second) = (pair["first"].as_str().unwrap(), pair["second"].as_str().unwrap());
+        let (first, second) = (
+            pair["first"].as_str().unwrap(),
+            pair["second"].as_str().unwrap(),
+        );
         let history = [Turn {
             question: first.to_owned(),
             answer: String::new(),
         }];
         let mut question = engine().read(second, &history);
         // The documents have headings for these; a run asks them.
-        if question.continues.as_ref().is_some_and(|it| it.is_unsure) && pair["kind"] == "standalone" {
+        if question.continues.as_ref().is_some_and(|it| it.is_unsure)
+            && pair["kind"] == "standalone"
+        {
             question = engine().read(second, &[]);
         }
         let searched = question.search_text().to_lowercase();
         let words = |of: &str| -> Vec<String> {
             let words = pair[of].as_array().unwrap().iter();
-            words.map(|word| word.as_str().unwrap().to_lowercase()).collect()
+            words
+                .map(|word| word.as_str().unwrap().to_lowercase())
+                .collect()
         };
         let is_right = words("topic").iter().all(|word| searched.contains(word))
             && !words("not").iter().any(|word| searched.contains(word))

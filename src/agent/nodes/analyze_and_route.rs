@@ -12,8 +12,10 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let spoken_of = run.guard(asking).await?;
     run.separate_from_conversation(spoken_of.as_deref());
     let is_first = run.state.tool_history.is_empty();
-    if run.state.question.lacks_topic && is_first && run.state.forced != Some(Complexity::Chitchat) {
-        let line = "the question leaves out what it is about, and no question before it says so: name it";
+    if run.state.question.lacks_topic && is_first && run.state.forced != Some(Complexity::Chitchat)
+    {
+        let line =
+            "the question leaves out what it is about, and no question before it says so: name it";
         run.events.warn("topic_missing", line.to_owned()).await;
     }
     let job = AnalyzeJob {

@@ -285,7 +285,9 @@ impl Draft<'_> {
             return;
         };
         let (passage, block) = (&passages[choice.passage], choice.block(passages));
-        let shown = passage.markup.readable(&passage.text, &passage.bytes_of(&block.lines));
+        let shown = passage
+            .markup
+            .readable(&passage.text, &passage.bytes_of(&block.lines));
         let lines = shown.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.take(MOST_LINES_OF_NEAREST).map(|line| {
             let line = line.replace(['[', ']', '`', '|', '*', '<', '>', '#'], " ");
@@ -303,7 +305,9 @@ impl Draft<'_> {
             let name = self::place(passage, block.heading(), choice.passage + 1);
             let (heading, others) = listed.split_first().unwrap_or((&"", &[]));
             let others = others.join("\n");
-            *places = format!("{heading}\n{name}\n\n{quoted}\n\n{others}").trim_end().to_owned();
+            *places = format!("{heading}\n{name}\n\n{quoted}\n\n{others}")
+                .trim_end()
+                .to_owned();
         }
     }
 

@@ -12,9 +12,9 @@ use super::passage::Passage;
 use super::question::{Part, read};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Confidence, Evidence, Languages, LineRange, Question};
-use signals::{Model, PoolMeasure};
 pub(super) use signals::log_odds;
 pub use signals::signal_names;
+use signals::{Model, PoolMeasure};
 use terms::{Pool, Query};
 
 /// What was judged of one question over some passages.

@@ -9,12 +9,12 @@ mod span;
 
 use super::language::{terms, tokens};
 use crate::domain::{Parts, Question, Turn};
+use earlier::{Correction, corrected_question, earlier_question};
 use kind::kind_of;
 pub use kind::state_values;
 pub use literals::correct_spelling;
 use literals::literals_of;
 use parts::parts_of;
-use earlier::{Correction, corrected_question, earlier_question};
 use span::Span;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.

@@ -216,7 +216,9 @@ fn reply(message: &str, language: Language, is_social: bool) -> String {
     let tokens = table.without_slips(tokens(message));
     let mut talk = table.small_talk.iter();
     let said = talk.find(|talk| talk.said.is_in(&tokens));
-    let reply = said.or(table.small_talk.last()).map(|talk| talk.reply.as_str());
+    let reply = said
+        .or(table.small_talk.last())
+        .map(|talk| talk.reply.as_str());
     let reply = reply.unwrap_or_default();
     if is_social {
         reply.to_owned()
@@ -382,12 +384,7 @@ mod tests {
     }
 
     fn routed_from(thresholds: RouterThresholds, text: &str) -> Analysis {
-        route(
-            &read(text, &[]),
-            Known::default(),
-            thresholds,
-            &NoVector,
-        )
+        route(&read(text, &[]), Known::default(), thresholds, &NoVector)
     }
 
     #[test]

@@ -143,7 +143,14 @@ pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec
 
 /// Whether a file records changes, or is a page of a manual of commands.
 fn is_record(source: &str) -> bool {
-    const RECORDS: [&str; 6] = ["changelog", "changes", "history", "releases", "release-notes", "release_notes"];
+    const RECORDS: [&str; 6] = [
+        "changelog",
+        "changes",
+        "history",
+        "releases",
+        "release-notes",
+        "release_notes",
+    ];
     let name = source.rsplit('/').next().unwrap_or_default().to_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_page = ending.len() == 1 && ending.starts_with(|c: char| c.is_ascii_digit());
@@ -266,7 +273,8 @@ pub(super) struct PoolMeasure {
 
 impl AnswerModel {
     pub(super) fn chance(&self, best: f64, pool: PoolMeasure) -> f64 {
-        let of_pool = self.nearness * pool.nearness + self.held * pool.held + self.cosine * pool.cosine;
+        let of_pool =
+            self.nearness * pool.nearness + self.held * pool.held + self.cosine * pool.cosine;
         logistic(self.bias + self.odds * log_odds(best) + of_pool)
     }
 }

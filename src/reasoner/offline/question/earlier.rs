@@ -47,7 +47,9 @@ pub fn corrected_question(correction: &Correction<'_>, history: &[Turn]) -> Opti
 }
 
 fn is_in(words: &[String], word: &str) -> bool {
-    words.iter().any(|it| it.to_lowercase() == word.to_lowercase())
+    words
+        .iter()
+        .any(|it| it.to_lowercase() == word.to_lowercase())
 }
 
 /// The last question that stands alone, with what is taken of it: one that continues another says little of the topic
@@ -235,7 +237,9 @@ impl<'a> Correction<'a> {
         let meant = self.meant.words();
         let form = [&previous.table.stop, &previous.table.generic];
         let named = previous.table.uncovered(&form, previous.tokens);
-        let shared = named.iter().rposition(|at| is_in(&meant, &previous.tokens[*at].word));
+        let shared = named
+            .iter()
+            .rposition(|at| is_in(&meant, &previous.tokens[*at].word));
         if let Some(shared) = shared {
             let before = named[..=shared].chunk_by(|a, b| a + 1 == *b).last();
             let before = before.unwrap_or_default();
@@ -250,6 +254,8 @@ impl<'a> Correction<'a> {
         let own_link = own_link.filter(|_| self.meant.begins_with_link());
         let mut links = (0..previous.tokens.len()).filter(link_at).rev();
         let is_own = |at: &usize| own_link.is_none_or(|own| own.word == previous.tokens[*at].word);
-        links.find(is_own).map_or_else(Vec::new, |link| words(&previous.tokens[link + 1..]))
+        links
+            .find(is_own)
+            .map_or_else(Vec::new, |link| words(&previous.tokens[link + 1..]))
     }
 }
