@@ -305,9 +305,8 @@ impl Draft<'_> {
             let name = self::place(passage, block.heading(), choice.passage + 1);
             let (heading, others) = listed.split_first().unwrap_or((&"", &[]));
             let others = others.join("\n");
-            *places = format!("{heading}\n{name}\n\n{quoted}\n\n{others}")
-                .trim_end()
-                .to_owned();
+            let shown = format!("{heading}\n{name}\n\n{quoted}\n\n{others}");
+            shown.trim_end().clone_into(places);
         }
     }
 

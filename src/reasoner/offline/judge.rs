@@ -195,13 +195,15 @@ pub struct Signals {
     pub row: Vec<f64>,
 }
 
-/// The signals of each block of each item, for one question, and by its name what is measured of all of them together.
-/// Blocks while it embeds.
+/// The signals of each block of each item, and by its name what is measured of all of them together.
+pub type MeasuredSignals = (Vec<Vec<Signals>>, [(&'static str, f64); 3]);
+
+/// The signals of each block of each item, for one question. Blocks while it embeds.
 pub fn measure_signals(
     question: &str,
     items: &[Evidence],
     embedder: &dyn Embedder,
-) -> Result<(Vec<Vec<Signals>>, [(&'static str, f64); 3]), EmbedError> {
+) -> Result<MeasuredSignals, EmbedError> {
     let pool = Pool::read(items);
     let measured = MeasuredPool::measure(&read(question, &[]), &pool, items.len(), embedder)?;
     let all = pool
