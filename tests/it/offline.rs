@@ -236,6 +236,9 @@ async fn r02_what_the_documents_speak_of_is_no_small_talk() {
         ("zwxq", &[], false),
         ("What makes people laugh?", &[], false),
         ("thanks, that helped", &["helped"], true),
+        ("thanks", &["thanks"], true),
+        // Praise, but a heading is called so.
+        ("brilliant", &["brilliant"], false),
     ] {
         let spoken_of: Vec<String> = spoken_of.iter().map(|it| (*it).to_owned()).collect();
         let question = engine().read(query, &[]);

@@ -267,46 +267,38 @@ impl Draft<'_> {
             None if is_near => self.frames.unclear.clone(),
             None => self.frames.nothing.clone(),
         }];
-        self.add_places(&self.frames.nearest);
         if is_near {
             self.show_nearest();
         }
+        self.add_places(&self.frames.nearest);
         ComposedAnswer {
             chance: Some(self.confidence),
             ..ComposedAnswer::without_quotation(self.sections.join("\n\n"), Outcome::NotFound)
         }
     }
 
-    /// Shows the beginning of the block that is nearest, below its place.
+    /// Shows the beginning of the block that is nearest.
     fn show_nearest(&mut self) {
         let passages = &self.verdict.passages;
-        let nearest = best(self.question, &self.verdict.whole, passages);
-        let Some(choice) = nearest.first() else {
+        let Some(choice) = best(self.question, &self.verdict.whole, passages)
+            .into_iter()
+            .next()
+        else {
             return;
         };
         let (passage, block) = (&passages[choice.passage], choice.block(passages));
-        let shown = passage
-            .markup
-            .readable(&passage.text, &passage.bytes_of(&block.lines));
+        let bytes = passage.bytes_of(&block.lines);
+        let shown = passage.markup.readable(&passage.text, &bytes);
         let lines = shown.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines = lines.take(MOST_LINES_OF_NEAREST).map(|line| {
+            // Without signs that would be taken for the answer's own.
             let line = line.replace(['[', ']', '`', '|', '*', '<', '>', '#'], " ");
             format!("> {}", one_line(&line, LONGEST_LINE_OF_NEAREST))
         });
-        let lines: Vec<String> = lines.collect();
-        if let Some(places) = self.sections.last_mut().filter(|_| !lines.is_empty()) {
-            let place = format!("[{}]", choice.passage + 1);
-            let mut listed: Vec<&str> = places.lines().collect();
-            let at = listed.iter().position(|line| line.contains(&place));
-            if let Some(at) = at {
-                listed.remove(at);
-            }
-            let quoted = lines.join("\n");
-            let name = self::place(passage, block.heading(), choice.passage + 1);
-            let (heading, others) = listed.split_first().unwrap_or((&"", &[]));
-            let others = others.join("\n");
-            let shown = format!("{heading}\n{name}\n\n{quoted}\n\n{others}");
-            shown.trim_end().clone_into(places);
+        let quoted = lines.collect::<Vec<_>>().join("\n");
+        if !quoted.is_empty() {
+            self.sections
+                .push(format!("{quoted} [{}]", choice.passage + 1));
         }
     }
 

@@ -53,7 +53,10 @@ pub fn route(
     let seems_talk = small_talk >= talk_from && !wants_knowledge(question);
     let seems_talk = seems_talk && failed.is_empty();
     let is_social = is_all_social(text, language);
-    let topics = known.spoken_of.filter(|_| seems_talk && !is_social);
+    let topics = known.spoken_of.filter(|topics| {
+        let is_named = topics.contains(&question.subject);
+        seems_talk && (!is_social || is_named && !greets(question))
+    });
     let why_looked_up = topics.and_then(|topics| reason_to_search(question, topics));
     let seems_talk = seems_talk && why_looked_up.is_none();
     let is_talk = forced.map_or(seems_talk, |it| it == Complexity::Chitchat);
@@ -225,6 +228,18 @@ fn reply(message: &str, language: Language, is_social: bool) -> String {
     } else {
         format!("{reply} {}", table.frames.search_instead)
     }
+}
+
+/// Whether a message thanks, greets, takes leave or asks who answers; other small talk, such as praise, may be what a
+/// document is called by.
+fn greets(question: &Question) -> bool {
+    let table = table(question.language);
+    let tokens = table.without_slips(tokens(&question.text));
+    let kinds = table
+        .small_talk
+        .split_last()
+        .map_or(&[][..], |(_, kinds)| kinds);
+    kinds.iter().any(|talk| talk.said.is_in(&tokens))
 }
 
 /// Whether a message is nothing but thanks, a greeting or a goodbye: it holds what the table has a reply to, asks for
