@@ -20,7 +20,7 @@ use crate::text::is_cjk;
 /// Tokens of the longest text in which small talk is read as it was meant.
 const LONGEST_TALK: usize = 12;
 /// Shorter words are too near to too many.
-const SLIP_FROM: usize = 5;
+const SLIP_FROM: usize = 6;
 /// Fewer words than these are too few for a single form word to tell a language.
 const FEWEST_WORDS: usize = 3;
 
