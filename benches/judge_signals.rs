@@ -117,5 +117,6 @@ fn measure(question: LabelledQuestion, items: &[Evidence], embedder: &dyn Embedd
 
 fn block(signals: &Signals) -> Value {
     let rounded = signals.row.iter().map(|value| (value * 1e5).round() / 1e5);
-    json!({"lines": [signals.lines.start, signals.lines.end], "row": rounded.collect::<Vec<_>>()})
+    let row = rounded.collect::<Vec<_>>();
+    json!({"lines": [signals.lines.start, signals.lines.end], "text": signals.text, "row": row})
 }

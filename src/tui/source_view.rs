@@ -174,10 +174,7 @@ impl SourceView {
             return None;
         }
         self.explanation = vec!["looking …".to_owned()];
-        let (top, bottom) = self.seen_lines();
-        let is_seen = (top..=bottom).contains(&self.lines.start);
-        let is_passage = is_seen || self.part().is_none();
-        Some(if is_passage { self.lines.start } else { top })
+        Some(self.line_in_sight())
     }
 
     /// Takes the answer, unless it is not wanted any more.
@@ -286,9 +283,18 @@ impl SourceView {
     /// sight, else the first that is seen. `None` where the lines are not those of a file.
     pub fn in_file(&self) -> Option<(&Path, usize)> {
         let path = self.part()?.path.as_deref()?;
+        Some((path, self.line_in_sight()))
+    }
+
+    /// The first line of the passage while it is in sight or nothing was drawn yet, else the first line seen.
+    fn line_in_sight(&self) -> usize {
         let (top, bottom) = self.seen_lines();
         let is_seen = (top..=bottom).contains(&self.lines.start);
-        Some((path, if is_seen { self.lines.start } else { top }))
+        if is_seen || self.part().is_none() || self.rows.count() == 0 {
+            self.lines.start
+        } else {
+            top
+        }
     }
 
     /// The first line that is seen, the last, and how many there are.

@@ -191,6 +191,8 @@ impl Verdict {
 pub struct Signals {
     /// Its lines in the file, from 1.
     pub lines: LineRange,
+    /// Its text below its headings, as the embedding compares it.
+    pub text: String,
     /// Values in the order of [`signal_names`].
     pub row: Vec<f64>,
 }
@@ -214,6 +216,7 @@ pub fn measure_signals(
             let blocks = passage.blocks.iter().zip(rows);
             let signals = blocks.map(|(block, row)| Signals {
                 lines: passage.lines_in_file(&block.lines),
+                text: meaning::text_below_headings(block),
                 row,
             });
             signals.collect()

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use wide::f32x8;
 
-use super::super::passage::Passage;
+use super::super::passage::{Block, Passage};
 use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::domain::{Language, Languages};
@@ -34,12 +34,9 @@ pub(super) fn nearness(
     embedder: &dyn Embedder,
 ) -> Result<(Vec<Vec<f64>>, Languages), EmbedError> {
     let chosen = nearest_in_words(query, pool, promising);
-    let text = |(passage, block): &(usize, usize)| {
-        let block = &pool.passages[*passage].blocks[*block];
-        let headings = &block.headings[block.headings.len().saturating_sub(HEADINGS)..];
-        format!("{}: {}", headings.join(" "), block.text)
-    };
-    let texts: Vec<String> = chosen.iter().map(text).collect();
+    let block_at = |(passage, block): &(usize, usize)| &pool.passages[*passage].blocks[*block];
+    let texts = chosen.iter().map(block_at).map(text_below_headings);
+    let texts: Vec<String> = texts.collect();
     let texts: Vec<&str> = std::iter::once(query.text.as_str())
         .chain(texts.iter().map(String::as_str))
         .collect();
@@ -68,6 +65,12 @@ pub(super) fn nearness(
         of_blocks[passage][block] = near;
     }
     Ok((of_blocks, languages))
+}
+
+/// A block as it is compared: its innermost headings, and what it says.
+pub(super) fn text_below_headings(block: &Block) -> String {
+    let headings = &block.headings[block.headings.len().saturating_sub(HEADINGS)..];
+    format!("{}: {}", headings.join(" "), block.text)
 }
 
 /// The languages that an embedding must read to compare a question, the first of these texts, with the others.
