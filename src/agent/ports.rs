@@ -153,6 +153,8 @@ pub struct Analysis {
     pub plan: RoutingPlan,
     /// The answer to chitchat, when the engine gave it along (R10).
     pub reply: Option<String>,
+    /// How to search instead, where small talk is assumed rather than plain.
+    pub search_hint: Option<String>,
     /// What decided the route, the most important first; nothing where a model planned.
     pub because: Vec<Cue>,
     /// How likely small talk, 0–1, where the engine measures it; the route is in the plan.

@@ -27,6 +27,8 @@ pub struct AgentState {
     pub routing_plan: Option<RoutingPlan>,
     /// The answer to chitchat, when the analysis carried it.
     pub reply: Option<String>,
+    /// How to search instead, where small talk is assumed.
+    pub search_hint: Option<String>,
     /// The calls that `tool_exec` has yet to make.
     pub pending: Vec<PlannedCall>,
     /// Every call made.

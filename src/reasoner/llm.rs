@@ -449,6 +449,8 @@ impl Reasoner for EndpointReasoner {
             let is_spoken_of = job.spoken_of.is_some_and(|topics| !topics.is_empty());
             let second = second.filter(|_| is_spoken_of || offline::tells_small_talk(job.query));
             read::check_small_talk(&mut analysis, second);
+            let is_talk = analysis.plan.complexity == Complexity::Chitchat;
+            analysis.search_hint = offline::search_hint(job.question).filter(|_| is_talk);
         }
         analysis.by = Some(DecidedBy::Model);
         analysis.usage = reply.usage;

@@ -38,8 +38,8 @@ pub use language::answer_instruction;
 use language::table;
 use question::Part;
 pub use question::read;
-pub use route::tells_small_talk;
 use route::{Known, route};
+pub use route::{search_hint, tells_small_talk};
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";

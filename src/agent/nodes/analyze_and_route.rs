@@ -66,6 +66,7 @@ pub(crate) async fn analyze_and_route(run: &mut Run<'_>) -> Result<Option<RouteR
     let reason = route_after_analyze(plan.complexity);
     if plan.complexity == Complexity::Chitchat {
         run.state.reply = analysis.reply;
+        run.state.search_hint = analysis.search_hint;
         run.cut_short(PathType::Chitchat, reason.as_str()).await;
     }
     run.state.routing_plan = Some(plan);

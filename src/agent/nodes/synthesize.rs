@@ -51,7 +51,7 @@ pub(crate) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>,
         let message = trouble.line(false);
         run.events.warn("search_failed", message).await;
     }
-    let answer = match reply {
+    let mut answer = match reply {
         Some(reply) if chitchat => {
             run.state.calls_saved += 1;
             let text = sanitize(&reply).trim().to_owned();
@@ -74,6 +74,11 @@ pub(crate) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>,
         }
         _ => stream_answer(run, chitchat).await?,
     };
+    if let Some(hint) = run.state.search_hint.take().filter(|_| chitchat) {
+        let said = format!(" {hint}");
+        emit_text(&mut run.events, said.clone()).await;
+        answer.answer.text.push_str(&said);
+    }
     finish_answer(run, &answer).await;
     run.state.answer = Some(answer.answer);
     Ok(None)

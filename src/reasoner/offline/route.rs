@@ -88,7 +88,8 @@ pub fn route(
     }
     Analysis {
         plan,
-        reply: is_talk.then(|| reply(text, language, is_social)),
+        reply: is_talk.then(|| reply(text, language)),
+        search_hint: search_hint(question).filter(|_| is_talk && forced.is_none()),
         because,
         small_talk: Some(small_talk),
         by: None,
@@ -212,22 +213,23 @@ pub fn tells_small_talk(message: &str) -> bool {
     is_known_script(message) && learned::small_talk(message, language, &[]).is_some()
 }
 
-/// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said. Where
-/// small talk is assumed, it says how to search instead.
-fn reply(message: &str, language: Language, is_social: bool) -> String {
+/// How to search for a message that is taken for small talk; `None` where it is nothing else.
+pub fn search_hint(question: &Question) -> Option<String> {
+    let (text, language) = (&question.text, question.language);
+    let is_social = is_all_social(text, language);
+    (!is_social).then(|| table(language).frames.search_instead.clone())
+}
+
+/// The reply to the most telling thing that a message says (R24); to a greeting only where nothing else is said.
+fn reply(message: &str, language: Language) -> String {
     let table = table(language);
     let tokens = table.without_slips(tokens(message));
     let mut talk = table.small_talk.iter();
     let said = talk.find(|talk| talk.said.is_in(&tokens));
     let reply = said
         .or(table.small_talk.last())
-        .map(|talk| talk.reply.as_str());
-    let reply = reply.unwrap_or_default();
-    if is_social {
-        reply.to_owned()
-    } else {
-        format!("{reply} {}", table.frames.search_instead)
-    }
+        .map(|talk| talk.reply.clone());
+    reply.unwrap_or_default()
 }
 
 /// Whether a message thanks, greets, takes leave or asks who answers; other small talk, such as praise, may be what a
@@ -558,7 +560,7 @@ mod tests {
             let expected = kinds.iter().position(|it| *it == kind).unwrap();
             let replies = &table(language).small_talk;
             assert_eq!(
-                reply(message, language, true),
+                reply(message, language),
                 replies[expected].reply,
                 "{message}"
             );

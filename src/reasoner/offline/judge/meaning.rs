@@ -15,11 +15,31 @@ use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::domain::{Language, Languages};
 use crate::text::LetterCounts;
 
-/// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
-/// measured of a block.
-const MOST_EMBEDDED_BLOCKS: usize = 10;
-/// Tokens of a block that are looked at, those of its headings included.
-const MOST_TOKENS: usize = 96;
+/// What is compared in meaning, which costs more than everything else that is measured of a block.
+struct Limits {
+    /// Blocks that are embedded, those that share most with the question in words.
+    blocks: usize,
+    /// Tokens of a block that are looked at, those of its headings included.
+    tokens: usize,
+}
+
+impl Limits {
+    /// More blocks of fewer tokens cost the same, and more often hold the one that answers: in English, where 64 tokens are
+    /// a paragraph.
+    const fn of(languages: Languages) -> Self {
+        match languages {
+            Languages::English => Self {
+                blocks: 16,
+                tokens: 64,
+            },
+            Languages::All => Self {
+                blocks: 10,
+                tokens: 96,
+            },
+        }
+    }
+}
+
 /// Headings that stand before the text of a block, the innermost ones.
 const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
@@ -33,19 +53,22 @@ pub(super) fn nearness(
     promising: &[bool],
     embedder: &dyn Embedder,
 ) -> Result<(Vec<Vec<f64>>, Languages), EmbedError> {
-    let chosen = nearest_in_words(query, pool, promising);
+    let mut chosen = nearest_in_words(query, pool, promising);
     let block_at = |(passage, block): &(usize, usize)| &pool.passages[*passage].blocks[*block];
     let texts = chosen.iter().map(block_at).map(text_below_headings);
     let texts: Vec<String> = texts.collect();
-    let texts: Vec<&str> = std::iter::once(query.text.as_str())
+    let mut texts: Vec<&str> = std::iter::once(query.text.as_str())
         .chain(texts.iter().map(String::as_str))
         .collect();
+    let languages = languages_of(query, &texts);
+    let limits = Limits::of(languages);
+    chosen.truncate(limits.blocks);
+    texts.truncate(1 + limits.blocks);
     // Nobody sets it: the embedder of a run brings the stop of the run (`CancellableEmbedder`), and a measurement is not
     // stopped.
     let never_stopped = AtomicBool::new(false);
-    let languages = languages_of(query, &texts);
     let wanted = TokensWanted {
-        most: MOST_TOKENS,
+        most: limits.tokens,
         languages,
     };
     let vectors = embedder.embed_tokens(&texts, wanted, (&never_stopped).into())?;
@@ -97,8 +120,12 @@ fn nearest_in_words(query: &Query, pool: &Pool, promising: &[bool]) -> Vec<(usiz
         }
     }
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    ranked.truncate(MOST_EMBEDDED_BLOCKS);
-    ranked.into_iter().map(|(_, place)| place).collect()
+    let most = Limits::of(Languages::English).blocks;
+    ranked
+        .into_iter()
+        .take(most)
+        .map(|(_, place)| place)
+        .collect()
 }
 
 /// The inverse document frequency of each token of a question (Spärck Jones 1972), a block counting as a document; smoothed,
