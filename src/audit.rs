@@ -3,13 +3,9 @@
 //! One thread owns the file. Events pass *through* it on their way to the screen: an event is
 //! written first and forwarded then, so that a process that is killed has lost no line that
 //! a user saw. The file is a log for people who were not there: secrets and card numbers are
-//! masked before they reach it, and runs that a kill cut short are closed at the next start. Each
-//! line carries the hash of the line before, so that a line that was changed, removed or added
-//! later is found.
+//! masked before they reach it, and runs that a kill cut short are closed at the next start.
 
-mod chain_end;
 mod file;
-mod head;
 mod labels;
 mod lines;
 mod log;
@@ -18,7 +14,6 @@ mod lookup;
 mod mask;
 mod recover;
 mod session;
-mod verify;
 
 pub use file::is_part;
 pub use labels::Labels;
@@ -28,4 +23,3 @@ pub use lookup::{Lookup, events_of_run, history};
 pub use mask::Mask;
 pub use recover::InterruptedRun;
 pub use session::{Session, SessionNotes};
-pub use verify::{Break, BreakKind, LogVerification, UnwitnessedEnd, verify};

@@ -4,7 +4,6 @@
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
 mod ask;
-mod audit;
 mod catch_up;
 mod chat;
 mod diagnostics;
@@ -127,8 +126,6 @@ enum CliCommand {
     Export(export::Export),
     /// List what you judged with + and -, or write it as test sets
     Labels(labels::LabelsArgs),
-    /// Check that no line of the audit log was changed
-    Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
     /// Show every route on the demo knowledge base; any key ends it
@@ -294,7 +291,6 @@ fn run_with_settings(
         Some(CliCommand::Stats(stats)) => stats::run(&stats, settings),
         Some(CliCommand::Export(export)) => export::run(&export, settings),
         Some(CliCommand::Labels(labels)) => labels::run(&labels, settings),
-        Some(CliCommand::Audit(audit)) => audit::run(&audit, settings),
         Some(
             CliCommand::Completions(_)
             | CliCommand::Demo(_)

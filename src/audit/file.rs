@@ -6,16 +6,22 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use crate::files::{create_private_dir, private, refuse_link, regular, unlinked};
+use crate::files::{
+    create_private_dir, open_unlinked, private, refuse_link, regular, sync_dir, unlinked,
+};
 use crate::protocol::new_id;
 
 use super::lines::{LONGEST_LINE, LineText, Lines, begins_an_event, is_event};
 
+/// A log larger than this is put aside, unless less is to be kept.
+const ROTATE_AT_BYTES: u64 = 64 << 20;
+/// What is kept is at least so many parts, so that not all goes at once.
+const FEWEST_PARTS: u64 = 4;
 /// How often the file may appear and vanish between the looks.
 const TRIES: usize = 8;
 
@@ -69,7 +75,7 @@ pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
                     )
             }
             LineText::Whole(first) => is_event(first),
-            LineText::TooLong(_) => false,
+            LineText::TooLong => false,
         },
     };
     if is_ours {
@@ -93,6 +99,46 @@ fn is_torn_event(line: &[u8]) -> bool {
     ];
     let begins = |field: &&str| line.starts_with(format!("{{\"{field}\"").as_bytes());
     begins_an_event(line) && FIRST_FIELDS.iter().any(begins)
+}
+
+/// Whether the next line begins at the end of the file: behind a line feed, or as its first.
+pub(super) fn is_ended(mut file: &File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Puts an overgrown log aside and removes the oldest parts, so that all together hold about so
+/// much; says whether the log was put aside. The file must be locked.
+pub(super) fn keep_within(file: &File, log: &Path, keep_bytes: u64) -> io::Result<bool> {
+    let longest = ROTATE_AT_BYTES.min(keep_bytes / FEWEST_PARTS);
+    let is_overgrown = file.metadata()?.len() > longest;
+    if is_overgrown {
+        fs::rename(log, next_part(log))?;
+        sync_dir(folder(log))?;
+    }
+    remove_oldest_parts(log, keep_bytes)?;
+    Ok(is_overgrown)
+}
+
+fn remove_oldest_parts(log: &Path, keep_bytes: u64) -> io::Result<()> {
+    let size = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
+    let mut total: u64 = list_files(log).iter().map(size).sum();
+    for oldest in list_older_parts(log) {
+        if total <= keep_bytes {
+            break;
+        }
+        let file = open_unlinked(&oldest)?;
+        if refuse_foreign(&file).is_ok() {
+            total = total.saturating_sub(file.metadata()?.len());
+            fs::remove_file(&oldest)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the open file is the one of that name.
@@ -150,7 +196,7 @@ pub(super) fn next_part(log: &Path) -> PathBuf {
 }
 
 /// The id in a part's name; `None` where the name is not one of ours.
-pub(super) fn part_id(log: &Path, name: &OsStr) -> Option<Uuid> {
+fn part_id(log: &Path, name: &OsStr) -> Option<Uuid> {
     let stem = log.file_stem()?.to_str()?;
     let rest = name.to_str()?.strip_prefix(stem)?.strip_prefix('.')?;
     canonical(rest.strip_suffix(".jsonl")?)
@@ -174,7 +220,7 @@ pub(super) fn path_beside(log: &Path, ending: &str) -> PathBuf {
     log.with_file_name(name)
 }
 
-pub(super) fn folder(log: &Path) -> &Path {
+fn folder(log: &Path) -> &Path {
     match log.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

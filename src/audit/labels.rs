@@ -56,7 +56,7 @@ impl Labels {
                 // What a torn line is ended with.
                 LineText::Whole([]) => continue,
                 LineText::Whole(bytes) => serde_json::from_slice::<Label>(bytes).ok(),
-                LineText::TooLong(_) => None,
+                LineText::TooLong => None,
             };
             match label {
                 Some(label) => labels.take(label),

@@ -1,13 +1,9 @@
-//! The lines of a log, and what each of them is to the chain of hashes.
+//! The lines of a log.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
-use blake3::{Hash, Hasher};
-use serde::de::value::{Error, StrDeserializer};
-use serde::{Deserialize, Serialize};
-
-use crate::protocol::Timestamp;
+use serde::Deserialize;
 
 /// The longest line that is written, and that is read as a whole.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
@@ -25,8 +21,6 @@ pub(super) struct LogLine<'a> {
     pub(super) text: LineText<'a>,
     /// Whether a line feed ends it: the last one may still be being written, or be cut short.
     pub(super) is_ended: bool,
-    /// How many bytes it has.
-    length: u64,
 }
 
 /// What a line says.
@@ -34,44 +28,8 @@ pub(super) struct LogLine<'a> {
 pub(super) enum LineText<'a> {
     /// All of it.
     Whole(&'a [u8]),
-    /// The hash of a line that is too long to be one of ours.
-    TooLong(Hash),
-}
-
-/// A line as the chain sees it.
-#[derive(Debug, Clone)]
-pub(super) struct ChainLink {
-    /// Length of the line in bytes, with its line feed.
-    pub(super) bytes: u64,
-    pub(super) hash: Hash,
-    /// The hash of the line before, as this line tells it.
-    pub(super) prev: Option<Hash>,
-    /// When the event happened; `None` where the line tells no time that can be read.
-    pub(super) time: Option<Timestamp>,
-    pub(super) noted: Option<HeadMismatch>,
-    pub(super) kind: LineKind,
-    pub(super) is_ended: bool,
-}
-
-/// What a line says, in its field `noted`, where the log was not found as the head noted it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum HeadMismatch {
-    /// There was no head, although lines were chained.
-    #[serde(rename = "nothing")]
-    NoHead,
-    /// The head noted so many lines; the last of them, to which the line refers, was not where it
-    /// had been.
-    #[serde(rename = "lines")]
-    LastLineGone(u64),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineKind {
-    Event,
-    /// The beginning of one, as a crash leaves it.
-    Torn,
-    /// A line that this program did not write.
-    Foreign,
+    /// It is too long to be one of ours.
+    TooLong,
 }
 
 impl<R: Read> Lines<R> {
@@ -84,7 +42,6 @@ impl<R: Read> Lines<R> {
 
     pub(super) fn next_line(&mut self) -> io::Result<Option<LogLine<'_>>> {
         self.kept.clear();
-        let mut long_line: Option<Hasher> = None;
         let (mut length, mut is_ended) = (0, false);
         while !is_ended {
             let ahead = match self.reader.fill_buf() {
@@ -98,71 +55,28 @@ impl<R: Read> Lines<R> {
             let piece = &ahead[..end.unwrap_or(ahead.len())];
             let used = piece.len() + usize::from(is_ended);
             length += piece.len();
-            self.kept.extend_from_slice(piece);
             if length > LONGEST_LINE {
-                let hasher = long_line.get_or_insert_with(Hasher::new);
-                hasher.update(&self.kept);
                 self.kept = Vec::new();
+            } else {
+                self.kept.extend_from_slice(piece);
             }
             self.reader.consume(used);
         }
         if length == 0 && !is_ended {
             return Ok(None);
         }
-        let text = match long_line {
-            Some(hasher) => LineText::TooLong(hasher.finalize()),
-            None => LineText::Whole(&self.kept),
+        let text = if length > LONGEST_LINE {
+            LineText::TooLong
+        } else {
+            LineText::Whole(&self.kept)
         };
-        Ok(Some(LogLine {
-            text,
-            is_ended,
-            length: length as u64,
-        }))
-    }
-
-    pub(super) fn next_link(&mut self) -> io::Result<Option<ChainLink>> {
-        Ok(self.next_line()?.map(|line| ChainLink::new(&line)))
+        Ok(Some(LogLine { text, is_ended }))
     }
 }
 
-impl ChainLink {
-    fn new(line: &LogLine<'_>) -> Self {
-        let (hash, event, kind) = match line.text {
-            LineText::TooLong(hash) => (hash, None, LineKind::Foreign),
-            LineText::Whole(bytes) => {
-                let event = serde_json::from_slice::<AnyEvent<'_>>(bytes).ok();
-                let kind = match event {
-                    Some(_) => LineKind::Event,
-                    None if begins_an_event(bytes) => LineKind::Torn,
-                    None => LineKind::Foreign,
-                };
-                (blake3::hash(bytes), event, kind)
-            }
-        };
-        let prev = event.as_ref().and_then(|event| event.prev.as_deref());
-        Self {
-            bytes: line.length + u64::from(line.is_ended),
-            hash,
-            prev: prev.and_then(|prev| Hash::from_hex(prev).ok()),
-            time: event.as_ref().and_then(AnyEvent::time),
-            noted: event.and_then(|event| event.noted),
-            kind,
-            is_ended: line.is_ended,
-        }
-    }
-
-    /// Whether a crash left it so: the beginning of an event, which nothing ends.
-    pub(super) fn was_cut_short(&self) -> bool {
-        self.kind == LineKind::Torn && !self.is_ended
-    }
-}
-
-/// What every event has, of this version and of those before and after, and what the chain adds.
+/// What every event has, of this version and of those before and after.
 #[derive(Deserialize)]
-#[allow(
-    dead_code,
-    reason = "of some fields it is asked only whether they are there"
-)]
+#[allow(dead_code, reason = "it is asked only whether they are there")]
 struct AnyEvent<'a> {
     schema: u32,
     #[serde(borrow)]
@@ -172,15 +86,6 @@ struct AnyEvent<'a> {
     seq: u64,
     #[serde(borrow)]
     event: Cow<'a, str>,
-    prev: Option<String>,
-    noted: Option<HeadMismatch>,
-}
-
-impl AnyEvent<'_> {
-    /// Lenient: the chain is followed past a line that tells no time, too.
-    fn time(&self) -> Option<Timestamp> {
-        Timestamp::deserialize(StrDeserializer::<Error>::new(&self.ts)).ok()
-    }
 }
 
 pub(super) fn is_event(line: &[u8]) -> bool {
@@ -201,7 +106,7 @@ pub(super) fn begins_an_event(line: &[u8]) -> bool {
 
 /// The bytes without zeros at their end: some file systems leave them in the place of what a power
 /// cut kept from being written.
-pub(super) fn without_zeros(bytes: &[u8]) -> &[u8] {
+fn without_zeros(bytes: &[u8]) -> &[u8] {
     let last = bytes.iter().rposition(|byte| *byte != 0);
     &bytes[..last.map_or(0, |last| last + 1)]
 }
@@ -225,13 +130,12 @@ mod tests {
         let first = lines.next_line().unwrap().unwrap();
         assert_eq!(first.text, LineText::Whole(b"first"));
         let long = lines.next_line().unwrap().unwrap();
-        let hash = blake3::hash(&vec![0; hole]);
-        assert_eq!(long.text, LineText::TooLong(hash));
+        assert_eq!(long.text, LineText::TooLong);
         assert!(long.is_ended);
         assert_eq!(lines.kept.capacity(), 0);
-        let last = lines.next_link().unwrap().unwrap();
+        let last = lines.next_line().unwrap().unwrap();
+        assert_eq!(last.text, LineText::Whole(b"last"));
         assert!(!last.is_ended);
-        assert_eq!(last.hash, blake3::hash(b"last"));
         assert!(lines.next_line().unwrap().is_none());
     }
 

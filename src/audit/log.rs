@@ -15,9 +15,9 @@ use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 use crate::text::{Trouble, escape_json};
 
 use super::Mask;
-use super::chain_end::ChainEnd;
-use super::file::{is_at, list_files, list_older_parts, open_log, refuse_foreign};
-use super::head::Head;
+use super::file::{
+    is_at, is_ended, keep_within, list_files, list_older_parts, open_log, refuse_foreign,
+};
 use super::lines::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
 use super::session::Session;
@@ -52,7 +52,6 @@ pub struct AuditLog {
     file: File,
     settings: LogSettings,
     mask: Mask,
-    end: ChainEnd,
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
@@ -91,7 +90,6 @@ impl AuditError {
 
 /// Whether the file at `path` would be taken for a log; `None` where there is none.
 pub fn check_is_log(path: &Path) -> io::Result<Option<fs::Metadata>> {
-    Head::refuse_foreign(path)?;
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -116,12 +114,10 @@ impl AuditLog {
         let mut log = Self::open(settings, mask)?;
         let is_known = Session::prepare(path).map_err(failed)?;
         let gate = Session::gate(path).map_err(failed)?;
-        let was_killed = Session::any_dead(path);
-        let looked_at = match (was_killed || !is_known, log.is_as_noted()) {
-            (true, _) => list_files(path),
-            // Another process writes to it, or did and ended before it could note that.
-            (false, false) => vec![path.clone()],
-            (false, true) => Vec::new(),
+        let looked_at = if !is_known || Session::any_dead(path) {
+            list_files(path)
+        } else {
+            Vec::new()
         };
         let interrupted = interrupted_runs(path, &looked_at).map_err(|e| failed(e.into()))?;
         let mut closed = Vec::new();
@@ -134,8 +130,8 @@ impl AuditLog {
             }
         }
         Session::sweep(path);
-        if let Err(error) = log.note_end() {
-            tracing::warn!(%error, path = %path.display(), "the audit log's end is not noted");
+        if let Err(error) = log.settle() {
+            tracing::warn!(%error, path = %path.display(), "the audit log may be overgrown");
         }
         let session = Session::begin(path).map_err(failed)?;
         drop(gate);
@@ -145,8 +141,7 @@ impl AuditLog {
     /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
     pub fn open(settings: &LogSettings, mask: Mask) -> Result<Self, AuditError> {
         let path = &settings.path;
-        let opened = Head::refuse_foreign(path).and_then(|()| open_log(path));
-        let file = opened.map_err(|source| AuditError {
+        let file = open_log(path).map_err(|source| AuditError {
             path: path.clone(),
             source,
         })?;
@@ -154,7 +149,6 @@ impl AuditLog {
             file,
             settings: settings.clone(),
             mask,
-            end: ChainEnd::unknown(),
             failing: false,
             was_replaced: false,
             tap: None,
@@ -189,7 +183,7 @@ impl AuditLog {
                     let is_last = matches!(event.body, EventBody::RunFinished { .. });
                     // A reader that has gone away does not keep the rest from being written.
                     let _ = readers.blocking_send(Update::Event(event));
-                    if is_last && let Err(error) = self.note_end() {
+                    if is_last && let Err(error) = self.settle() {
                         self.report_error(&error, &readers);
                     }
                 }
@@ -223,7 +217,7 @@ impl AuditLog {
             take(recorded);
         }
         self.lock()?;
-        let written = self.write(line);
+        let written = self.write(&line);
         let _ = self.file.unlock();
         // A later failure is reported again, and waited for as the first was.
         self.failing &= written.is_err();
@@ -255,57 +249,34 @@ impl AuditLog {
     fn open_anew(&mut self) -> io::Result<()> {
         let path = &self.settings.path;
         let is_part = |part: &PathBuf| is_at(&self.file, part);
-        if list_older_parts(path).iter().any(is_part) {
-            self.end.begin_another_file();
-        } else {
-            // What was written last stays known: the next line refers to it, so that it is missed.
-            self.was_replaced = true;
-        }
+        self.was_replaced |= !list_older_parts(path).iter().any(is_part);
         self.file = open_log(path)?;
         Ok(())
     }
 
     /// Writes the line; the file must be locked.
-    fn write(&mut self, mut line: Value) -> io::Result<()> {
-        let next = self.end.find(&self.file, &self.settings.path)?;
-        line["prev"] = next.end.last.to_hex().as_str().into();
-        if let Some(noted) = next.noted {
-            line["noted"] = serde_json::to_value(noted)?;
-        }
-        let json = bounded_json(&line, LONGEST_LINE)?;
-        let last = blake3::hash(json.as_bytes());
-        let ending = if next.is_ended { "" } else { "\n" };
-        let written = format!("{ending}{json}\n").into_bytes();
-        if let Err(error) = self.file.write_all(&written) {
+    fn write(&mut self, line: &Value) -> io::Result<()> {
+        let json = bounded_json(line, LONGEST_LINE)?;
+        let length = self.file.metadata()?.len();
+        let ending = if is_ended(&self.file)? { "" } else { "\n" };
+        let written = self.file.write_all(format!("{ending}{json}\n").as_bytes());
+        if written.is_err() {
             // A line that is not whole does not stay, or else the next one ends it.
-            let _ = self.file.set_len(next.end.bytes);
-            return Err(error);
+            let _ = self.file.set_len(length);
         }
-        self.end.advance(&next, written.len() as u64, last);
-        Ok(())
+        written
     }
 
-    /// Whether the log ends where its head says, so that nothing was written since.
-    fn is_as_noted(&self) -> bool {
-        let length = self.file.metadata().map(|meta| meta.len());
-        let head = Head::read(&self.settings.path);
-        let (Some(head), Ok(length)) = (head, length) else {
-            return false;
-        };
-        head.end.bytes == length && head.end.is_still_in(&self.file).unwrap_or(false)
-    }
-
-    /// Notes in the head where the log ends, once all up to there is on disk; puts an overgrown
-    /// log aside.
-    fn note_end(&mut self) -> io::Result<()> {
+    /// Waits until all up to here is on disk, and keeps the log within bounds.
+    fn settle(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
         self.lock()?;
         let LogSettings {
             path, keep_bytes, ..
         } = &self.settings;
-        let noted = self.end.note(&self.file, path, *keep_bytes);
+        let is_put_aside = keep_within(&self.file, path, *keep_bytes);
         let _ = self.file.unlock();
-        if noted? {
+        if is_put_aside? {
             self.file = open_log(path)?;
         }
         Ok(())

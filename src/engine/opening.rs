@@ -203,7 +203,7 @@ use crate::kb::holds_an_index;
 #[cfg(unix)]
 const FILES: [&str; 5] = [
     "audit.jsonl",
-    "audit.jsonl.head",
+    "audit.jsonl.head", // of earlier versions
     "audit.jsonl.labels",
     "audit.jsonl.sessions",
     "trusted.json",

@@ -206,7 +206,6 @@ async fn a_kill_loses_no_line_that_was_shown_and_the_next_start_says_so() {
         run.seen,
         "all that was shown is on disk"
     );
-    demo.run_well(&["audit", "verify"]);
 
     let next = demo.run(&["ask", "--json", "hello"]);
     let line = one_line(&next);
@@ -266,10 +265,6 @@ async fn trust_a_log_that_is_deleted_during_a_run_is_made_anew_and_reported() {
         assert_eq!(said.matches("was removed or replaced").count(), 1, "{said}");
         let last = run.seen.last().unwrap();
         assert_eq!(demo.place().audit().last(), Some(last));
-        // What was in the other one is missed.
-        let verified = demo.run(&["audit", "verify"]);
-        assert_eq!(verified.status.code(), Some(1));
-        assert!(one_line(&verified).contains("line 1 does not follow"));
     }
 }
 
@@ -284,7 +279,6 @@ fn a_log_with_a_torn_last_line_is_continued() {
     assert_eq!(torn, b"{\"schema\": 1, \"ts\": \"20\n");
     assert_eq!(json_lines(rest)[0]["event"], "run_started");
     demo.ask(&["hello"]);
-    demo.run_well(&["audit", "verify"]);
     // A torn line that was ended by somebody else begins no log of ours.
     fs::write(demo.place().audit_log(), torn).unwrap();
     assert!(one_line(&demo.run(&["ask", "hello"])).contains("no audit log"));

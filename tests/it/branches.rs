@@ -91,7 +91,6 @@ fn ui_an_edited_question_begins_a_branch_and_both_are_shown_and_resumed() {
         .wait_for_text("branch 2 of 2")
         .must_lack("good morning");
     terminal.leave();
-    demo.run_well(&["audit", "verify"]);
 }
 
 /// The lines into plain mode with this endpoint; what it says.

@@ -7,7 +7,6 @@ mod support;
 mod answers;
 mod architecture;
 mod audit;
-mod audit_chain;
 mod audit_masking;
 mod audit_trust;
 mod bounded_replies;

@@ -192,56 +192,6 @@ fn trust_an_index_made_anew_removes_only_its_own_files() {
 }
 
 #[test]
-fn trust_what_stands_in_the_place_of_the_logs_head_is_left_as_it_is() {
-    let demo = Workplace::with_demo();
-    let place = demo.place();
-    let log = place.path().join("d/radio");
-    let ask = || {
-        let mut ask = demo.command(&["ask", "hello"]);
-        ask.env("KB_AGENT_AUDIT_LOG", &log);
-        ended(ask)
-    };
-    let head = place.path().join("d/radio.head");
-    let refused = |why: &str| {
-        let output = ask();
-        let line = one_line(&output);
-        assert_eq!(output.status.code(), Some(1), "{line}");
-        assert!(line.contains("radio.head") && line.contains(why), "{line}");
-        assert!(!log.exists(), "no log is begun without its head");
-    };
-    for notes in ["my notes\n", "{\"parts\": [\"door\", \"handle\"]}", "[]"] {
-        place.file("d/radio.head", notes);
-        refused("no head of an audit log");
-        assert_eq!(fs::read_to_string(&head).unwrap(), notes);
-    }
-    fs::remove_file(&head).unwrap();
-    let diary = place.file("diary", "dear diary");
-    symlink(&diary, &head).unwrap();
-    refused("is a link");
-    assert!(head.is_symlink());
-    assert_eq!(fs::read_to_string(&diary).unwrap(), "dear diary");
-    fs::remove_file(&head).unwrap();
-    fs::create_dir(&head).unwrap();
-    refused("not a regular file");
-    fs::remove_dir(&head).unwrap();
-    pipe(&head);
-    refused("not a regular file");
-    fs::remove_file(&head).unwrap();
-    // What a power cut leaves of one of ours holds no notes of anyone.
-    for left in ["", "\0\0\0", "{\"parts\":[],\"li"] {
-        fs::write(&head, left).unwrap();
-        let output = ask();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(fs::read_to_string(&head).unwrap().contains("\"lines\""));
-    }
-    // Put there while there is a log already.
-    fs::write(&head, "my notes\n").unwrap();
-    let output = ask();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(fs::read_to_string(&head).unwrap(), "my notes\n");
-}
-
-#[test]
 fn trust_no_link_in_the_data_folder_is_followed() {
     let made = indexed();
     let home = only_folder(&made.data().join("index"), "");

@@ -8,13 +8,12 @@ use std::{env, fs, thread};
 
 use super::check::{Check, Status};
 use super::examination::Examination;
-use crate::audit::{AuditError, check_is_log, verify};
+use crate::audit::{AuditError, check_is_log};
 use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
 use crate::kb::RECOGNITION_PROGRAMS;
-use crate::text::plural;
 
 const MEGABYTE: u64 = 1 << 20;
 /// Too little free space for an index to be written.
@@ -32,7 +31,7 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
         let folder = folder(&data);
         let is_there = folder.status != Status::Broken;
         let disk = is_there.then(|| disk(&data)).flatten();
-        [Some(folder), Some(audit_log(&log)), chain(&log), disk]
+        [Some(folder), Some(audit_log(&log)), disk]
     });
     let checks = looking.await.map(|(checks, _)| checks);
     checks
@@ -86,35 +85,6 @@ fn audit_log(path: &Path) -> Check {
         line,
         format!("chmod 600 '{shown}'; the next question does it too"),
     )
-}
-
-/// Whether the log is as it was written; nothing where there is no log.
-fn chain(path: &Path) -> Option<Check> {
-    const NAME: &str = "audit chain";
-    let look = format!("run kb-agent audit verify '{}'", path.display());
-    let found = match verify(path) {
-        Ok(found) if found.lines > 0 || found.fault().is_some() => found,
-        // What is wrong with the log itself has its own line.
-        Ok(_) | Err(_) => return None,
-    };
-    if let Some(line) = found.fault() {
-        let next = format!(
-            "{look}; if that was you, move the log, its parts and its .head away, and the next \
-             question begins a new one"
-        );
-        return Some(Check::broken(NAME, line, next));
-    }
-    let lines = plural(found.lines as usize, "line");
-    let Some(first) = found.chained_from() else {
-        let line = format!("{lines}, none of them chained, as in logs of older versions");
-        return Some(Check::ok(NAME, line));
-    };
-    let line = match (first, found.unreadable) {
-        (1, 0) => format!("the chain over {lines} holds"),
-        (1, cut) => format!("the chain over {lines} holds; {cut} of them cannot be read"),
-        (first, _) => format!("the chain over {lines} holds from line {first} on"),
-    };
-    Some(Check::ok(NAME, line))
 }
 
 /// The room that is left; nothing where the system does not tell.

@@ -21,9 +21,9 @@ events, and the audit log keeps them, one JSON object a line. Every event has:
 - `event`: the kind, a heading below
 - the fields of that kind; `?` marks those that may be missing
 
-Ignore fields that you do not know. The log leaves `answer_delta` and `waiting` out and adds `prev` to every line:
-the BLAKE3 hash of the line before, as written. A run that starts always ends with `run_finished`; after a kill
-the next start closes it as `failed` with the error `interrupted`.
+Ignore fields that you do not know, such as `prev` and `noted` in older logs. The log leaves `answer_delta` and
+`waiting` out. A run that starts always ends with `run_finished`; after a kill the next start closes it as `failed`
+with the error `interrupted`.
 ";
 
 /// Types that are written by code of their own.
