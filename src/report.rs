@@ -19,11 +19,6 @@ pub fn note(run: &RunRecord) -> String {
     markdown::note(run)
 }
 
-/// One line of plain text as Markdown that reads the same.
-pub fn markdown_text(line: &str) -> String {
-    markdown::escaped(line)
-}
-
 /// The runs as one page that needs nothing else.
 pub fn html(runs: &[RunRecord]) -> String {
     html::document(runs)

@@ -84,7 +84,7 @@ fn list(text: &mut String, lines: impl Iterator<Item = String>) {
 }
 
 /// One line of plain text as Markdown that reads the same.
-pub(super) fn escaped(line: &str) -> String {
+fn escaped(line: &str) -> String {
     let mut text = String::with_capacity(line.len() + 8);
     let mut is_number = true;
     for (at, c) in line.char_indices() {

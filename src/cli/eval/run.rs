@@ -5,10 +5,10 @@
 //! that they are in no list of conversations and can still be replayed.
 
 mod figures;
+mod junit;
 mod named_settings;
 mod print;
 mod question;
-mod report_files;
 mod trial;
 
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ use crate::config::{Overrides, Settings};
 use crate::engine::{Engine, mask_of};
 use crate::kb::KbError;
 use figures::{Limits, RunReport};
+use junit::{JunitFile, check_folder};
 use named_settings::NamedSettings;
 use question::ExpectedRun;
-use report_files::{ReportFiles, check_folder};
 use trial::Trial;
 
 /// Arguments of `eval run`.
@@ -48,9 +48,6 @@ pub(super) struct EvalRun {
     /// Also write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Also write the results as Markdown
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
     #[command(flatten)]
     limits: Limits,
 }
@@ -97,14 +94,13 @@ pub(super) fn run(
     let questions = question::read_questions(&run.questions)?;
     run.limits.check(&questions, &run.questions)?;
     check_folder(run.junit.as_deref())?;
-    check_folder(run.markdown.as_deref())?;
     let trials = interruptible(async |cancel| measure(&questions, variants, &cancel).await)?;
     let report = RunReport::new(questions, trials, variants, &run.limits);
-    let files = ReportFiles {
-        report: &report,
-        masks: variants.iter().map(|of| mask_of(&of.settings)).collect(),
-    };
-    files.write(run.junit.as_deref(), run.markdown.as_deref())?;
+    if let Some(path) = &run.junit {
+        let masks = variants.iter().map(|of| mask_of(&of.settings)).collect();
+        let report = &report;
+        JunitFile { report, masks }.write(path)?;
+    }
     if run.json {
         print_json(&report)?;
     } else {

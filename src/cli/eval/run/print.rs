@@ -46,12 +46,12 @@ const COLUMNS: [(Column, Cell); 12] = [
 ];
 
 /// The columns of the summary, without their cells.
-pub(super) fn columns() -> [Column; COLUMNS.len()] {
+fn columns() -> [Column; COLUMNS.len()] {
     COLUMNS.map(|(column, _)| column)
 }
 
 /// A line of the summary.
-pub(super) fn row(figures: &RunFigures) -> Vec<String> {
+fn row(figures: &RunFigures) -> Vec<String> {
     COLUMNS.iter().map(|(_, cell)| cell(figures)).collect()
 }
 
@@ -140,7 +140,7 @@ pub(super) fn run_summary(trial: &Trial) -> String {
 }
 
 /// Lists how a trial differs from the first, besides what its own line tells.
-pub(super) fn differences(first: &Trial, other: &Trial) -> Vec<String> {
+fn differences(first: &Trial, other: &Trial) -> Vec<String> {
     let mut notes = Vec::new();
     let lacks = |from: &Trial, found: &&FoundPassage| !from.evidence.contains(found);
     let more = other.evidence.iter().filter(|found| lacks(first, found));

@@ -1,25 +1,22 @@
-//! The results as files for other programs: JUnit XML for a CI, Markdown for a page or a comment.
-//!
-//! What they hold of questions and answers is masked as the log is.
+//! The results as JUnit XML, for a CI. What it holds of questions and answers is masked as the log is.
 
 use std::path::Path;
 
 use quick_xml::escape::escape;
 
 use super::figures::{AskedQuestion, RunReport};
-use super::print::{columns, differences, row, run_summary};
+use super::print::run_summary;
 use super::trial::Trial;
 use crate::audit::Mask;
-use crate::cli::output::{CommandFailure, Side};
+use crate::cli::output::CommandFailure;
 use crate::files::write_atomic;
-use crate::report::markdown_text;
 use crate::text::one_line;
 
 /// Longer texts are cut, in characters.
 const LONGEST: usize = 400;
 
-/// What writes the files, and what masks them: the secrets of all settings.
-pub(super) struct ReportFiles<'r> {
+/// What writes the file, and what masks it: the secrets of all settings.
+pub(super) struct JunitFile<'r> {
     pub(super) report: &'r RunReport,
     pub(super) masks: Vec<Mask>,
 }
@@ -36,21 +33,12 @@ pub(super) fn check_folder(file: Option<&Path>) -> Result<(), CommandFailure> {
     }
 }
 
-impl ReportFiles<'_> {
-    /// Writes the files that are wanted, each whole.
-    pub(super) fn write(
-        &self,
-        junit: Option<&Path>,
-        markdown: Option<&Path>,
-    ) -> Result<(), CommandFailure> {
-        let junit = junit.map(|path| (path, self.junit()));
-        let markdown = markdown.map(|path| (path, self.markdown()));
-        for (path, text) in junit.into_iter().chain(markdown) {
-            write_atomic(path, text.as_bytes()).map_err(|error| {
-                CommandFailure::failed(format!("{} cannot be written: {error}", path.display()))
-            })?;
-        }
-        Ok(())
+impl JunitFile<'_> {
+    /// Writes the file whole, or not at all.
+    pub(super) fn write(&self, path: &Path) -> Result<(), CommandFailure> {
+        write_atomic(path, self.text().as_bytes()).map_err(|error| {
+            CommandFailure::failed(format!("{} cannot be written: {error}", path.display()))
+        })
     }
 
     fn line(&self, text: &str) -> String {
@@ -67,13 +55,9 @@ impl ReportFiles<'_> {
         escape(line).into_owned()
     }
 
-    fn cell(&self, text: &str) -> String {
-        markdown_text(&self.line(text))
-    }
-
     /// One suite for each of the settings, one case for each question. A run that failed is an error,
     /// another one that is not as expected a failure.
-    fn junit(&self) -> String {
+    fn text(&self) -> String {
         let mut text =
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kb-agent eval run\">\n"
                 .to_owned();
@@ -127,67 +111,4 @@ impl ReportFiles<'_> {
             self.attribute(run)
         )
     }
-
-    /// The summary as a table, then the questions that are not as expected or differ.
-    fn markdown(&self) -> String {
-        let mut text = "# kb-agent eval run\n\n".to_owned();
-        let columns = columns();
-        let titles = columns.iter().map(|one| one.title.to_owned());
-        text.push_str(&line(titles));
-        let sides = columns.iter().map(|one| match one.side {
-            Side::Left => ":--".to_owned(),
-            Side::Right => "--:".to_owned(),
-        });
-        text.push_str(&line(sides));
-        for figures in &self.report.summary {
-            text.push_str(&line(row(figures).iter().map(|cell| markdown_text(cell))));
-        }
-        if !self.report.broken.is_empty() {
-            text.push_str("\n## Broken limits\n\n");
-            let lines = self.report.broken.iter();
-            lines.for_each(|line| text.push_str(&format!("- {}\n", self.cell(line))));
-        }
-        let shown: Vec<String> = self
-            .report
-            .questions
-            .iter()
-            .filter_map(|asked| self.question(asked))
-            .collect();
-        if !shown.is_empty() {
-            text.push_str("\n## Questions that are not as expected, or differ\n");
-            text.push_str(&shown.concat());
-        }
-        text
-    }
-
-    fn question(&self, asked: &AskedQuestion) -> Option<String> {
-        let first = asked.results.first().map(|of| &of.trial)?;
-        let notes = |trial: &Trial| {
-            let mut notes = trial.failures.clone();
-            notes.extend(differences(first, trial));
-            notes
-        };
-        let same_route =
-            |trial: &Trial| (trial.route, trial.outcome) == (first.route, first.outcome);
-        let is_plain = |trial: &Trial| {
-            same_route(trial) && notes(trial).is_empty() && trial.trouble().is_none()
-        };
-        if asked.results.iter().all(|of| is_plain(&of.trial)) {
-            return None;
-        }
-        let id = self.cell(&asked.expected.id);
-        let mut text = format!("\n**{id}** {}\n\n", self.cell(&asked.expected.query));
-        for of in &asked.results {
-            let (name, summary) = (self.cell(&of.settings), self.cell(&run_summary(&of.trial)));
-            text.push_str(&format!("- {name}: {summary}\n"));
-            for note in notes(&of.trial) {
-                text.push_str(&format!("  - {}\n", self.cell(&note)));
-            }
-        }
-        Some(text)
-    }
-}
-
-fn line(cells: impl Iterator<Item = String>) -> String {
-    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
