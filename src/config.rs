@@ -18,8 +18,8 @@ pub use error::SettingError;
 pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};
 pub use own_file::set_in_own_file;
 pub use settings::{
-    DEFAULT_LOG_FILTER, EditingKeys, EmbeddingSettings, EndpointConfig, JobConfig, Overrides,
-    Settings, StartSettings, StoreSettings, UnknownSetting, is_theme_name,
+    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointConfig, JobConfig, Overrides, Settings,
+    StartSettings, StoreSettings, UnknownSetting, is_theme_name,
 };
 pub use trust::{TrustAnswer, TrustRequest, admit, distrust};
 pub use variables::{Class, GROUPS, Variable, variables};

@@ -11,7 +11,7 @@ use super::output::{CommandFailure, print_json};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use super::{plain, runs};
 use crate::audit::{Lookup, events_of_run};
-use crate::config::{EditingKeys, Settings};
+use crate::config::Settings;
 use crate::engine::{
     Conversation, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
 };
@@ -19,9 +19,7 @@ use crate::files::{read_text_bounded, write_atomic};
 use crate::protocol::{JobModels, Mode, RecordedRun, RunSummary};
 use crate::report::markdown;
 use crate::text::one_line;
-use crate::tui::{
-    OwnFiles, PromptKeys, Sample, Setup, Split, ThemeName, WalkStep, replay, run as run_screen,
-};
+use crate::tui::{OwnFiles, Sample, Setup, Split, ThemeName, WalkStep, replay, run as run_screen};
 
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it;
 /// `walk` asks itself first. At the end one line says how to go on with it.
@@ -93,7 +91,6 @@ async fn converse(
         resumed,
         own: own_files(settings),
         mouse: settings.mouse,
-        prompt_keys: prompt_keys(settings),
         split: split.clone(),
         markdown,
         walk,
@@ -299,13 +296,6 @@ fn is_file_name(name: &str) -> bool {
     path.is_file() || path.components().count() > 1 || path.extension().is_some()
 }
 
-fn prompt_keys(settings: &Settings) -> PromptKeys {
-    match settings.editing_keys {
-        EditingKeys::Shell => PromptKeys::Shell,
-        EditingKeys::Vi => PromptKeys::Vi,
-    }
-}
-
 /// What a screen that shows one run is set up by.
 pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
     Setup {
@@ -321,7 +311,6 @@ pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
         resumed: None,
         own: own_files(settings),
         mouse: settings.mouse,
-        prompt_keys: prompt_keys(settings),
         split: watch::Sender::new(read_split(settings)),
         markdown,
         walk: Vec::new(),

@@ -10,11 +10,11 @@ use secrecy::SecretString;
 use super::environment::{Environment, platform_config_dir, platform_data_dir};
 use super::error::SettingError;
 use super::variables::{
-    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EDITING_KEYS, EMBEDDING, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX,
-    EVIDENCE_TOKENS, INCLUDE, JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_DISCOVER,
-    LLM_MODEL, LOG, MCP_TOKEN, MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE,
-    STORE_CA, STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
+    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, EVIDENCE_TOKENS, INCLUDE,
+    JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_DISCOVER, LLM_MODEL, LOG, MCP_TOKEN,
+    MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD,
+    STORE_URL, THEME, variable, variables,
 };
 use crate::domain::{DecidedBy, Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
@@ -74,8 +74,6 @@ pub struct Settings {
     pub embedding_languages: Option<Languages>,
     /// Whether the terminal is to report the mouse.
     pub mouse: bool,
-    /// Which keys edit the question.
-    pub editing_keys: EditingKeys,
     /// Whether `NO_COLOR` asks for no colour.
     pub no_color: bool,
     /// What is set and not acted on, one line each: later features, misspelt names.
@@ -84,19 +82,6 @@ pub struct Settings {
     /// does that on threads, as where the library is used without the program.
     pub own_program: Option<PathBuf>,
 }
-
-/// Which keys edit the question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EditingKeys {
-    /// The keys of a shell.
-    #[default]
-    Shell,
-    /// The keys of vi.
-    Vi,
-}
-
-const EDITING_KEYS_BY_NAME: [(&str, EditingKeys); 2] =
-    [("shell", EditingKeys::Shell), ("vi", EditingKeys::Vi)];
 
 /// An embedding endpoint.
 #[derive(Debug, Clone)]
@@ -236,8 +221,6 @@ impl Settings {
             ocr: ocr(environment)?,
             embedding_languages: choice(environment, EMBEDDING, &LANGUAGES)?.flatten(),
             mouse: choice(environment, MOUSE, &[("on", true), ("off", false)])?.unwrap_or(true),
-            editing_keys: choice(environment, EDITING_KEYS, &EDITING_KEYS_BY_NAME)?
-                .unwrap_or_default(),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,
@@ -893,13 +876,13 @@ mod tests {
 
     #[test]
     fn r26_a_misspelt_setting_is_reported() {
-        let settings = settings([
-            ("KB_AGENT_DATA_DIR", "data"),
-            ("KB_AGENT_MAX_ITERATION", "5"),
-        ])
-        .unwrap();
-        assert_eq!(settings.without_effect.len(), 1);
-        assert!(settings.without_effect[0].starts_with("KB_AGENT_MAX_ITERATION is no setting"));
+        // The second was a setting once, and a file may still hold it.
+        for (name, value) in [("KB_AGENT_MAX_ITERATION", "5"), ("KB_AGENT_KEYS", "vi")] {
+            let settings = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)]).unwrap();
+            let lines = settings.without_effect;
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert!(lines[0].starts_with(&format!("{name} is no setting")));
+        }
     }
 
     #[test]

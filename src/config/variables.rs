@@ -131,7 +131,6 @@ pub(super) const AUDIT_LOG: &str = "KB_AGENT_AUDIT_LOG";
 pub(super) const LOG: &str = "KB_AGENT_LOG";
 pub(super) const THEME: &str = "KB_AGENT_THEME";
 pub(super) const MOUSE: &str = "KB_AGENT_MOUSE";
-pub(super) const EDITING_KEYS: &str = "KB_AGENT_KEYS";
 
 #[cfg(test)]
 mod tests {

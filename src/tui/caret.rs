@@ -2,7 +2,7 @@
 //!
 //! The editor counts code points; a person sees graphemes, of which an emoji may have several.
 
-use tui_textarea::{CursorMove, DataCursor, TextArea};
+use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The line of the caret, before it and after it.
@@ -29,12 +29,7 @@ pub fn grapheme_after<'a>(area: &'a TextArea<'_>) -> &'a str {
 pub fn move_within_line(area: &mut TextArea<'_>, by: isize) {
     let caret = area.cursor();
     let column = caret.1.saturating_add_signed(by);
-    jump(area, DataCursor(caret.0, column));
-}
-
-/// Moves the caret to a line and a character of it.
-pub fn jump(area: &mut TextArea<'_>, to: DataCursor) {
-    if let (Ok(row), Ok(column)) = (to.0.try_into(), to.1.try_into()) {
+    if let (Ok(row), Ok(column)) = (caret.0.try_into(), column.try_into()) {
         area.move_cursor(CursorMove::Jump(row, column));
     }
 }

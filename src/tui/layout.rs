@@ -298,7 +298,7 @@ impl Arrangement {
     }
 }
 
-/// What stands before the text of the prompt: what the text is, by which route it goes, how keys edit it.
+/// What stands before the text of the prompt: what the text is, by which route it goes.
 pub fn prompt_sign(model: &Model) -> Row {
     let is_typed = model.focus == Pane::Chat && !model.is_acting();
     let ink = if is_typed { Ink::Focus } else { Ink::Dim };
@@ -308,9 +308,6 @@ pub fn prompt_sign(model: &Model) -> Row {
     };
     if let Some(route) = model.route {
         sign.push(route_ink(route), format!("{} ", route.as_str()));
-    }
-    if model.prompt.takes_commands() && is_typed {
-        sign.push(Ink::Focus, "normal ");
     }
     sign
 }

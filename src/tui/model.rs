@@ -26,7 +26,7 @@ use super::ink::Row;
 use super::keymap::{KeyNames, Keymap};
 use super::pace::Pace;
 use super::pane_state::{ChatScroll, ClickUnit, List, Menu, Pane, Pointer, Split};
-use super::prompt::{Prompt, PromptKeys};
+use super::prompt::Prompt;
 use super::source_view::SourceView;
 use super::theme::ThemeName;
 use super::timeline::Playhead;
@@ -152,10 +152,7 @@ pub struct Model {
 impl Model {
     /// The state at the start.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
-        let mut prompt = Prompt::default();
-        prompt.use_keys(setup.prompt_keys);
         Ok(Self {
-            prompt,
             keymap: Keymap::load()?,
             mode: setup.mode,
             models: setup.models,
@@ -442,8 +439,6 @@ pub struct Setup {
     pub resumed: Option<RecordedSession>,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
-    /// Which keys edit the question.
-    pub prompt_keys: PromptKeys,
     /// Where the borders between panes stand, and are kept while the screen is open.
     pub split: watch::Sender<Split>,
     /// How runs are written as Markdown.
@@ -467,7 +462,6 @@ impl Default for Setup {
             is_opening: false,
             resumed: None,
             mouse: true,
-            prompt_keys: PromptKeys::default(),
             split: watch::Sender::default(),
             markdown: |_| String::new(),
             walk: Vec::new(),

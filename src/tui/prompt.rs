@@ -11,8 +11,6 @@ use crate::domain::{FilterName, begins_mention, open_filter};
 use crate::text::sanitize;
 
 use super::caret::{grapheme_after, grapheme_before, line_at_caret, move_within_line};
-use super::keyboard::on_us_keyboard;
-use super::vi::{Vi, ViStep};
 
 /// The largest question that is sent, bytes.
 pub const MAX_QUESTION: usize = 16 * 1024;
@@ -27,18 +25,6 @@ pub struct Prompt {
     history: Vec<String>,
     /// Which question of the history is shown, and what was typed before it.
     recalled: Option<(usize, String)>,
-    /// What the keys of vi mean, where they are set.
-    vi: Option<Vi>,
-}
-
-/// Which keys edit the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PromptKeys {
-    /// The keys of a shell.
-    #[default]
-    Shell,
-    /// The keys of vi.
-    Vi,
 }
 
 impl Default for Prompt {
@@ -47,58 +33,11 @@ impl Default for Prompt {
             area: area_of(""),
             history: Vec::new(),
             recalled: None,
-            vi: None,
         }
     }
 }
 
 impl Prompt {
-    /// Edits with these keys from now on.
-    pub fn use_keys(&mut self, keys: PromptKeys) {
-        self.vi = (keys == PromptKeys::Vi).then(Vi::default);
-    }
-
-    /// Whether letters are commands of vi.
-    pub fn takes_commands(&self) -> bool {
-        self.vi.as_ref().is_some_and(|vi| !vi.is_inserting())
-    }
-
-    /// A key that means something to vi; `false` for all others.
-    pub fn vi_key(&mut self, key: KeyEvent) -> bool {
-        let is_empty = self.is_empty();
-        let Some(vi) = &mut self.vi else {
-            return false;
-        };
-        match key.code {
-            // On an empty prompt Esc does what it does without vi.
-            KeyCode::Esc if vi.is_inserting() && !is_empty => vi.leave_insert(&mut self.area),
-            KeyCode::Esc => return vi.forget_pending(),
-            KeyCode::Char(typed) if !vi.is_inserting() && is_letter(key) => {
-                let place = on_us_keyboard(key).filter(|_| !vi.takes_text());
-                let letter = place
-                    .and_then(|place| place.code.as_char())
-                    .unwrap_or(typed);
-                if is_empty && !Vi::begins_on_empty_prompt(letter) {
-                    return false;
-                }
-                let arrow = |code| KeyEvent::new(code, KeyModifiers::NONE);
-                match vi.command(&mut self.area, letter) {
-                    ViStep::Previous => self.history_previous(arrow(KeyCode::Up)),
-                    ViStep::Next => self.history_next(arrow(KeyCode::Down)),
-                    ViStep::Done => self.recalled = None,
-                }
-                if let Some(vi) = &self.vi {
-                    vi.stay_on_text(&mut self.area);
-                }
-            }
-            _ => {
-                vi.forget_pending();
-                return false;
-            }
-        }
-        true
-    }
-
     /// The text.
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
@@ -175,11 +114,8 @@ impl Prompt {
         (lines > usize::from(rows)).then(|| format!(" line {line} of {lines} "))
     }
 
-    /// A key that means text; a letter that is no command of vi means nothing where letters are commands.
+    /// A key that means text.
     pub fn key(&mut self, key: KeyEvent) {
-        if self.takes_commands() && is_letter(key) {
-            return;
-        }
         self.recalled = None;
         let ctrl = key.modifiers == KeyModifiers::CONTROL;
         match key.code {
@@ -240,16 +176,12 @@ impl Prompt {
     /// Pasted text, as one edit.
     pub fn paste(&mut self, text: &str) {
         self.recalled = None;
-        if let Some(vi) = &mut self.vi {
-            vi.forget_pending();
-        }
         self.area.insert_str(sanitize(text));
     }
 
-    /// Replaces the text and returns to insert mode.
+    /// Replaces the text.
     pub fn set(&mut self, text: &str) {
         self.area = area_of(text);
-        self.vi = self.vi.as_ref().map(|_| Vi::default());
         self.recalled = None;
     }
 
@@ -322,11 +254,6 @@ impl Prompt {
     }
 }
 
-/// Whether the key is a character alone.
-fn is_letter(key: KeyEvent) -> bool {
-    matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty()
-}
-
 /// Code points of an emoji that is written with several; 1 for any other character, whose marks are
 /// taken back one by one.
 fn emoji_length(grapheme: &str) -> usize {
@@ -356,90 +283,6 @@ fn area_of(text: &str) -> TextArea<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The prompt with this text, in normal mode, after these keys; `⎋` is Esc.
-    fn after_keys(text: &str, keys: &str) -> Prompt {
-        let mut prompt = Prompt::default();
-        prompt.use_keys(PromptKeys::Vi);
-        prompt.set(text);
-        for c in "⎋".chars().chain(keys.chars()) {
-            let code = if c == '⎋' {
-                KeyCode::Esc
-            } else {
-                KeyCode::Char(c)
-            };
-            let key = KeyEvent::new(code, KeyModifiers::NONE);
-            if !prompt.vi_key(key) {
-                prompt.key(key);
-            }
-        }
-        prompt
-    }
-
-    #[test]
-    fn the_keys_of_vi_edit_the_question() {
-        for (text, keys, edited) in [
-            ("one two three", "bdw", "one two "),
-            ("one two three", "0dwx", "wo three"),
-            ("one two three", "0wcwfour⎋", "one four three"),
-            ("one two", "0D", ""),
-            ("one two", "02xA!⎋", "e two!"),
-            ("one", "ddu", "one"),
-            ("one", "yypp", "oneoneone"),
-            ("one", "Otwo⎋ggIa ⎋", "a two\none"),
-            ("one", "0rc", "cne"),
-            ("one", "dq", "one"),
-            // What is no motion changes nothing, and no mode.
-            ("one", "cqx", "on"),
-            // Esc forgets what is not complete.
-            ("one two", "0d⎋wx", "one wo"),
-            ("one two", "03⎋x", "ne two"),
-            ("one two three four", "02d2w", ""),
-            // Whole lines go with their line break.
-            ("a\nb\nc", "dd", "a\nb"),
-            ("a\nb\nc", "ggdd", "b\nc"),
-            ("a\nb\nc", "gg2dd", "c"),
-            ("a\nb\nc", "gg9dd", ""),
-            ("a\nb\nc", "ggdj", "c"),
-            ("a\nb\nc", "dk", "a"),
-            ("a\nb\nc", "dj", "a\nb\nc"),
-            ("a\nb\nc", "ggjdG", "a"),
-            ("a\nb\nc", "ggjccd⎋", "a\nd\nc"),
-            ("a\nb\nc", "ggddp", "b\na\nc"),
-            ("a\nb", "yyggP", "b\na\nb"),
-            // An emoji of several code points is one character.
-            ("a👍🏽b", "0lx", "ab"),
-            ("a👍🏽b", "0lrc", "acb"),
-            ("a👍🏽", "x", "a"),
-            ("a👍🏽b", "X", "ab"),
-            // The place of a key counts on another keyboard, but not for a letter that is typed.
-            ("one", "ч", "on"),
-            ("one", "кч", "onч"),
-        ] {
-            let prompt = after_keys(text, keys);
-            assert_eq!(prompt.text(), edited, "{keys}");
-            assert!(prompt.takes_commands(), "{keys}");
-        }
-    }
-
-    #[test]
-    fn an_empty_prompt_leaves_to_others_what_begins_no_text() {
-        for letter in ['?', ']', '[', '+', '-', 'd', 'x'] {
-            let mut prompt = after_keys("one", "dd");
-            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
-            assert!(!prompt.vi_key(key), "{letter}");
-            prompt.key(key);
-            assert!(prompt.is_empty(), "{letter}");
-        }
-        assert_eq!(after_keys("one", "ddP").text(), "one");
-        assert_eq!(after_keys("one", "ddatwo⎋").text(), "two");
-        // Esc means what it means without vi where nothing waits.
-        let mut prompt = after_keys("one", "dd");
-        let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
-        assert!(!prompt.vi_key(escape));
-        let mut prompt = after_keys("one", "d");
-        assert!(prompt.vi_key(escape) && !prompt.vi_key(escape));
-    }
 
     #[test]
     fn an_emoji_is_deleted_whole_and_marks_one_by_one() {

@@ -263,10 +263,6 @@ fn key_alone(model: &mut Model, event: KeyEvent) -> Option<Effect> {
         return action.and_then(|action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
-        let is_for_vi = !menu::is_open(model) || model.prompt.takes_commands();
-        if is_typing(model) && is_for_vi && model.prompt.vi_key(event) {
-            return None;
-        }
         if model.prompt.is_empty() {
             // Once something was asked, a digit begins a question; /try brings the samples back.
             if let Some(at) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
