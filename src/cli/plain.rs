@@ -21,9 +21,8 @@ use super::narrator::Detail;
 use super::output::{CommandFailure, print_notice, print_text};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use crate::config::Settings;
-use crate::domain::LineRange;
 use crate::engine::{Conversation, Engine, Resume};
-use crate::protocol::{Event, KnowledgeStatus, Mode, RunRecord, RunSummary};
+use crate::protocol::{Event, Mode, RunRecord};
 use crate::text::{one_line, plural};
 use crate::tui::WalkStep;
 
@@ -93,22 +92,10 @@ async fn converse(
         _ = interrupts.recv() => return Err(CommandFailure::interrupted()),
     };
     let is_typed = stdin().is_terminal();
-    let status = engine.knowledge().status();
-    let knowledge = KnowledgeStatus {
-        name: status.name,
-        documents: status.documents,
-        chunks: status.chunks,
-        pending: status.pending,
-        ..KnowledgeStatus::default()
-    };
     if is_typed && detail == Detail::Nodes {
-        print_text(greeting(&engine, &knowledge))?;
+        print_text(greeting(&engine))?;
     }
-    let mode = engine.identity().mode;
-    let about = listing::engine(mode, engine.profile().endpoint.as_deref());
-    let (models, is_demo) = (engine.models(), engine.profile().is_demo);
     let (conversation, commands, updates) = Conversation::begin(engine)?;
-    let runs = resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events));
     let mut plain = Plain {
         commands,
         updates,
@@ -119,14 +106,7 @@ async fn converse(
         detail,
         walk: walk.into(),
         route: None,
-        branches: RunSummary::branches(runs.iter().map(|run| &run.summary)),
-        runs,
-        passage: LineRange { start: 1, end: 1 },
-        engine: about,
-        models,
-        is_demo,
-        knowledge,
-        contents: None,
+        last: resumed.and_then(|recorded| last_run(&recorded.events)),
     };
     let end = tokio::select! {
         biased;
@@ -143,7 +123,8 @@ async fn converse(
 }
 
 /// What is said at the beginning.
-fn greeting(engine: &Engine, knowledge: &KnowledgeStatus) -> String {
+fn greeting(engine: &Engine) -> String {
+    let knowledge = engine.knowledge().status();
     let mode = match engine.identity().mode {
         Mode::Offline => "offline, extractive".to_owned(),
         Mode::Llm => engine.models().in_words(),
@@ -157,15 +138,15 @@ fn greeting(engine: &Engine, knowledge: &KnowledgeStatus) -> String {
     )
 }
 
-/// The runs that these events tell of.
-fn runs_of(events: &[Event]) -> Vec<RunRecord> {
-    let mut runs: Vec<RunRecord> = Vec::new();
-    for event in events {
-        if let Some(begun) = RunRecord::begin(event) {
-            runs.push(begun);
-        } else if let Some(run) = runs.iter_mut().rfind(|run| run.summary.id == event.run) {
+/// The run that began last among these events.
+fn last_run(events: &[Event]) -> Option<RunRecord> {
+    let mut last_first = events.iter().enumerate().rev();
+    let begun = last_first.find_map(|(at, event)| Some((at, RunRecord::begin(event)?)));
+    let (at, mut run) = begun?;
+    for event in &events[at + 1..] {
+        if event.run == run.summary.id {
             run.apply(event);
         }
     }
-    runs
+    Some(run)
 }

@@ -142,11 +142,7 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
 }
 
 /// A line for each run, called by its name where it has one, for lines of at most `width` cells.
-pub(super) fn in_table(
-    listed: &[&RunSummary],
-    names: &BTreeMap<&str, &str>,
-    width: Option<usize>,
-) -> String {
+fn in_table(listed: &[&RunSummary], names: &BTreeMap<&str, &str>, width: Option<usize>) -> String {
     let rows: Vec<_> = listed.iter().map(|run| row(run, names)).collect();
     let mut columns = COLUMNS;
     if listed.iter().all(|run| run.mode == Mode::Offline) {

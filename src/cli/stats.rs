@@ -78,7 +78,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
 }
 
 /// All of it without a bar, for lines of at most `width` cells.
-pub(super) fn in_lines(statistics: &RunStatistics, width: Option<usize>) -> String {
+fn in_lines(statistics: &RunStatistics, width: Option<usize>) -> String {
     let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
     let times = table(&LATENCIES, &latencies(statistics), width);
     format!("{}\n{rates}\n{times}", summary(statistics))

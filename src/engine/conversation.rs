@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::Contents;
 use super::indexing::Indexing;
-use super::local_servers::LocalServers;
 use super::models::ModelChooser;
 use super::reading::{self, PathLister, Receivers, StatisticsReader};
 use super::samples::Samples;
@@ -73,8 +72,8 @@ impl Conversation {
     pub fn begin(
         mut engine: Engine,
     ) -> Result<(Self, mpsc::Sender<Command>, mpsc::Receiver<Update>), EngineError> {
-        // What is found on this machine is told on the screen alone: lines may be read by a program.
-        engine.local = engine.local.map(LocalServers::unannounced);
+        // Servers on this machine are for the screen alone, which lists their models.
+        engine.local = None;
         let ((commands, updates), ends) = channels();
         Ok((Self::start(ends, engine)?, commands, updates))
     }

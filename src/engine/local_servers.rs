@@ -47,7 +47,6 @@ pub(super) struct LocalServers {
     /// How they are spoken to.
     endpoint: EndpointConfig,
     judge_embedder: Arc<dyn Embedder>,
-    is_announced: bool,
 }
 
 impl LocalServers {
@@ -57,14 +56,7 @@ impl LocalServers {
             settings: settings.clone(),
             endpoint: settings.local.as_deref().cloned()?,
             judge_embedder,
-            is_announced: true,
         }))
-    }
-
-    /// The same, but what is found is told only where it is asked for.
-    pub(super) fn unannounced(mut self: Box<Self>) -> Box<Self> {
-        self.is_announced = false;
-        self
     }
 
     /// Looks for servers at once, and then answers what is asked about models.
@@ -150,8 +142,7 @@ impl LocalChoice {
         mut commands: mpsc::Receiver<ModelCommand>,
         updates: mpsc::Sender<Update>,
     ) {
-        if self.servers.is_announced
-            && let Ok(found) = self.servers.find().await
+        if let Ok(found) = self.servers.find().await
             && !found.is_empty()
         {
             let does = if found.len() == 1 {

@@ -1,8 +1,5 @@
 //! An earlier question that is edited: the conversation forks, and every branch is kept.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use kb_agent::domain::NodeName;
 use serde_json::Value;
 
@@ -14,6 +11,7 @@ use crate::workplace::{Demo, Workplace, events, text};
 const ALT_UP: &str = "\u{1b}[1;3A";
 const ALT_LEFT: &str = "\u{1b}[1;3D";
 const ALT_RIGHT: &str = "\u{1b}[1;3C";
+const CTRL_U: &str = "\u{15}";
 
 fn open(demo: &Demo, args: &[&str], columns: u16, rows: u16) -> Terminal {
     let terminal = Terminal::start(&demo.command(args), columns, rows);
@@ -93,21 +91,6 @@ fn ui_an_edited_question_begins_a_branch_and_both_are_shown_and_resumed() {
     terminal.leave();
 }
 
-/// The lines into plain mode with this endpoint; what it says.
-fn said(demo: &Demo, endpoint: &ScriptedEndpoint, args: &[&str], lines: &str) -> String {
-    let mut child = demo
-        .command(args)
-        .env("KB_AGENT_LLM_BASE_URL", endpoint.base_url())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
-    drop(input);
-    text(&child.wait_with_output().unwrap().stdout)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_sent_with_what_was_said_in_its_branch_alone() {
     let endpoint = ScriptedEndpoint::start().await;
@@ -116,18 +99,36 @@ async fn a_question_is_sent_with_what_was_said_in_its_branch_alone() {
         endpoint.stream(NodeName::AnalyzeAndRoute, reply);
     }
     let demo = Workplace::with_demo();
-    let lines =
-        "/route chitchat\nalpha here\nbeta here\n/edit 2 gamma here\n/branch\ndelta here\n/edit\n";
-    let told = said(&demo, &endpoint, &["--plain"], lines);
-    told.must_hold("Branch 1 of 2:\n1: alpha here\n2: beta here\n");
-    told.must_hold("1: alpha here\n2: beta here\n3: delta here\n");
+    let open = |args: &[&str]| {
+        let mut command = demo.command(args);
+        command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
+        let mut terminal = Terminal::start(&command, 160, 45);
+        terminal.wait_for_text("38 docs");
+        terminal.press_until("/route chitchat\r", "> chitchat");
+        terminal
+    };
+    // The panes show the run once it has begun; its last event is its end.
+    let ask = |terminal: &mut Terminal, question: &str, begun: &str| {
+        terminal.keys(format!("{question}\r"));
+        terminal.wait_for(question, |screen| {
+            let shown = screen.contents();
+            shown.contains(begun) && shown.contains("run_finished")
+        });
+    };
+    let mut terminal = open(&[]);
+    ask(&mut terminal, "alpha here", "run 1 of 1");
+    ask(&mut terminal, "beta here", "run 2 of 2");
+    terminal.press_until("/edit 2\r", "edit 2 > ");
+    terminal.keys(CTRL_U);
+    ask(&mut terminal, "gamma here", "branch 2 of 2");
+    terminal.press_until("/branch\r", "Branch 1 of 2: beta here");
+    ask(&mut terminal, "delta here", "run 3 of 3");
+    terminal.leave();
     // The same conversation later.
-    said(
-        &demo,
-        &endpoint,
-        &["--plain", "--continue"],
-        "/route chitchat\n/branch\nepsilon here\n/edit 9 x\n",
-    );
+    let mut terminal = open(&["--continue"]);
+    terminal.press_until("/branch\r", "Branch 2 of 2: gamma here");
+    ask(&mut terminal, "epsilon here", "run 3 of 3");
+    terminal.leave();
     let started = started(&demo);
     let sent = endpoint.requests().await;
     let holds = |at: usize| -> Vec<&str> {

@@ -9,7 +9,7 @@ use kb_agent::reasoner::llm::local_servers;
 use serde_json::{Value, json};
 
 use crate::fault_server::{Act, FaultServer, error, reply};
-use crate::models::{escape, piped, shows};
+use crate::models::{escape, shows};
 use crate::scripted_endpoint::ScriptedEndpoint;
 use crate::support::Said;
 use crate::terminal::Terminal;
@@ -81,6 +81,19 @@ async fn local_servers_are_told_in_one_line_listed_and_taken_for_the_session() {
     let screen = terminal.wait_for_text("1 doc");
     header(&screen).must_hold(OFFLINE);
     assert!(server.requests().await.is_empty());
+    for (typed, refused) in [
+        (
+            "/model grade gemma3:4b\r",
+            "choose a model of Ollama for all of them first",
+        ),
+        (
+            "/model qwen4\r",
+            "no server found on this machine lists 'qwen4'",
+        ),
+    ] {
+        terminal.keys(typed);
+        shows(&terminal, refused);
+    }
     let screen = terminal.press_until("/model\r", "gemma3:4b");
     screen.must_lack("nomic");
     screen.must_hold("Ollama");
@@ -276,20 +289,16 @@ fn local_servers_are_told_by_doctor() {
     broken["detail"].as_str().unwrap().must_hold("servers.toml");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn local_servers_are_listed_and_taken_in_plain_mode_too() {
-    let server = ollama().await;
-    let place = place(&[("Ollama", &address(&server))]);
-    let lines = "/model\n/model grade gemma3:4b\n/model gemma3:4b\n/engine\nhello\n/model qwen4\n";
+#[test]
+fn local_servers_are_not_looked_for_in_plain_mode_which_lists_no_models() {
+    let server = FaultServer::start(&[("", vec![listing(&json!({"data": [{"id": "m"}]}))])]);
+    let place = place(&[("Ollama", server.address())]);
+    let asked = place.file("lines", "hello\n");
     let mut command = command(&place, &["--plain", "kb"]);
-    let output = piped(&mut command, lines);
-    let (said, complaints) = (text(&output.stdout), text(&output.stderr));
-    said.must_hold("this machine lists:\nqwen3:8b, Ollama\ngemma3:4b, Ollama\n");
-    said.must_hold("From the next question on: gemma3:4b.\n");
-    said.must_hold(&format!("Endpoint: {}", server.base_url()));
-    said.must_hold("Well said.");
-    complaints.must_hold("choose a model of Ollama for all of them first");
-    complaints.must_hold("no server found on this machine lists 'qwen4'");
-    // What a program may read holds no line that nobody asked for.
-    complaints.must_lack("runs here");
+    command.stdin(fs::File::open(asked).unwrap());
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    text(&output.stdout).must_hold("offline, extractive");
+    text(&output.stderr).must_lack("runs here");
+    assert!(server.seen().is_empty());
 }

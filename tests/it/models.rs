@@ -1,9 +1,7 @@
-//! Choosing models while the program runs: the real binary in a pseudo-terminal and in a pipe, before a
-//! server that lists some.
+//! Choosing models while the program runs: the real binary in a pseudo-terminal, before a server that
+//! lists some.
 
-use std::io::Write;
-
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use kb_agent::domain::NodeName;
@@ -11,9 +9,8 @@ use serde_json::Value;
 
 use crate::fault_server::{Act, FaultServer, error};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
-use crate::support::Said;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, free_address, text};
+use crate::workplace::{Workplace, events, free_address};
 
 const ESC: &str = "\u{1b}";
 const DOWN: &str = "\u{1b}[B";
@@ -267,36 +264,4 @@ fn ui_where_a_server_has_no_list_any_name_is_taken() {
     terminal.keys("/model plan mine\r");
     terminal.wait_for_text("From the next question on: qwen3-8b · plan mine.");
     terminal.leave();
-}
-
-pub fn piped(command: &mut Command, lines: &str) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(lines.as_bytes()).unwrap();
-    drop(input);
-    child.wait_with_output().unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ui_plain_mode_lists_and_chooses_models() {
-    let (place, server) = (place(), server().await);
-    let lines = "/model\n/model answer gemma-3\n/model nonsense\nhello\n/model default\nhello\n";
-    let output = piped(&mut at(&place, &["--plain"], &server.base_url()), lines);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
-    for wanted in [
-        " lists:\nqwen3-8b\nqwen3-1b\ngemma-3\nbuilt-in\nLeft out: 1 that cannot chat.\n",
-        "From the next question on: gemma-3 · analyze, plan, grade qwen3-8b.\n",
-    ] {
-        assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
-    }
-    let complaints = text(&output.stderr);
-    complaints.must_hold("lists no model 'nonsense'");
-    let models: Vec<String> = asked(&server).await.into_iter().map(|(_, m)| m).collect();
-    assert_eq!(models, ["qwen3-8b", "gemma-3", "qwen3-8b", "qwen3-8b"]);
 }

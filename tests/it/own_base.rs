@@ -9,7 +9,7 @@ use kb_agent::protocol::{KnowledgeContents, Update};
 
 use crate::engine::engine;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, ended, events, json_lines, text};
+use crate::workplace::{Workplace, events, json_lines};
 
 const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -134,23 +134,6 @@ fn ui_without_a_usable_heading_there_is_no_sample_and_it_is_said() {
     terminal.leave();
 }
 
-/// Whether the questions to try are, or that none of them had a sure answer.
-fn are_listed(said: &str) -> bool {
-    said.contains("(chitchat)\n2: ") || said.contains("There is no question to try")
-}
-
-#[test]
-fn ui_plain_mode_offers_samples_of_ones_own_base_too() {
-    let place = Workplace::holding([("kb/lease.md", LEASE), ("kb/garden.md", GARDEN)]);
-    let asked = place.file("lines", "/try\n/try 2\n");
-    let mut command = place.command(&["--plain", "kb"]);
-    command.stdin(std::fs::File::open(asked).unwrap());
-    let output = command.output().unwrap();
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(are_listed(&said), "{said}");
-}
-
 #[test]
 fn ui_the_sources_and_what_was_left_out_are_listed() {
     let place = Workplace::holding([
@@ -235,46 +218,6 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
     next.wait_for_text("1 Markdown");
     next.signal("TERM");
     next.end();
-}
-
-#[test]
-fn ui_plain_mode_adds_a_source_and_lists_them_all() {
-    let place = Workplace::holding([
-        ("kb/lease.md", LEASE),
-        ("my notes/garden.md", GARDEN),
-        ("my notes/broken.pdf", "%PDF-1.4\nno more of it"),
-    ]);
-    let typed = "/kb\n/add nowhere\n/add 'my notes'\nWhen is the rhubarb watered?\n/kb\n";
-    let typed = place.file("lines", typed);
-    let mut command = place.command(&["--plain", "kb"]);
-    command.stdin(std::fs::File::open(typed).unwrap());
-    let output = command.output().unwrap();
-    let (said, complained) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{complained}");
-    let line = "kb-agent: there is no file or folder nowhere";
-    assert!(complained.contains(line), "{complained}");
-    let added = "Added for this session: 'my notes', 1 document.";
-    let (before, after) = said.split_once(added).unwrap();
-    assert!(before.contains("/kb: 1 document in "), "{before}");
-    assert!(!before.contains("my notes"), "{before}");
-    assert!(after.contains("At dawn"), "{after}");
-    let (_, listed) = after.split_once("/my notes: 1 document in ").unwrap();
-    assert!(listed.contains(", added for this session.\n"), "{listed}");
-    assert!(listed.contains("my notes/broken.pdf: "), "{listed}");
-    let setting = "The same at the next start: KB_AGENT_SOURCE='/";
-    assert!(listed.contains(setting), "{listed}");
-}
-
-#[test]
-fn ui_samples_come_though_the_index_is_stopped_before_they_are_made() {
-    let place = Workplace::holding([("kb/lease.md", LEASE), ("kb/garden.md", GARDEN)]);
-    let asked = place.file("lines", "/index stop\n/try\n");
-    let mut command = place.command(&["--plain", "kb"]);
-    command.stdin(std::fs::File::open(asked).unwrap());
-    let output = ended(command);
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(are_listed(&said), "{said}");
 }
 
 #[test]
