@@ -25,7 +25,6 @@ mod runs;
 mod search;
 mod stats;
 mod store;
-mod trust;
 mod why;
 
 use std::ffi::OsStr;
@@ -34,10 +33,10 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use output::{CommandFailure, print_text};
+use output::{CommandFailure, print_notice, print_text};
 use resumable::StartOptions;
 
-use crate::config::{Environment, Overrides, Settings, StartSettings, variables};
+use crate::config::{Environment, Overrides, Settings, StartSettings, ignored, variables};
 use crate::engine::{EngineError, Resume};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
@@ -132,8 +131,6 @@ enum CliCommand {
     Demo(chat::Demo),
     /// Set up and look after the store that KB_AGENT_STORE_URL names
     Store(store::Store),
-    /// Trust a folder: its .env may set addresses, keys, models, folders and files
-    Trust(trust::Trust),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Write the manual pages to a folder
@@ -232,18 +229,12 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         };
         return doctor::run(&doctor, &given);
     }
-    if let Some(CliCommand::Trust(trust)) = command {
-        return trust::run(&trust, global.env_file.as_deref(), &overrides);
-    }
     let env_file = global.env_file.as_deref();
-    let mut environment = Environment::read(env_file, Environment::folder_beside(env_file))?;
-    let documents = match &command {
-        Some(CliCommand::Eval(eval)) => eval.documents(),
-        _ => None,
-    };
-    trust::ask(&mut environment, &overrides.over(documents))?;
+    let environment = Environment::read(env_file, Environment::folder_beside(env_file))?;
+    let ignored = ignored(&environment, &overrides);
     let start = StartOptions {
         restated: StartSettings::from_start(&environment, &overrides),
+        ignored: ignored.map(|ignored| format!("{}; {}", ignored.line, ignored.next)),
         env_file: global.env_file.clone(),
         is_plain: plain,
         is_quiet: quiet,
@@ -252,6 +243,9 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         own_program: Some(own_program()),
         ..Settings::resolve(&environment, overrides.clone())?
     };
+    if let Some(line) = &start.ignored {
+        print_notice(line);
+    }
     refuse_link(&settings.data_dir).map_err(|source| {
         let path = settings.data_dir.clone();
         CommandFailure::from(EngineError::DataDir { path, source })
@@ -297,8 +291,7 @@ fn run_with_settings(
             | CliCommand::Doctor(_)
             | CliCommand::Eval(_)
             | CliCommand::Help(_)
-            | CliCommand::Man(_)
-            | CliCommand::Trust(_),
+            | CliCommand::Man(_),
         ) => Ok(()),
     }
 }
@@ -343,14 +336,14 @@ fn own_program() -> PathBuf {
 fn settings_help() -> String {
     let mut text =
         "Settings, in order of precedence: environment, --env-file, .env of the configuration \
-                    folder, .env of the current folder (not with --env-file). 'reach' settings in \
-                    the last count only after 'kb-agent trust':"
+                    folder, .env of the current folder (not with --env-file). Only 'folder' \
+                    settings count in the last:"
             .to_owned();
     for variable in variables() {
         text.push_str(&format!(
             "\n  {:<37}{:<7}{} [default: {}]",
             variable.name,
-            variable.class.as_str(),
+            if variable.folder { "folder" } else { "" },
             variable.allowed,
             variable.default.or(variable.unset).unwrap_or("not set")
         ));

@@ -1,8 +1,8 @@
 //! Every setting, read once and checked (R26).
 //!
 //! Settings come from flags, the environment, and `.env` files: the user's own, and that of the working
-//! folder, which may say all only where the user trusts it. The result is a plain value that the engine takes apart: no other room knows where a setting came
-//! from, and no other part holds the whole.
+//! folder, of which only settings of the screen and of routing count. The result is a plain value that the
+//! engine takes apart: no other room knows where a setting came from, and no other part holds the whole.
 
 mod environment;
 mod error;
@@ -10,16 +10,14 @@ mod listing;
 mod own_file;
 mod settings;
 mod shown;
-mod trust;
 mod variables;
 
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
-pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};
+pub use listing::{IneffectiveSetting, ListedSetting, Survey, ignored, survey, survey_of};
 pub use own_file::set_in_own_file;
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointConfig, JobConfig, Overrides, Settings,
     StartSettings, StoreSettings, UnknownSetting, is_theme_name,
 };
-pub use trust::{TrustAnswer, TrustRequest, admit, distrust};
-pub use variables::{Class, GROUPS, Variable, variables};
+pub use variables::{GROUPS, Variable, variables};

@@ -79,8 +79,6 @@ pub struct Engine {
     live: Arc<Mutex<Session>>,
     /// What was said before in the conversation that goes on.
     said_before: Option<Dialogue>,
-    /// The `.env` of a folder that names an endpoint.
-    endpoint_file: Option<PathBuf>,
     /// Sends runs to a collector, where one is set.
     traces: Option<TraceSender>,
 }
@@ -89,9 +87,8 @@ impl Engine {
     /// Goes on with a recorded conversation: questions are answered as its next ones, under its id.
     pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
         let log = self.audit_log.path.clone();
-        let file = self.endpoint_file.clone();
         let knowledge = self.knowledge.get();
-        let resume = move || sessions::resume(&log, &which, file.as_deref(), &knowledge);
+        let resume = move || sessions::resume(&log, &which, &knowledge);
         let resumed = tokio::task::spawn_blocking(resume);
         let resumed = resumed
             .await

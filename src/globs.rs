@@ -5,7 +5,7 @@
 //! built: those give an error.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -75,12 +75,10 @@ impl Globs {
     }
 }
 
-/// Files that the user wants read although they are hidden or hold secrets by their names: patterns,
-/// and the roots that they are meant for.
+/// Patterns of files that the user wants read although they are hidden or hold secrets by their names.
 #[derive(Debug, Clone, Default)]
 pub struct Inclusion {
     globs: Globs,
-    within: Option<PathBuf>,
     patterns: Arc<[InclusionPattern]>,
 }
 
@@ -91,12 +89,8 @@ struct InclusionPattern {
 }
 
 impl Inclusion {
-    /// The first pattern that cannot be used is the error. Where a folder is named, by its canonical
-    /// path, they hold for it and the roots below it only.
-    pub fn new<'p>(
-        patterns: impl IntoIterator<Item = &'p str>,
-        within: Option<PathBuf>,
-    ) -> Result<Self, BadGlob> {
+    /// The first pattern that cannot be used is the error.
+    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, BadGlob> {
         let patterns: Vec<&str> = patterns.into_iter().collect();
         let globs = Globs::new(patterns.iter().copied())?;
         let patterns = patterns.iter().map(|text| InclusionPattern {
@@ -105,15 +99,8 @@ impl Inclusion {
         });
         Ok(Self {
             globs,
-            within,
             patterns: patterns.collect(),
         })
-    }
-
-    /// Whether they are meant for this root, which is named by its canonical path.
-    pub fn holds_for(&self, root: &Path) -> bool {
-        let within = self.within.as_ref();
-        within.is_none_or(|within| root.starts_with(within))
     }
 
     /// Whether any of them fits this path below a root.

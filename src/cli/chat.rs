@@ -30,7 +30,7 @@ pub(super) fn run(
     start: &StartOptions,
 ) -> Result<(), CommandFailure> {
     interruptible_screen(async |cancel| {
-        let left = Box::pin(converse(settings, resume, walk, cancel)).await?;
+        let left = Box::pin(converse(settings, resume, walk, start, cancel)).await?;
         start.print_resume_command(&settings.audit_log, &left);
         Ok(())
     })
@@ -40,6 +40,7 @@ async fn converse(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
+    start: &StartOptions,
     cancel: CancellationToken,
 ) -> Result<EndedConversation, CommandFailure> {
     let opening = tokio::select! {
@@ -86,7 +87,7 @@ async fn converse(
                 text: (*text).to_owned(),
             })
             .collect(),
-        notices,
+        notices: start.ignored.iter().cloned().chain(notices).collect(),
         is_opening: resumed.is_none(),
         resumed,
         own: own_files(settings),

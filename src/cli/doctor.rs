@@ -177,8 +177,8 @@ impl DoctorReport {
                 (None, Some(means)) => ("not set", means.to_owned()),
                 (None, None) => ("not set", origin(one)),
             };
-            let line = format!("{}: {value} ({from}; {})", one.name, one.class.as_str());
-            let line = self.wrapped(&format!("  {line}"), 4);
+            let line = format!("  {}: {value} ({from})", one.name);
+            let line = self.wrapped(&line, 4);
             text.push_str(&match one.origin {
                 Origin::Default => self.toned(Tone::Faint, &line),
                 _ => line,
@@ -298,7 +298,6 @@ fn as_json(settings: &[ListedSetting], checks: &[Check]) -> Value {
             "name": one.name,
             "value": one.value,
             "origin": one.origin.to_string(),
-            "class": one.class.as_str(),
         })
     });
     json!({

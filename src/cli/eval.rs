@@ -39,17 +39,6 @@ enum EvalCommand {
     Run(run::EvalRun),
 }
 
-impl Eval {
-    /// The documents that are measured on, where those are not the knowledge base.
-    pub(super) fn documents(&self) -> Option<&Path> {
-        match &self.what {
-            EvalCommand::Beir(beir) => Some(&beir.dir),
-            EvalCommand::Docs(docs) => Some(&docs.corpus),
-            EvalCommand::Routing(_) | EvalCommand::Grading(_) | EvalCommand::Run(_) => None,
-        }
-    }
-}
-
 /// Measures what the arguments name and prints the figures. `env_file` and `overrides` are what the
 /// command line says besides the settings of files.
 pub(super) fn run(

@@ -14,6 +14,8 @@ use crate::tui::WalkStep;
 #[derive(Debug, Clone)]
 pub(super) struct StartOptions {
     pub(super) restated: StartSettings,
+    /// What `.env` of the working folder sets without effect, and what to do; one line.
+    pub(super) ignored: Option<String>,
     /// `--env-file`.
     pub(super) env_file: Option<PathBuf>,
     /// `--plain`.
@@ -186,6 +188,7 @@ mod tests {
                 sources: vec![PathBuf::from("it's"), PathBuf::from("-x")],
                 data_dir: Some(PathBuf::from("d")),
             },
+            ignored: None,
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
             is_quiet: false,

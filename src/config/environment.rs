@@ -1,29 +1,36 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use etcetera::AppStrategy;
 
 use super::error::SettingError;
-use super::variables::{CONFIG_DIR, Class, WITH_SPACES, variables};
-use crate::files::{self, Unreadable};
-#[cfg(unix)]
-use crate::text::one_line;
+use super::variables::{CONFIG_DIR, WITH_SPACES, variables};
+use crate::files::read_text_bounded;
 
 /// Where settings are looked up: the process's environment first, then the files.
 ///
 /// Files are read into maps and never into the process's own environment, so that what they say
-/// does not reach child processes. What a folder's `.env` says of settings that reach out is held
-/// back, and found by no look-up, until the user has let it in.
+/// does not reach child processes. What `.env` of the working folder says of other settings than those
+/// of the screen and of routing is found by no look-up.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     process: HashMap<String, String>,
-    /// The user's own, in their order.
-    own: Vec<EnvFile>,
-    folder: Option<FolderFile>,
+    /// The user's own in their order, then that of the working folder.
+    files: Vec<EnvFile>,
+    ignored: Option<IgnoredSettings>,
+}
+
+/// What `.env` of the working folder sets without effect, and nothing of the user's sets.
+#[derive(Debug, Clone)]
+pub(super) struct IgnoredSettings {
+    pub(super) names: Vec<&'static str>,
+    /// The file that sets them.
+    pub(super) path: PathBuf,
+    /// The user's own file, whether it is there or not; `None` where no home folder is known.
+    pub(super) own: Option<PathBuf>,
 }
 
 /// A file and what it sets; what it sets to nothing counts as not set.
@@ -35,18 +42,6 @@ struct EnvFile {
     lines: HashMap<String, usize>,
 }
 
-/// `.env` of the folder that one works in.
-#[derive(Debug, Clone)]
-struct FolderFile {
-    file: EnvFile,
-    /// Settings that reach out and were not let in.
-    held: HashMap<String, String>,
-    /// Why it cannot be trusted.
-    doubt: Option<String>,
-    /// Whether the folder is trusted; something may be held back all the same.
-    is_folder_trusted: bool,
-}
-
 /// Where a setting's value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -56,8 +51,6 @@ pub enum Origin {
     Environment,
     /// This `.env` file.
     File(PathBuf),
-    /// This `.env` file, which was not let: the value has no effect.
-    Untrusted(PathBuf),
     /// The setting is not set.
     Default,
 }
@@ -68,7 +61,6 @@ impl fmt::Display for Origin {
             Self::Flag(flag) => f.write_str(flag),
             Self::Environment => f.write_str("environment"),
             Self::File(path) => write!(f, "{}", path.display()),
-            Self::Untrusted(path) => write!(f, "{}, not trusted", path.display()),
             Self::Default => f.write_str("default"),
         }
     }
@@ -76,7 +68,7 @@ impl fmt::Display for Origin {
 
 impl Environment {
     /// Reads the process's environment, the named file, `.env` in the user's configuration folder,
-    /// and `.env` in `folder`, which is not the user's until it is let in.
+    /// and what `.env` in `folder` may set.
     ///
     /// A missing `.env` is fine; a named file that cannot be read, and a line that is not
     /// `NAME=value`, are errors.
@@ -100,13 +92,15 @@ impl Environment {
             ..Self::default()
         };
         if let Some(path) = env_file {
-            environment.own.push(EnvFile::read(path, &mut unreadable).0);
+            environment.files.push(EnvFile::read(path, &mut unreadable));
         }
         let named = environment.get(CONFIG_DIR).map(PathBuf::from);
-        let config = named.or_else(platform_config_dir).map(|dir| dir.join(ENV));
-        let config = config.filter(|path| is_there(path));
+        let own = named
+            .or_else(platform_config_dir)
+            .map(|dir| absolute(&dir.join(ENV)));
+        let config = own.clone().filter(|path| is_there(path));
         if let Some(path) = &config {
-            environment.own.push(EnvFile::read(path, &mut unreadable).0);
+            environment.files.push(EnvFile::read(path, &mut unreadable));
         }
         let beside = folder.map(|folder| folder.join(ENV));
         let is_own = |path: &PathBuf| {
@@ -114,10 +108,26 @@ impl Environment {
             real.is_some() && real == config.as_ref().and_then(|own| own.canonicalize().ok())
         };
         if let Some(path) = beside.filter(|path| is_there(path) && !is_own(path)) {
-            let (file, doubt) = EnvFile::read(&path, &mut unreadable);
-            environment.folder = Some(FolderFile::holding(file, doubt));
+            let file = EnvFile::read(&path, &mut unreadable);
+            environment.add_folder(file, own);
         }
         (environment, unreadable)
+    }
+
+    /// Adds `.env` of the working folder, without what it may not set.
+    fn add_folder(&mut self, mut file: EnvFile, own: Option<PathBuf>) {
+        let barred = variables().filter(|variable| !variable.folder);
+        let set = barred
+            .map(|variable| variable.name)
+            .filter(|name| file.pairs.remove(*name).is_some());
+        self.ignored = Some(IgnoredSettings {
+            names: set
+                .filter(|name| self.first_value(name).is_none())
+                .collect(),
+            path: file.path.clone(),
+            own,
+        });
+        self.files.push(file);
     }
 
     /// Whose `.env` is read beside the user's own: that of the working folder, unless a file is named
@@ -139,91 +149,39 @@ impl Environment {
 
     /// The same, with such a `.env` in the working folder.
     #[cfg(test)]
-    pub(super) fn with_folder<const N: usize>(self, path: &str, pairs: [(&str, &str); N]) -> Self {
-        let file = EnvFile {
-            path: PathBuf::from(path),
-            pairs: Self::from_pairs(pairs).process,
-            lines: HashMap::new(),
-        };
-        Self {
-            folder: Some(FolderFile::holding(file, None)),
-            ..self
-        }
+    pub(super) fn with_folder<const N: usize>(
+        mut self,
+        path: &str,
+        pairs: [(&str, &str); N],
+    ) -> Self {
+        let own = Some(PathBuf::from("config/.env"));
+        self.add_folder(EnvFile::holding(path, pairs), own);
+        self
+    }
+
+    /// The same, with such a file of the user's own.
+    #[cfg(test)]
+    pub(super) fn with_own<const N: usize>(mut self, path: &str, pairs: [(&str, &str); N]) -> Self {
+        self.files.push(EnvFile::holding(path, pairs));
+        self
     }
 
     /// The `.env` files that were read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.env_files().map(|file| file.path.as_path())
+        self.files.iter().map(|file| file.path.as_path())
     }
 
-    /// `.env` of the working folder.
-    pub fn folder_file(&self) -> Option<&Path> {
-        self.folder
-            .as_ref()
-            .map(|folder| folder.file.path.as_path())
-    }
-
-    /// The folder of that file, by its canonical path where it has one.
-    pub(super) fn folder(&self) -> Option<PathBuf> {
-        let folder = self.folder_file()?.parent()?;
-        Some(folder.canonicalize().unwrap_or_else(|_| folder.to_owned()))
-    }
-
-    /// Why that file cannot be trusted.
-    pub(super) fn doubt(&self) -> Option<&str> {
-        self.folder.as_ref()?.doubt.as_deref()
-    }
-
-    fn env_files(&self) -> impl Iterator<Item = &EnvFile> {
-        self.own
-            .iter()
-            .chain(self.folder.iter().map(|folder| &folder.file))
-    }
-
-    /// What the folder's `.env` says of it and was not let, where nothing wins over that anyway.
-    pub(super) fn blocked_value(&self, name: &str) -> Option<&str> {
-        let held = self.folder.as_ref()?.held.get(name)?;
-        let is_set = self.process.contains_key(name) || self.own_value(name).is_some();
-        (!is_set).then_some(held)
-    }
-
-    /// The folder's `.env` may say all that it says.
-    pub(super) fn trust_folder(&mut self) {
-        if let Some(folder) = &mut self.folder {
-            folder.is_folder_trusted = true;
-            folder.file.pairs.extend(folder.held.drain());
-        }
-    }
-
-    /// Whether that has been done.
-    pub(super) fn is_folder_trusted(&self) -> bool {
-        self.folder
-            .as_ref()
-            .is_some_and(|folder| folder.is_folder_trusted)
-    }
-
-    /// What the folder's `.env` says of it has no effect from now on.
-    pub(super) fn withhold(&mut self, name: &str) {
-        if let Some(folder) = &mut self.folder
-            && let Some(pair) = folder.file.pairs.remove_entry(name)
-        {
-            folder.held.extend([pair]);
-        }
-    }
-
-    /// Whether the value in effect is from the folder's `.env`.
-    pub(super) fn is_of_folder(&self, name: &str) -> bool {
-        let path = self.folder_file();
-        matches!((self.origin(name), path), (Origin::File(of), Some(path)) if of == path)
+    /// What `.env` of the working folder sets without effect; `None` where there is no such file.
+    pub(super) fn ignored(&self) -> Option<&IgnoredSettings> {
+        self.ignored.as_ref()
     }
 
     /// Where the value of a variable is from.
     pub(super) fn origin(&self, name: &str) -> Origin {
         if self.get(name).is_none() {
-            let held = self.blocked_value(name).and(self.folder_file());
-            return held.map_or(Origin::Default, |path| Origin::Untrusted(path.to_owned()));
+            return Origin::Default;
         }
-        let file = self.env_files().find(|file| file.pairs.contains_key(name));
+        let file = self.files.iter().find(|file| file.pairs.contains_key(name));
         match file.filter(|_| !self.process.contains_key(name)) {
             Some(file) => Origin::File(file.path.clone()),
             None => Origin::Environment,
@@ -232,9 +190,9 @@ impl Environment {
 
     /// The first file that says something else than what is in effect.
     pub(super) fn overridden_by(&self, name: &str) -> Option<&Path> {
-        let value = self.process.get(name).map(|value| trimmed(name, value));
-        let value = value.or_else(|| self.get(name));
-        self.env_files()
+        let value = self.first_value(name);
+        self.files
+            .iter()
             .find(|file| {
                 let said = file.pairs.get(name);
                 said.is_some_and(|said| value.is_some_and(|value| value != said))
@@ -246,15 +204,14 @@ impl Environment {
     /// set it.
     pub fn line_of(&self, path: &Path, name: &str) -> Option<usize> {
         let path = absolute(path);
-        let file = self.env_files().find(|file| file.path == path)?;
+        let file = self.files.iter().find(|file| file.path == path)?;
         file.lines.get(name).copied()
     }
 
     /// Removes a setting as if it were not set; returns whether it was set.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let mut is_known = self.process.remove(name).is_some();
-        let folder = self.folder.iter_mut().map(|folder| &mut folder.file);
-        for file in self.own.iter_mut().chain(folder) {
+        for file in &mut self.files {
             is_known |= file.pairs.remove(name).is_some();
         }
         is_known
@@ -262,7 +219,7 @@ impl Environment {
 
     /// The names that look like settings of this program, in order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        let files = self.env_files().flat_map(|file| file.pairs.keys());
+        let files = self.files.iter().flat_map(|file| file.pairs.keys());
         let ours: BTreeSet<_> = self
             .process
             .keys()
@@ -275,34 +232,22 @@ impl Environment {
 
     /// The value of a variable; one that is set to nothing counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let of_folder = || Some(self.folder.as_ref()?.file.pairs.get(name)?.as_str());
+        self.first_value(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value of the first that sets it, be it empty.
+    fn first_value(&self, name: &str) -> Option<&str> {
+        let of_files = || self.files.iter().find_map(|file| file.pairs.get(name));
         match self.process.get(name) {
             Some(value) => Some(trimmed(name, value)),
-            None => self.own_value(name).or_else(of_folder),
+            None => of_files().map(String::as_str),
         }
-        .filter(|value| !value.is_empty())
     }
 
     /// The value that the process's environment gives a variable, whatever files say.
     pub(super) fn of_process(&self, name: &str) -> Option<&str> {
         let said = self.process.get(name).map(|value| value.trim());
         said.filter(|value| !value.is_empty())
-    }
-
-    /// The value of a variable on the side that `other` is from, the user's or the folder's, whatever
-    /// wins over it.
-    pub(super) fn get_beside(&self, other: &str, name: &str) -> Option<&str> {
-        if self.is_of_folder(other) {
-            let file = &self.folder.as_ref()?.file;
-            return file.pairs.get(name).map(String::as_str);
-        }
-        let said = self.process.get(name).map(|value| value.trim());
-        said.or_else(|| self.own_value(name))
-    }
-
-    fn own_value(&self, name: &str) -> Option<&str> {
-        let said = self.own.iter().find_map(|file| file.pairs.get(name));
-        said.map(String::as_str)
     }
 }
 
@@ -318,12 +263,11 @@ fn trimmed<'a>(name: &str, value: &'a str) -> &'a str {
 pub(super) const ENV: &str = ".env";
 
 impl EnvFile {
-    /// What can be read of it, and why it could not be trusted.
-    fn read(path: &Path, unreadable: &mut Vec<SettingError>) -> (Self, Option<String>) {
+    /// What can be read of it.
+    fn read(path: &Path, unreadable: &mut Vec<SettingError>) -> Self {
         let path = absolute(path);
         let (mut pairs, mut lines) = (HashMap::new(), HashMap::new());
-        let (said, meta) = read_file(&path);
-        for pair in said {
+        for pair in read_file(&path) {
             match pair {
                 Ok(Pair { name, value, line }) => {
                     let value = trimmed(&name, &value).to_owned();
@@ -334,28 +278,21 @@ impl EnvFile {
             }
         }
         pairs.retain(|_, value| !value.is_empty());
-        let doubt = meta.and_then(|meta| doubt_in_folder(&path, &meta));
-        (Self { path, pairs, lines }, doubt)
+        Self { path, pairs, lines }
+    }
+
+    #[cfg(test)]
+    fn holding<const N: usize>(path: &str, pairs: [(&str, &str); N]) -> Self {
+        Self {
+            path: PathBuf::from(path),
+            pairs: Environment::from_pairs(pairs).process,
+            lines: HashMap::new(),
+        }
     }
 }
 
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-impl FolderFile {
-    fn holding(mut file: EnvFile, doubt: Option<String>) -> Self {
-        let mut held = HashMap::new();
-        for variable in variables().filter(|variable| variable.class == Class::Reach) {
-            held.extend(file.pairs.remove_entry(variable.name));
-        }
-        Self {
-            file,
-            held,
-            doubt,
-            is_folder_trusted: false,
-        }
-    }
 }
 
 fn process(unreadable: &mut Vec<SettingError>) -> HashMap<String, String> {
@@ -402,24 +339,15 @@ pub(super) const LARGEST: u64 = 256 << 10;
 /// Stands for `$`; no variable can hold it, so that a file with one is none.
 const DOLLAR: char = '\0';
 
-/// The pairs of the file in their order, and what of it cannot be read; and of what is open, who
-/// owns it and who may write it.
-fn read_file(path: &Path) -> (Vec<Result<Pair, SettingError>>, Option<Metadata>) {
-    match read_text(path) {
-        Ok((text, meta)) => (parse(path, &text), Some(meta)),
-        Err(error) => (vec![Err(unreadable(path, error.to_string()))], None),
-    }
-}
-
-fn read_text(path: &Path) -> Result<(String, Metadata), Unreadable> {
+/// The pairs of the file in their order, and what of it cannot be read.
+fn read_file(path: &Path) -> Vec<Result<Pair, SettingError>> {
     if is_null_device(path) {
-        return Ok((String::new(), path.metadata()?));
+        return Vec::new();
     }
-    let file = files::open_regular(path)?;
-    let meta = file.metadata()?;
-    let bytes = files::read_all(&file, LARGEST)?;
-    let text = String::from_utf8(bytes).map_err(|_| Unreadable::NotText)?;
-    Ok((text, meta))
+    match read_text_bounded(path, LARGEST) {
+        Ok(text) => parse(path, &text),
+        Err(error) => vec![Err(unreadable(path, error.to_string()))],
+    }
 }
 
 /// What people name for a file in which nothing stands.
@@ -538,82 +466,6 @@ fn platform() -> Option<impl AppStrategy> {
         app_name: "kb-agent".to_owned(),
     })
     .ok()
-}
-
-/// Why a file with such metadata is not only the user's, what stands around it looked at too: who
-/// may write a folder can put another file in its place. One line that says what to do.
-fn doubt_in_folder(path: &Path, meta: &Metadata) -> Option<String> {
-    let Ok(real) = path.canonicalize() else {
-        return Some("it is gone".to_owned());
-    };
-    if real.to_str().is_none() || path.to_str().is_none() {
-        return Some("its path is not UTF-8".to_owned());
-    }
-    let folders = [path.parent(), real.parent()].into_iter().flatten();
-    doubt_of_file(path, meta).or_else(|| folders.into_iter().find_map(doubt_of_folder))
-}
-
-#[cfg(unix)]
-pub(super) fn doubt_of_file(path: &Path, meta: &Metadata) -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    if is_of_another(meta) {
-        return Some(format!(
-            "{} belongs to another user; give it with --env-file, or make it yours",
-            display_path(path)
-        ));
-    }
-    (meta.mode() & 0o022 != 0).then(|| writable(path, meta.mode()))
-}
-
-#[cfg(unix)]
-fn doubt_of_folder(path: &Path) -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    /// Where only the owner of a file may rename it, as in `/tmp`.
-    const STICKY: u32 = 0o1000;
-    let meta = match path.metadata() {
-        Ok(meta) => meta,
-        Err(error) => return Some(format!("{}: {error}", display_path(path))),
-    };
-    if is_of_another(&meta) {
-        return Some(format!(
-            "its folder {} belongs to another user; give it with --env-file",
-            display_path(path)
-        ));
-    }
-    let is_open = meta.mode() & 0o022 != 0 && meta.mode() & STICKY == 0;
-    is_open.then(|| writable(path, meta.mode()))
-}
-
-/// The system's own user can do anything anyway.
-#[cfg(unix)]
-fn is_of_another(meta: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    meta.uid() != 0 && meta.uid() != rustix::process::geteuid().as_raw()
-}
-
-#[cfg(unix)]
-fn writable(path: &Path, mode: u32) -> String {
-    let path = display_path(path);
-    format!(
-        "others may write {path} (mode {:o}); chmod go-w '{path}', or give it with --env-file",
-        mode & 0o7777
-    )
-}
-
-#[cfg(unix)]
-fn display_path(path: &Path) -> String {
-    const PATH_CHARS: usize = 300;
-    one_line(&path.to_string_lossy(), PATH_CHARS)
-}
-
-#[cfg(not(unix))]
-pub(super) fn doubt_of_file(_: &Path, _: &Metadata) -> Option<String> {
-    None
-}
-
-#[cfg(not(unix))]
-fn doubt_of_folder(_: &Path) -> Option<String> {
-    None
 }
 
 #[cfg(test)]

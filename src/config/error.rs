@@ -57,58 +57,10 @@ pub enum SettingError {
         /// The cause, in one line.
         why: String,
     },
-    /// What the user decided cannot be kept.
-    #[error("{} cannot be written: {why}", path.display())]
-    Unwritten {
-        /// The file.
-        path: PathBuf,
-        /// The cause, in one line.
-        why: String,
-    },
-    /// A folder's `.env` says what only the user may say.
-    #[error(
-        "{} sets {names}, which a folder may set only once you trust it: look at that file, then run \
-         {advice}",
-        file.display()
-    )]
-    Untrusted {
-        /// The file.
-        file: PathBuf,
-        /// What it sets.
-        names: String,
-        /// What to run, or do instead.
-        advice: String,
-    },
-    /// A folder's `.env` sets what needs trust, and it cannot be trusted.
-    #[error(
-        "{} sets {names}, which a folder may set only once you trust it, and it cannot be trusted: \
-         {why}",
-        file.display()
-    )]
-    Doubtful {
-        /// The file.
-        file: PathBuf,
-        /// What it sets.
-        names: String,
-        /// Why not, and what to do.
-        why: String,
-    },
-    /// Something of the user's would go where a folder's `.env` says, or the other way round.
-    #[error("{what} would be sent to {to}, as {} says: {advice}", file.display())]
-    Sending {
-        /// The file.
-        file: PathBuf,
-        /// What would be sent.
-        what: String,
-        /// Host to which it would be sent.
-        to: String,
-        /// What to do.
-        advice: String,
-    },
     /// A key would be readable on its way.
     #[error(
-        "{name} would go unencrypted to {host}: use an https address, or set {allow}={host} where the \
-         key is set, if that network is yours"
+        "{name} would go unencrypted to {host}: use an https address, or set {allow}={host} if that \
+         network is yours"
     )]
     Unencrypted {
         /// The key.
@@ -132,12 +84,7 @@ impl SettingError {
             }
             Self::NotText { name } => Some(name),
             Self::Certificates { name, .. } | Self::Unencrypted { name, .. } => Some(name),
-            Self::File { .. }
-            | Self::Unwritten { .. }
-            | Self::Untrusted { .. }
-            | Self::Doubtful { .. }
-            | Self::Sending { .. }
-            | Self::NoHome => None,
+            Self::File { .. } | Self::NoHome => None,
         }
     }
 }

@@ -10,11 +10,10 @@ use super::environment::{Environment, Origin};
 use super::error::SettingError;
 use super::settings::{Overrides, Settings, UnknownSetting, unknown};
 use super::shown::{ADDRESSES, SECRETS, flag, masked, path, text};
-use super::trust::{TrustAnswer, admit};
 use super::variables::{
-    AUDIT_LOG, CONFIG_DIR, Class, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA,
-    LLM_DISCOVER, LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME,
-    Variable, variables,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA, LLM_DISCOVER,
+    LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, Variable,
+    variables,
 };
 
 /// What all settings come to.
@@ -26,6 +25,8 @@ pub struct Survey {
     pub refused: Vec<SettingError>,
     /// What looks like a setting and is none.
     pub unknown: Vec<UnknownSetting>,
+    /// What the working folder's `.env` sets and may not.
+    pub ignored: Option<IneffectiveSetting>,
     /// Every setting.
     pub listed: Vec<ListedSetting>,
     /// The `.env` files that were read, a line each.
@@ -37,8 +38,6 @@ pub struct Survey {
 pub struct ListedSetting {
     /// The variable.
     pub name: &'static str,
-    /// What it can do.
-    pub class: Class,
     /// What it means that it has no value.
     pub unset: Option<&'static str>,
     /// Its value on one line, secrets masked; `None` where it is not set and nothing is built in
@@ -59,16 +58,13 @@ pub struct IneffectiveSetting {
     pub next: String,
 }
 
-/// The survey of what a program that starts reads. What of it cannot be read, and what the working
-/// folder's `.env` may not say, is among what is refused, and comes first.
+/// The survey of what a program that starts reads. What of it cannot be read is among what is refused,
+/// and comes first.
 pub fn survey_of(env_file: Option<&Path>, overrides: &Overrides) -> Survey {
     let folder = Environment::folder_beside(env_file);
-    let (mut environment, mut refused) = Environment::read_what_can_be(env_file, folder);
-    refused.extend(admit(&mut environment, overrides, &mut |_| {
-        TrustAnswer::Unasked
-    }));
+    let (environment, unreadable) = Environment::read_what_can_be(env_file, folder);
     let mut survey = survey(&environment, overrides);
-    survey.refused.splice(0..0, refused);
+    survey.refused.splice(0..0, unreadable);
     survey
 }
 
@@ -101,12 +97,8 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             };
             ListedSetting {
                 name,
-                class: variable.class,
                 unset: variable.unset,
-                value: match from.blocked_value(name) {
-                    Some(value) if flag.is_none() => Some(masked(name, value)),
-                    _ => value_in_effect(variable, from, made),
-                },
+                value: value_in_effect(variable, from, made),
                 origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
                 // What cannot be used has its own line.
                 idle: environment
@@ -126,6 +118,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         settings,
         refused,
         unknown: unknown(environment).collect(),
+        ignored: ignored(environment, overrides),
         listed,
         files: environment.files().map(path).collect(),
     }
@@ -180,9 +173,6 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
         None
     };
     if let Some(needed) = needed.filter(|needed| !is_set(needed)) {
-        if environment.blocked_value(needed).is_some() {
-            return Some(withheld(name, needed, environment));
-        }
         return Some(IneffectiveSetting {
             line: format!("{name} is set without effect: {needed} is not set"),
             next: format!("set {needed}, or remove {name}"),
@@ -213,20 +203,29 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     })
 }
 
-/// Describes a setting without effect because it needs another one, which the folder's `.env` sets
-/// but may not set.
-fn withheld(name: &str, needed: &str, environment: &Environment) -> IneffectiveSetting {
-    let folder = path(&environment.folder().unwrap_or_default());
-    let (why, how) = if environment.is_folder_trusted() {
-        let why = "you have not agreed to what would be sent there".to_owned();
-        (why, " with the same options")
-    } else {
-        (format!("{folder} is not trusted"), "")
+/// What `.env` of the working folder sets and may not, where neither the command line nor anything else of
+/// the user's says it.
+pub fn ignored(environment: &Environment, overrides: &Overrides) -> Option<IneffectiveSetting> {
+    let ignored = environment.ignored()?;
+    let is_left = |name: &&str| flag(name, overrides).is_none();
+    let names: Vec<&str> = ignored.names.iter().copied().filter(is_left).collect();
+    let (names, them) = match names.split_last()? {
+        (last, []) => ((*last).to_owned(), "it"),
+        (last, others) => (format!("{} and {last}", others.join(", ")), "them"),
     };
-    IneffectiveSetting {
-        line: format!("{name} is set without effect: {needed} is held back: {why}"),
-        next: format!("run 'kb-agent trust {folder}'{how}, or remove {name}"),
-    }
+    let file = path(&ignored.path);
+    let own = match &ignored.own {
+        Some(own) => path(own),
+        None => "your own .env".to_owned(),
+    };
+    Some(IneffectiveSetting {
+        line: format!(
+            "{file} sets {names} without effect: only settings of the screen and of routing count there"
+        ),
+        next: format!(
+            "put {them} into {own} or the environment, or give that file with --env-file"
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -356,34 +355,57 @@ mod tests {
     }
 
     #[test]
-    fn trust_what_is_held_back_is_not_called_unset() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().canonicalize().unwrap();
-        let of_folder = [("KB_AGENT_LLM_BASE_URL", "https://h/v1")];
-        let own = [
-            ("KB_AGENT_DATA_DIR", "data"),
-            ("KB_AGENT_LLM_API_KEY", "sk-1"),
+    fn trust_of_the_folder_only_the_screen_and_routing_count() {
+        let own = Environment::from_pairs([("KB_AGENT_DATA_DIR", "data")]);
+        let folder: Vec<&str> = variables()
+            .filter(|variable| variable.folder)
+            .map(|variable| variable.name)
+            .collect();
+        assert_eq!(folder.len(), 8, "{folder:?}");
+        for Variable { name, .. } in variables() {
+            let environment = own.clone().with_folder("clone/.env", [(name, "7")]);
+            let counts = folder.contains(&name);
+            let found = environment.get(name) == Some("7");
+            assert_eq!(found, counts, "{name}");
+            // What the user sets is not asked for again.
+            let is_said = !counts && own.get(name).is_none();
+            let ignored = ignored(&environment, &Overrides::default());
+            assert_eq!(ignored.is_some(), is_said, "{name}");
+        }
+    }
+
+    #[test]
+    fn trust_what_is_ignored_is_named_with_what_to_do() {
+        let of_folder = [
+            ("KB_AGENT_LLM_API_KEY", "sk-s3cret"),
+            ("KB_AGENT_LLM_BASE_URL", "https://h/v1"),
+            ("KB_AGENT_SOURCE", "notes"),
+            ("KB_AGENT_THEME", "mono"),
         ];
-        let mut environment = Environment::from_pairs(own)
-            .with_folder(folder.join(".env").to_str().unwrap(), of_folder);
-        let line = |environment: &Environment| {
-            let survey = survey(environment, &Overrides::default());
-            let idle = of(&survey, "KB_AGENT_LLM_API_KEY").idle.clone().unwrap();
-            format!("{} → {}", idle.line, idle.next)
+        let own = Environment::from_pairs([("KB_AGENT_DATA_DIR", "data")]);
+        let environment = own.clone().with_folder("clone/.env", of_folder);
+        let by_flag = Overrides {
+            sources: vec!["docs".into()],
+            ..Overrides::default()
         };
-        let folder = folder.display();
-        let held =
-            "KB_AGENT_LLM_API_KEY is set without effect: KB_AGENT_LLM_BASE_URL is held back: ";
+        let survey = survey(&environment, &by_flag);
+        let said = survey.ignored.unwrap();
         assert_eq!(
-            line(&environment),
-            format!(
-                "{held}{folder} is not trusted → run 'kb-agent trust {folder}', or remove \
-                 KB_AGENT_LLM_API_KEY"
-            )
+            said.line,
+            "clone/.env sets KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_API_KEY without effect: only \
+             settings of the screen and of routing count there"
         );
-        environment.trust_folder();
-        environment.withhold("KB_AGENT_LLM_BASE_URL");
-        assert!(line(&environment).starts_with(&format!("{held}you have not agreed")));
+        assert_eq!(
+            said.next,
+            "put them into config/.env or the environment, or give that file with --env-file"
+        );
+        // The user's own file may set all of it, and then nothing is said.
+        let environment = own
+            .with_own("config/.env", of_folder)
+            .with_folder("clone/.env", of_folder);
+        assert_eq!(ignored(&environment, &Overrides::default()), None);
+        let url = environment.get("KB_AGENT_LLM_BASE_URL");
+        assert_eq!(url, Some("https://h/v1"));
     }
 
     #[test]

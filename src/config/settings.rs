@@ -39,8 +39,6 @@ pub struct Settings {
     pub local: Option<Box<EndpointConfig>>,
     /// The embedding endpoint; `None` is the built-in model.
     pub embedding: Option<EmbeddingSettings>,
-    /// The `.env` of the working folder, where it and not the user names one of these endpoints.
-    pub endpoint_file: Option<PathBuf>,
     /// The folders and files of the knowledge base; empty is the bundled demo.
     pub sources: Vec<PathBuf>,
     /// Files in them that are read although they are hidden or hold secrets by their names.
@@ -122,18 +120,6 @@ pub struct Overrides {
     pub log_filter: Option<&'static str>,
 }
 
-impl Overrides {
-    /// The same where these documents take the place of the knowledge base.
-    #[must_use]
-    pub fn over(&self, documents: Option<&Path>) -> Self {
-        let mut overrides = self.clone();
-        if let Some(documents) = documents {
-            overrides.sources = vec![documents.to_owned()];
-        }
-        overrides
-    }
-}
-
 impl Settings {
     /// What nobody may see: keys, passwords, tokens, and the address of the store, which may hold one.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
@@ -180,7 +166,6 @@ impl Settings {
             local: is_sought.then(|| local_endpoint(environment)).transpose()?,
             llm,
             embedding: embedding(environment)?,
-            endpoint_file: endpoint_file(environment),
             audit_log: environment
                 .get(AUDIT_LOG)
                 .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
@@ -281,20 +266,15 @@ fn choice<T: Copy>(
     Ok(Some(*chosen))
 }
 
-/// What a folder's `.env` includes is of that folder.
 fn include(environment: &Environment) -> Result<Inclusion, SettingError> {
     let Some(set) = environment.get(INCLUDE) else {
         return Ok(Inclusion::default());
     };
-    let within = environment
-        .is_of_folder(INCLUDE)
-        .then(|| environment.folder())
-        .flatten();
     let patterns: Vec<String> = std::env::split_paths(set)
         .map(|pattern| pattern.to_string_lossy().into_owned())
         .filter(|pattern| !pattern.is_empty())
         .collect();
-    Inclusion::new(patterns.iter().map(String::as_str), within).map_err(|_| refused(INCLUDE, set))
+    Inclusion::new(patterns.iter().map(String::as_str)).map_err(|_| refused(INCLUDE, set))
 }
 
 fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
@@ -337,13 +317,6 @@ fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingErro
         password,
         ca: environment.get(STORE_CA).map(PathBuf::from),
     }))
-}
-
-fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
-    let urls = [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
-    let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url));
-    let file = environment.folder_file().filter(|_| is_of_folder);
-    file.map(Path::to_owned)
 }
 
 fn without_effect(environment: &Environment) -> Vec<String> {
@@ -608,7 +581,7 @@ fn with_scheme(text: &str) -> Option<String> {
 }
 
 /// Refuses to send a key over a network where it can be read on the way: by http to another machine,
-/// unless who set the key names that: a folder cannot name it for the user's key.
+/// unless the user names that.
 fn protect_key(
     environment: &Environment,
     key: &'static str,
@@ -619,7 +592,7 @@ fn protect_key(
         return Ok(());
     };
     let host = url.host_str().unwrap_or_default();
-    let allowed = environment.get_beside(key, PLAIN_HTTP_HOSTS);
+    let allowed = environment.get(PLAIN_HTTP_HOSTS);
     let mut allowed = allowed.unwrap_or_default().split(',');
     let is_allowed = allowed.any(|name| name.trim().eq_ignore_ascii_case(host));
     if environment.get(key).is_none() || is_allowed {
@@ -959,7 +932,7 @@ mod restated_tests {
             ("KB_AGENT_DATA_DIR", " "),
         ];
         let environment =
-            Environment::from_pairs(process).with_folder(".env", [("KB_AGENT_INCLUDE", "*.env")]);
+            Environment::from_pairs(process).with_own(".env", [("KB_AGENT_INCLUDE", "*.env")]);
         let restated = StartSettings::from_start(&environment, &Overrides::default());
         let expected = StartSettings {
             variables: vec![("KB_AGENT_AUDIT_LOG", "log".to_owned())],

@@ -40,21 +40,6 @@ pub(super) fn masked(name: &str, value: &str) -> String {
     }
 }
 
-/// Where something would go, as a person decides on it: all that tells one place from another.
-pub(super) fn target(name: &str, value: &str) -> String {
-    if name != STORE_URL {
-        return without_secrets(value);
-    }
-    let (base, query) = value.split_once('?').unwrap_or((value, ""));
-    let behind = base.rsplit_once('@').map_or("", |(_, behind)| behind);
-    let plain = if query.contains("sslmode=disable") {
-        ", not encrypted"
-    } else {
-        ""
-    };
-    text(&format!("postgres://[masked]@{behind}{plain}"))
-}
-
 /// A path on one line.
 pub(super) fn path(path: &Path) -> String {
     text(&path.to_string_lossy())

@@ -18,8 +18,9 @@ pub struct Variable {
     /// What values it takes, to be read after "must be".
     #[serde(deserialize_with = "leaked")]
     pub allowed: Kept,
-    /// What it can do.
-    pub class: Class,
+    /// Whether `.env` of the working folder may set it: settings of the screen and of routing.
+    #[serde(default)]
+    pub folder: bool,
     /// Its value while it is not set, as it could be set; `None` where there is none.
     #[serde(default, deserialize_with = "leaked_option")]
     pub default: Option<Kept>,
@@ -38,28 +39,6 @@ fn leaked<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> 
 
 fn leaked_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'static str>, D::Error> {
     leaked(from).map(Some)
-}
-
-/// What a setting can do, and so where it may come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Class {
-    /// It changes how things are done or look; any folder's `.env` may say it.
-    Taste,
-    /// It says where things are sent, with what key, and what is read and written: only the user
-    /// may say it, or a folder that the user trusts.
-    #[default]
-    Reach,
-}
-
-impl Class {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Taste => "taste",
-            Self::Reach => "reach",
-        }
-    }
 }
 
 /// The settings by what they are about, each group with its title.

@@ -120,7 +120,6 @@ impl Adding {
             io::ErrorKind::NotFound => format!("there is no file or folder {named}"),
             _ => format!("{named} cannot be added: {error}"),
         })?;
-        self.refusal(&real)?;
         let in_words = |error: KbError| format!("{named} cannot be added: {error}");
         if holds(before, &real).map_err(in_words)? {
             return Err(format!("{named} is part of the knowledge base already"));
@@ -204,23 +203,6 @@ impl Adding {
 
     fn list(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         self.added.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Where the `.env` of a folder names the endpoint, only what lies in that folder goes there.
-    fn refusal(&self, real: &Path) -> Result<(), String> {
-        let Some(file) = &self.settings.endpoint_file else {
-            return Ok(());
-        };
-        let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-        if folder.is_some_and(|folder| real.starts_with(folder)) {
-            return Ok(());
-        }
-        Err(format!(
-            "{} is not added: {} names the endpoint, and documents outside its folder do not go \
-             there; with --env-file .env they do",
-            one_line(&real.to_string_lossy(), LONGEST_PATH),
-            one_line(&file.to_string_lossy(), LONGEST_PATH)
-        ))
     }
 }
 

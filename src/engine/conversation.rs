@@ -119,7 +119,6 @@ impl Conversation {
             exports: engine.exports.clone(),
             live: engine.live.clone(),
             dialogue: dialogue.clone(),
-            endpoint_file: engine.endpoint_file.clone(),
             knowledge: engine.knowledge.clone(),
             updates: updates.clone(),
         };

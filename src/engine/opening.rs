@@ -98,7 +98,6 @@ impl Opening {
             own_files: own_files(&settings),
             live: Arc::new(Mutex::new(self.session)),
             said_before: None,
-            endpoint_file: settings.endpoint_file,
             traces: self.traces,
         })
     }
@@ -199,7 +198,7 @@ use crate::audit::{check_is_log, is_part};
 #[cfg(unix)]
 use crate::kb::holds_an_index;
 
-/// What is kept there: files …
+/// What is kept there: files, the last of which earlier versions wrote …
 #[cfg(unix)]
 const FILES: [&str; 5] = [
     "audit.jsonl",

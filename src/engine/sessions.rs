@@ -55,17 +55,14 @@ pub(super) struct Resumed {
     pub(super) recorded: RecordedSession,
     pub(super) dialogue: Dialogue,
     pub(super) session: Session,
-    /// What is to be said of it, one line each: that the agent knows nothing of it, that it was asked
-    /// over other documents.
+    /// What is to be said of it, one line each: that it was asked over other documents.
     pub(super) remarks: Vec<String>,
 }
 
-/// Takes up a recorded conversation; an error is one line. Where a folder's `.env` names an
-/// endpoint, nothing that was said goes there: it may have been said over other documents.
+/// Takes up a recorded conversation; an error is one line.
 pub(super) fn resume(
     log: &Path,
     which: &Resume,
-    endpoint_file: Option<&Path>,
     knowledge: &KnowledgeBase,
 ) -> Result<Resumed, String> {
     let in_words = |error: ReadError| error.to_string();
@@ -95,22 +92,10 @@ pub(super) fn resume(
     if notes.is_hidden(&id) {
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
     }
-    let dialogue = match endpoint_file {
-        Some(_) => Dialogue::new(&id),
-        None => dialogue_of_runs(&id, &events),
-    };
-    let held_back = endpoint_file.map(|file| {
-        let file = one_line(&file.to_string_lossy(), LONGEST_PATH);
-        format!(
-            "What was said before is shown and not sent: {file} names the endpoint; with \
-             --env-file .env it is sent."
-        )
-    });
     Ok(Resumed {
-        dialogue,
+        dialogue: dialogue_of_runs(&id, &events),
         remarks: newer_are_open(skipped)
             .into_iter()
-            .chain(held_back)
             .chain(other_documents(&events, knowledge))
             .chain(complaint)
             .collect(),
@@ -298,8 +283,6 @@ pub(super) struct Sessions {
     pub(super) exports: PathBuf,
     pub(super) live: Arc<Mutex<Session>>,
     pub(super) dialogue: CurrentDialogue,
-    /// The `.env` of a folder that names an endpoint.
-    pub(super) endpoint_file: Option<PathBuf>,
     pub(super) knowledge: CurrentBase,
     pub(super) updates: mpsc::Sender<Update>,
 }
@@ -363,8 +346,7 @@ impl Sessions {
     }
 
     fn resume(&self, id: String) {
-        let file = self.endpoint_file.as_deref();
-        match resume(&self.log, &Resume::Named(id), file, &self.knowledge.get()) {
+        match resume(&self.log, &Resume::Named(id), &self.knowledge.get()) {
             Ok(resumed) => {
                 self.dialogue.replace(resumed.dialogue);
                 self.hold(resumed.session);

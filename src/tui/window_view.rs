@@ -518,7 +518,7 @@ fn page_of_sources(model: &Model) -> Vec<Row> {
     if let Some(setting) = &contents.setting {
         rows.extend(page_heading("The same at the next start"));
         rows.push(Row::new(Ink::Text, one_line(setting, 4000)));
-        let where_to = "in the environment, or as a line of .env";
+        let where_to = "in the environment, or as a line of your own .env";
         rows.push(Row::new(Ink::Dim, where_to));
     }
     rows

@@ -628,7 +628,7 @@ fn the_object_has_the_fields_that_the_readme_names() {
         assert!(!needs_next || check["next"].is_string(), "{check}");
     }
     for one in report.all["settings"].as_array().unwrap() {
-        assert_eq!(keys(one), set(&["class", "name", "origin", "value"]));
+        assert_eq!(keys(one), set(&["name", "origin", "value"]));
     }
     assert_eq!(text(&report.output.stdout).lines().count(), 1);
 }

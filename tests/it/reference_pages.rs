@@ -6,7 +6,7 @@ mod events;
 use std::path::Path;
 
 use kb_agent::cli::{EXIT_CODES, command};
-use kb_agent::config::{Class, GROUPS, Variable};
+use kb_agent::config::{GROUPS, Variable};
 
 /// Heading and introduction of the commands page.
 const COMMANDS: &str = "# Commands
@@ -25,9 +25,8 @@ Every setting is an environment variable. The first of these that sets it wins:
 4. `.env` in the configuration folder (on Linux `~/.config/kb-agent`)
 5. `.env` in the current folder, unless `--env-file` is given
 
-A setting has one of two classes. *taste* changes how things look or how long they take; any `.env` may set
-it. *reach* decides what is sent where, with which key, and what is read and written; the `.env` of the current
-folder sets it only after `kb-agent trust` ([more](security.md)). An empty value means \"not set\". `${NAME}` is plain
+`.env` in the current folder may come with a clone. Only settings of the screen and of routing count there; any other
+is ignored, and a warning names it ([more](security.md)). An empty value means \"not set\". `${NAME}` is plain
 text. A bad value is one line and exit code 2. `kb-agent doctor` shows every value in effect, where it comes
 from, and settings that are misspelt or have no effect. Copy [`.env.example`](../.env.example) to begin.
 
@@ -38,12 +37,12 @@ replace the system's certificates. They are read from the process's environment 
 
 /// Beginning of `.env.example`.
 const EXAMPLE: &str = "\
-# Settings of kb-agent. Copy this file to .env in your configuration folder (on Linux ~/.config/kb-agent) or in
-# the folder that you start kb-agent in. The environment wins over the former, and the former over the latter.
-# Every line shows the default; an empty value means \"not set\". ${NAME} is plain text.
+# Settings of kb-agent. Copy this file to .env in your configuration folder (on Linux ~/.config/kb-agent). The
+# environment wins over it. Every line shows the default; an empty value means \"not set\". ${NAME} is plain
+# text.
 #
-# (reach) decides what is sent where, with which key, and what is read and written. .env of the folder you start
-# in sets it only after 'kb-agent trust'.
+# (folder) may also stand in .env of the folder that you start kb-agent in, over which yours wins. Anything else
+# is ignored there.
 ";
 
 /// Cells of a comment in `.env.example`.
@@ -115,12 +114,16 @@ fn the_settings_page_holds_every_setting() {
         page.push_str(&format!("\n## {title}\n"));
         for one in variables {
             page.push_str(&format!(
-                "\n### `{}`\n\n{}\n\nTakes {}. Default: {}. Class: {}.\n",
+                "\n### `{}`\n\n{}\n\nTakes {}. Default: {}.{}\n",
                 one.name,
                 wrapped(one.help, "", COMMENT_WIDTH),
                 one.allowed,
                 default(one),
-                one.class.as_str()
+                if one.folder {
+                    " May stand in `.env` of the current folder."
+                } else {
+                    ""
+                }
             ));
         }
     }
@@ -141,16 +144,12 @@ fn the_example_holds_every_setting_with_its_default() {
     for (title, variables) in GROUPS.iter() {
         text.push_str(&format!("\n# --- {title} ---\n"));
         for one in variables {
-            let reach = if one.class == Class::Reach {
-                "(reach) "
-            } else {
-                ""
-            };
+            let folder = if one.folder { "(folder) " } else { "" };
             let unset = match (one.default, one.unset) {
                 (None, Some(meaning)) => format!(" Not set: {meaning}."),
                 _ => String::new(),
             };
-            let comment = format!("{reach}{}{unset}", one.help);
+            let comment = format!("{folder}{}{unset}", one.help);
             text.push_str(&wrapped(&comment, "# ", COMMENT_WIDTH));
             text.push_str(&format!(
                 "\n{}={}\n",

@@ -2,13 +2,8 @@
 
 use std::path::PathBuf;
 
-use kb_agent::config::{Environment, Overrides, Settings};
-use kb_agent::domain::NodeName;
-use kb_agent::engine::{Conversation, Engine};
-use kb_agent::protocol::{Command, QuestionPlace, SessionCommand, SessionUpdate, Update};
 use serde_json::Value;
 
-use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::Said;
 use crate::terminal::Terminal;
 use crate::workplace::{Demo, Workplace, events, exports, json_lines, one_line};
@@ -279,64 +274,4 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     closed(&terminal);
     terminal.press_until("\u{12}second\r", "> and the second one?");
     leave(terminal);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn trust_a_conversation_taken_up_meanwhile_is_not_sent_where_a_folder_says() {
-    let endpoint = ScriptedEndpoint::start().await;
-    endpoint.say(NodeName::AnalyzeAndRoute, Reply::error(400, "not this"));
-    let place = Workplace::holding([("kb/diary.md", "# Heron\n\nThe heron sleeps at noon.\n")]);
-    let (data, url) = (place.data(), endpoint.base_url());
-    let settings = |url: &str, endpoint_file: Option<PathBuf>| {
-        let pairs = [
-            ("KB_AGENT_DATA_DIR", data.to_str().unwrap()),
-            ("KB_AGENT_CONFIG_DIR", data.to_str().unwrap()),
-            ("KB_AGENT_LLM_BASE_URL", url),
-            ("KB_AGENT_LLM_RETRIES", "0"),
-        ];
-        let sources = vec![place.path().join("kb")];
-        let overrides = Overrides {
-            sources,
-            ..Overrides::default()
-        };
-        let settings = Settings::resolve(&Environment::from_pairs(pairs), overrides).unwrap();
-        Settings {
-            endpoint_file,
-            ..settings
-        }
-    };
-    let offline = Engine::open(&settings("", None)).await.unwrap();
-    offline
-        .answer_query("When does the heron sleep?")
-        .await
-        .unwrap();
-    drop(offline);
-    let session = events(&place.audit(), "run_started")[0]["session"].clone();
-    for file in [Some(PathBuf::from("/there/.env")), None] {
-        let is_sent = file.is_none();
-        let engine = Engine::open(&settings(&url, file)).await.unwrap();
-        let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
-        let resume = SessionCommand::Resume(session.as_str().unwrap().to_owned());
-        commands.send(Command::Session(resume)).await.unwrap();
-        let is_there = |update: Option<Update>| match update.unwrap() {
-            Update::Session(SessionUpdate::Resumed(_)) => is_sent,
-            Update::Notice { message, .. } => message.contains("/there/.env names the endpoint"),
-            _ => false,
-        };
-        while !is_there(updates.recv().await) {}
-        let ask = Command::Ask {
-            query: "And when does it wake?".to_owned(),
-            route: None,
-            place: QuestionPlace::default(),
-        };
-        let before = endpoint.requests().await.len();
-        commands.send(ask).await.unwrap();
-        while endpoint.requests().await.len() == before {
-            updates.recv().await.unwrap();
-        }
-        let last = endpoint.requests().await.pop().unwrap().body.to_string();
-        assert_eq!(last.contains("heron"), is_sent, "{last}");
-        drop((commands, updates));
-        conversation.end().await;
-    }
 }

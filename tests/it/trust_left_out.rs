@@ -107,7 +107,7 @@ fn trust_a_file_of_secrets_is_read_where_the_user_says_so() {
         &bench,
         Sources {
             paths: vec![root.clone()],
-            include: Inclusion::new(["*.env", "tls/*.pem"], None).unwrap(),
+            include: Inclusion::new(["*.env", "tls/*.pem"]).unwrap(),
         },
     );
     update(&base);

@@ -318,3 +318,43 @@ async fn r26_a_socks_proxy_leads_to_both_endpoints() {
     let says = "cannot reach embedding.example through the proxy in ALL_PROXY: the proxy does not answer; check that the server runs and KB_AGENT_EMBEDDING_BASE_URL, and ALL_PROXY";
     assert!(line.contains(says), "{line}");
 }
+
+#[cfg(unix)]
+#[test]
+fn trust_no_key_of_this_machine_goes_to_a_proxy() {
+    let place = small_base();
+    let reached: Arc<Mutex<bool>> = Arc::default();
+    let noted = Arc::clone(&reached);
+    let proxy = serving(move |_| {
+        *noted.lock().unwrap() = true;
+        Ok(())
+    });
+    for host in [
+        "0.0.0.0",
+        "127.0.0.2",
+        "localhost",
+        "gpu.localhost",
+        "[::]",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+    ] {
+        for what in ["LLM", "EMBEDDING"] {
+            let mut ask = place.command(&["ask", "--kb", "kb", "when does the gate open?"]);
+            ask.env(
+                format!("KB_AGENT_{what}_BASE_URL"),
+                format!("http://{host}:9/v1"),
+            )
+            .env(format!("KB_AGENT_{what}_API_KEY"), "sk-1")
+            .env(format!("KB_AGENT_{what}_MODEL"), "m")
+            .env("KB_AGENT_LLM_RETRIES", "0")
+            .env("NO_PROXY", "");
+            for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+                ask.env(variable, format!("http://{proxy}"));
+            }
+            let output = ask.output().unwrap();
+            let said = text(&output.stderr);
+            assert!(!*reached.lock().unwrap(), "{what} at {host}: {said}");
+            assert_ne!(output.status.code(), Some(2), "{what} at {host}: {said}");
+        }
+    }
+}

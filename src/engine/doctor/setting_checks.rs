@@ -6,8 +6,7 @@ use crate::text::plural;
 /// What was set in vain, wrongly or under a name that does not exist.
 pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
     examination.area = "settings";
-    let is_set =
-        |one: &&ListedSetting| !matches!(one.origin, Origin::Default | Origin::Untrusted(_));
+    let is_set = |one: &&ListedSetting| one.origin != Origin::Default;
     let set = survey.listed.iter().filter(is_set).count();
     let file = match &survey.files[..] {
         [] => "there is no .env here".to_owned(),
@@ -18,6 +17,9 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
     examination.add(Check::ok("sources", format!("{set} of {all} set; {file}")));
     for error in &survey.refused {
         examination.add(refusal(error));
+    }
+    if let Some(ignored) = &survey.ignored {
+        examination.add(Check::note("ignored", &ignored.line, &ignored.next));
     }
     for unknown in &survey.unknown {
         let next = format!("rename {}, or remove it", unknown.name);
@@ -47,16 +49,6 @@ fn refusal(error: &SettingError) -> Check {
         SettingError::File { .. } => {
             let next = "correct that file, or name another with --env-file";
             ("file", next.to_owned())
-        }
-        SettingError::Unwritten { path, .. } => (
-            "trust",
-            format!("make {} a file that can be written", path.display()),
-        ),
-        SettingError::Untrusted { advice, .. } => {
-            ("trust", format!("look at that file, then run {advice}"))
-        }
-        SettingError::Doubtful { why: advice, .. } | SettingError::Sending { advice, .. } => {
-            ("trust", advice.clone())
         }
         SettingError::NoHome => (
             "home",

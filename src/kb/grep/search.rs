@@ -48,7 +48,7 @@ pub(super) fn search_all(
     let _session = texts.extractor.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
-        let Ok(builder) = walk::builder(path, &roots.included(path), |_| true, |_, _| {}) else {
+        let Ok(builder) = walk::builder(path, &roots.included(), |_| true, |_, _| {}) else {
             continue;
         };
         builder.build_parallel().run(|| {

@@ -124,10 +124,12 @@ impl Roots {
         })
     }
 
-    /// What of a root is read in any case.
-    pub fn included(&self, root: &Path) -> Included {
-        let patterns = self.include.holds_for(root).then(|| self.include.clone());
-        Included::new(patterns, Arc::clone(&self.named))
+    /// What of every root is read in any case.
+    pub fn included(&self) -> Included {
+        Included {
+            patterns: self.include.clone(),
+            named: Arc::clone(&self.named),
+        }
     }
 
     /// The patterns that included no file so far.
@@ -331,22 +333,15 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
 /// What the user wants read in any case.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Included {
-    /// The patterns of this root.
-    patterns: Option<Inclusion>,
+    patterns: Inclusion,
     /// Canonical paths of the files that are named one by one.
     named: Arc<[PathBuf]>,
 }
 
 impl Included {
-    /// Builds the set from patterns for paths below the root and from canonical paths.
-    pub fn new(patterns: Option<Inclusion>, named: Arc<[PathBuf]>) -> Self {
-        Self { patterns, named }
-    }
-
     /// Whether this file is read although it is hidden or holds secrets by its name.
     pub fn fits(&self, relative: &Path) -> bool {
-        let patterns = self.patterns.as_ref();
-        patterns.is_some_and(|patterns| patterns.fits(relative))
+        self.patterns.fits(relative)
     }
 
     /// Whether this very file was named: it is read whatever the rules say.

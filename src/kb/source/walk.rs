@@ -105,7 +105,7 @@ fn walk_root(roots: &Roots, root: &Path, stop: &AtomicBool, result: &mut WalkRes
         // Received until the walk is over.
         let _ = pass_over.send(Err((path.to_owned(), reason, is_unseen)));
     };
-    let builder = match builder(root, &roots.included(root), |_| true, aside) {
+    let builder = match builder(root, &roots.included(), |_| true, aside) {
         Ok(builder) => builder,
         Err(reason) => return result.skipped.push(skip(roots, root, reason)),
     };
@@ -170,7 +170,7 @@ pub(crate) fn look_at_file(
         builder.standard_filters(false).follow_links(false);
         Ok(builder.build().next()?.ok()?)
     } else {
-        way_to(root, &roots.included(root), file)?
+        way_to(root, &roots.included(), file)?
     };
     let seen = match entry {
         Ok(entry) => look_at_entry(roots, root, &entry)?,
@@ -309,7 +309,7 @@ impl Roots {
         for candidate in self.candidates(asked) {
             match candidate.canonicalize() {
                 Ok(real) => match self.paths().find(|root| real.starts_with(root)) {
-                    Some(root) if lists(root, &self.included(root), &real) => {
+                    Some(root) if lists(root, &self.included(), &real) => {
                         return Ok(real);
                     }
                     Some(_) => {}

@@ -54,7 +54,7 @@ impl WatchScope {
             .map(|path| WatchedRoot {
                 path: path.to_owned(),
                 is_file: path.is_file(),
-                included: roots.included(path),
+                included: roots.included(),
             })
             .collect();
         let mut all: Vec<PathBuf> = apart.iter().map(|path| real(path)).collect();

@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use crate::cli::output::{CommandFailure, print_notice};
-use crate::cli::trust;
 use crate::config::{Environment, Origin, Overrides, SettingError, Settings, survey};
 
 /// Settings under a name.
@@ -23,8 +22,7 @@ impl NamedSettings {
 
     /// Reads these files, each as `--env-file` is read, and refuses names that are no setting.
     pub(super) fn read(file: &Path, overrides: &Overrides) -> Result<Self, CommandFailure> {
-        let mut environment = Environment::read(Some(file), None)?;
-        trust::ask(&mut environment, overrides)?;
+        let environment = Environment::read(Some(file), None)?;
         let line_of = |name: &str| environment.line_of(file, name);
         let wrong = |name: &str, why: &dyn std::fmt::Display| {
             let line = line_of(name)?;
