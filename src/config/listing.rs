@@ -361,7 +361,7 @@ mod tests {
             .filter(|variable| variable.folder)
             .map(|variable| variable.name)
             .collect();
-        assert_eq!(folder.len(), 8, "{folder:?}");
+        assert_eq!(folder.len(), 7, "{folder:?}");
         for Variable { name, .. } in variables() {
             let environment = own.clone().with_folder("clone/.env", [(name, "7")]);
             let counts = folder.contains(&name);

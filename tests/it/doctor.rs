@@ -140,7 +140,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
     assert_eq!((report.code(), &report.all["ok"]), (Some(0), &json!(true)));
     assert!(report.output.stderr.is_empty());
     for (area, name, detail) in table![
-        "settings", "sources", "5 of 52 settings set; there is no .env here";
+        "settings", "sources", "5 of 51 settings set; there is no .env here";
         "endpoint", "reach", "answers; its kind of server: other";
         "endpoint", "models", "2 models listed";
         "endpoint", "jobs", "large does analyze, plan, grade, answer";

@@ -256,8 +256,8 @@ async fn r02_what_the_documents_speak_of_is_no_small_talk() {
         assert_eq!(complexity == Complexity::Chitchat, is_talk, "{query}");
         let hint = "put it in quotation marks";
         let assumed = is_talk && query.starts_with("tell");
-        let reply = analysis.reply.unwrap_or_default();
-        assert_eq!(reply.contains(hint), assumed, "{query}: {reply}");
+        let said = analysis.search_hint.unwrap_or_default();
+        assert_eq!(said.contains(hint), assumed, "{query}: {said}");
     }
 }
 

@@ -130,6 +130,7 @@ impl Reasoner for ScriptedReasoner {
         Ok(Analysis {
             because: Vec::new(),
             plan,
+            search_hint: None,
             reply: reply.map(str::to_owned),
             small_talk: None,
             usage: Usage::ONE_CALL,

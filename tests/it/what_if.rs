@@ -137,6 +137,7 @@ impl Reasoner for Scripted {
         Ok(Analysis {
             because: Vec::new(),
             plan: plan_for(self.0.complexity),
+            search_hint: None,
             reply: (self.0.complexity == Complexity::Chitchat).then(|| "Hello!".to_owned()),
             small_talk: None,
             usage: Usage::ONE_CALL,
