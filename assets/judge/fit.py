@@ -17,7 +17,8 @@ for everything else by the multilingual one. With --only the others stay as they
   grade       how likely a passage answers, see fit_grade
   answer      how likely an answer is right by the chance of its best block and what is measured of all passages
               together (POOL): logistic, on the sets that are real documentation, each predicted by weights that saw the
-              other sets only; a question in IN_VAIN is one that they do not answer
+              other sets only; a question in IN_VAIN is one that they do not answer. An answer is given from the chance
+              on below which REFUSED of these lie
 Figures are out of fold: a set is predicted by a fit on the other sets ("left out").
 """
 import json, os, re, sys
@@ -32,6 +33,7 @@ KEPT = 0.077  # of the passages that do not answer, those from KEEP_FROM on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
 POOL = ("nearness", "held", "cosine")
 IN_VAIN = 0.2  # of the questions that people ask of a base
+REFUSED = 0.7  # of those, the share that is refused
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
 MODELS = ("en", "zh", "multilingual")
 CHINESE = ("cmrc", "drcd", "xquad_zh", "vite_zh", "rustbook_zh", "fastapi_ja")  # and Japanese; of its questions the judge gives zh those with more Chinese characters than kana
@@ -300,7 +302,9 @@ def main():
             s.asked = np.array([bool(q["gold"]) for q in s.questions if any(p["blocks"] for p in q["passages"])])
         docs = [s for s, _ in blocks_of]
         confidence, right, asked = (np.concatenate([getattr(s, of) for s in docs]) for of in ("confidence", "right", "asked"))
-        given = confidence >= .5
+        answer_from = np.ceil(100 * np.quantile(confidence[~asked], REFUSED)) / 100
+        given = confidence >= answer_from
+        print(f"    answers are given from {answer_from:.2f} on")
         print(f"    answered rightly {(given & (right > 0) & asked).sum() / asked.sum():.3f} of {asked.sum()}, refused {(~given[~asked]).mean():.3f} of {(~asked).sum()}")
         for low, high in ((0, .1), (.1, .2), (.2, .3), (.3, .4), (.4, .5), (.5, .7), (.7, .9), (.9, 1.01)):
             of = (confidence >= low) & (confidence < high)
@@ -309,7 +313,7 @@ def main():
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
         text += f"grade = {{ bias = {digits(grade[0])}, odds = {digits(grade[1])}, terms_to_best = {digits(grade[2])}, nearness_to_best = {digits(grade[3])} }}\n"
-        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, {', '.join(f'{name} = {digits(value)}' for name, value in zip(POOL, answer[2:]))} }}\n\n[{language}.weights]\n"
+        text += f"answer = {{ from = {digits(answer_from)}, bias = {digits(answer[0])}, odds = {digits(answer[1])}, {', '.join(f'{name} = {digits(value)}' for name, value in zip(POOL, answer[2:]))} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)
     if "--write" in sys.argv:

@@ -10,7 +10,7 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::judge::{ANSWER_FROM, Verdict};
+use super::judge::Verdict;
 use super::language::{Frames, filled, language_of, table};
 use super::passage::{BlockKind, Passage};
 use super::question::Part;
@@ -107,7 +107,11 @@ pub fn compose(
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
-        answer_from: if names_file { 0.0 } else { ANSWER_FROM },
+        answer_from: if names_file {
+            0.0
+        } else {
+            verdict.whole.answers_from()
+        },
     };
     answer.quote_blocks(parts);
     answer.finish(unknown)
@@ -122,7 +126,7 @@ pub fn nothing_answers(question: &Question, verdict: &Verdict) -> String {
         sections: Vec::new(),
         quoted: Vec::new(),
         confidence: Confidence::clamped(0.0),
-        answer_from: ANSWER_FROM,
+        answer_from: verdict.whole.answers_from(),
     };
     draft.not_found(None).text
 }

@@ -37,6 +37,11 @@ impl Judgement {
         self.grades[passage].is_some()
     }
 
+    /// The confidence from which on an answer is given rather than "not found".
+    pub(super) fn answers_from(&self) -> f64 {
+        self.model.answer.from
+    }
+
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
         Confidence::clamped(self.model.answer.chance(best, self.measure))
@@ -138,9 +143,6 @@ fn promising(query: &Query, pool: &Pool, most: usize) -> Vec<bool> {
     }
     promising
 }
-
-/// The confidence from which on an answer is given rather than "not found": it is more likely right than wrong.
-pub(super) const ANSWER_FROM: f64 = 0.5;
 
 /// Passages that are judged, those that the search and the words put first. The rest cannot matter to an answer of
 /// three blocks and would only cost time and pull the average of the grades down.

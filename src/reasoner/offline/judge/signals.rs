@@ -249,6 +249,8 @@ impl TryFrom<FittedModel> for Model {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AnswerModel {
+    /// The chance from which on an answer is given.
+    pub(super) from: f64,
     bias: f64,
     /// The weight of the log-odds of the best block.
     odds: f64,
