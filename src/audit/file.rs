@@ -9,6 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::files::{
@@ -16,12 +18,15 @@ use crate::files::{
 };
 use crate::protocol::new_id;
 
-use super::lines::{LONGEST_LINE, LineText, Lines, begins_an_event, is_event};
+use super::lines::{LONGEST_LINE, Lines};
 
 /// A log larger than this is put aside, unless less is to be kept.
 const ROTATE_AT_BYTES: u64 = 64 << 20;
 /// What is kept is at least so many parts, so that not all goes at once.
 const FEWEST_PARTS: u64 = 4;
+/// What an event may begin with, of this version and of those before.
+const FIRST_FIELDS: &str = "action after args because built_in by call calls_saved citations code \
+    completion_tokens complexity edit_of event schema";
 /// How often the file may appear and vanish between the looks.
 const TRIES: usize = 8;
 
@@ -66,17 +71,12 @@ pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
     let mut lines = Lines::new(file.take(LONGEST_LINE as u64));
     let is_ours = match lines.next_line()? {
         None => true,
-        Some(line) => match line.text {
-            LineText::Whole(first) if is_torn_event(first) => {
-                // It was ended by the line of ours that follows.
-                !line.is_ended
-                    || lines.next_line()?.is_some_and(
-                        |next| matches!(next.text, LineText::Whole(next) if is_event(next)),
-                    )
-            }
-            LineText::Whole(first) => is_event(first),
-            LineText::TooLong => false,
-        },
+        Some(first) if is_event(first) => true,
+        // It is the last one, or was ended by the line of ours that follows.
+        Some(first) if begins_an_event(first) => {
+            !first.ends_with(b"\n") || lines.next_line()?.is_some_and(is_event)
+        }
+        Some(_) => false,
     };
     if is_ours {
         return Ok(());
@@ -85,20 +85,21 @@ pub(super) fn refuse_foreign(mut file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// All that a crash left of a log's first line.
-fn is_torn_event(line: &[u8]) -> bool {
-    const FIRST_FIELDS: [&str; 8] = [
-        "action",
-        "args",
-        "calls_saved",
-        "citations",
-        "code",
-        "complexity",
-        "event",
-        "schema",
-    ];
-    let begins = |field: &&str| line.starts_with(format!("{{\"{field}\"").as_bytes());
-    begins_an_event(line) && FIRST_FIELDS.iter().any(begins)
+/// Whether the line has what every event has, of this version and of those before and after.
+fn is_event(line: &[u8]) -> bool {
+    let fields = ["event", "run", "schema", "seq", "ts"];
+    let has_all = |line: Value| fields.iter().all(|field| line.get(*field).is_some());
+    serde_json::from_slice(line).is_ok_and(has_all)
+}
+
+/// Whether a crash may have left this of an event, whose fields are in order of the alphabet.
+fn begins_an_event(line: &[u8]) -> bool {
+    // Some file systems leave zeros in the place of what was not written.
+    let text = line.split(|byte| *byte == 0).next().unwrap_or(line);
+    let text = text.trim_ascii_end();
+    let begins = |field: &str| text.starts_with(format!("{{\"{field}\"").as_bytes());
+    FIRST_FIELDS.split(' ').any(begins)
+        && serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
 /// Whether the next line begins at the end of the file: behind a line feed, or as its first.
@@ -230,6 +231,33 @@ fn folder(log: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trust_what_a_crash_left_of_an_event_is_known_and_nothing_else() {
+        let line =
+            br#"{"by":"x","event":"x","noted":{"lines":3},"run":"a","schema":1,"seq":0,"ts":"t"}"#;
+        assert!(is_event(line) && !begins_an_event(line));
+        for end in br#"{"by""#.len()..line.len() {
+            let filled = [&line[..end], &[0; 7]].concat();
+            let ended = [&line[..end], b"\n"].concat();
+            for torn in [line[..end].to_vec(), filled, ended] {
+                assert!(begins_an_event(&torn) && !is_event(&torn), "{end}");
+            }
+        }
+        for foreign in [
+            "",
+            "\n",
+            "text",
+            "{}",
+            "{\"theme\": \"da",
+            "{\"event\": x",
+            "{\"event\": \"none\"}",
+            "{\"run\": \"",
+        ] {
+            let line = foreign.as_bytes();
+            assert!(!begins_an_event(line) && !is_event(line), "{foreign}");
+        }
+    }
 
     #[test]
     fn trust_only_our_own_names_are_parts_of_the_log() {

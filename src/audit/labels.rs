@@ -15,7 +15,7 @@ use crate::protocol::{Label, RunId, RunLabels, RunRecord};
 use crate::text::plural;
 
 use super::file::path_beside;
-use super::lines::{LineText, Lines};
+use super::lines::Lines;
 
 /// How long another process that appends is waited for.
 const LONGEST_WRITE: Duration = Duration::from_secs(5);
@@ -35,32 +35,28 @@ impl Labels {
     /// Reads the labels beside `log`; there are none where there is no such file. A line that is none is
     /// passed over, see [`Labels::complaint`].
     pub fn read(log: &Path) -> io::Result<Self> {
+        let path = labels_path(log);
+        Self::read_lines(&path).map_err(|error| cannot(&path, "read", error))
+    }
+
+    fn read_lines(path: &Path) -> io::Result<Self> {
         let mut labels = Self {
-            path: labels_path(log),
+            path: path.to_owned(),
             ..Self::default()
         };
-        let path = &labels.path.clone();
-        let file = match open_unlinked(path) {
-            Ok(file) => file,
+        let mut lines = match open_unlinked(path) {
+            Ok(file) => Lines::new(file),
             Err(error) if error.is_missing() => return Ok(labels),
-            Err(error) => return Err(cannot(path, "read", error)),
+            Err(error) => return Err(error.into()),
         };
-        let mut lines = Lines::new(file);
         let mut number = 0;
-        while let Some(line) = lines
-            .next_line()
-            .map_err(|error| cannot(path, "read", error))?
-        {
+        while let Some(line) = lines.next_line()? {
             number += 1;
-            let label = match line.text {
+            match serde_json::from_slice(line) {
+                Ok(label) => labels.take(label),
                 // What a torn line is ended with.
-                LineText::Whole([]) => continue,
-                LineText::Whole(bytes) => serde_json::from_slice::<Label>(bytes).ok(),
-                LineText::TooLong => None,
-            };
-            match label {
-                Some(label) => labels.take(label),
-                None => labels.unreadable.push(number),
+                Err(_) if line == b"\n" => {}
+                Err(_) => labels.unreadable.push(number),
             }
         }
         Ok(labels)

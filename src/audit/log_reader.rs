@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::files::open_unlinked;
 use crate::protocol::Event;
 
-use super::lines::{LineText, Lines};
+use super::lines::Lines;
 
 /// Why a log cannot be read.
 #[derive(Debug, Error)]
@@ -82,7 +82,7 @@ pub(super) fn for_each_event_of(
     })
 }
 
-/// Calls `each` with every line of these files that is not too long to be one of ours.
+/// Calls `each` with every line of these files.
 fn for_each_line(
     files: &[PathBuf],
     stop: &AtomicBool,
@@ -107,9 +107,7 @@ fn for_each_line(
             if stop.load(Ordering::Relaxed) {
                 return Err(ReadError::Stopped);
             }
-            if let LineText::Whole(bytes) = line.text {
-                each(bytes);
-            }
+            each(line);
         }
     }
     Ok(())
