@@ -7,19 +7,18 @@
 
 mod file;
 mod labels;
-mod lines;
 mod log;
-mod log_reader;
 mod lookup;
 mod mask;
+mod read;
 mod recover;
 mod session;
 
 pub use file::is_part;
 pub use labels::Labels;
 pub use log::{AuditError, AuditLog, LogSettings, check_is_log};
-pub use log_reader::ReadError;
 pub use lookup::{Lookup, events_of_run, history};
 pub use mask::Mask;
+pub use read::ReadError;
 pub use recover::InterruptedRun;
 pub use session::{Session, SessionNotes};

@@ -18,7 +18,7 @@ use crate::files::{
 };
 use crate::protocol::new_id;
 
-use super::lines::{LONGEST_LINE, Lines};
+use super::read::{LONGEST_LINE, Lines};
 
 /// A log larger than this is put aside, unless less is to be kept.
 const ROTATE_AT_BYTES: u64 = 64 << 20;

@@ -15,7 +15,7 @@ use crate::protocol::{Label, RunId, RunLabels, RunRecord};
 use crate::text::plural;
 
 use super::file::path_beside;
-use super::lines::Lines;
+use super::read::Lines;
 
 /// How long another process that appends is waited for.
 const LONGEST_WRITE: Duration = Duration::from_secs(5);

@@ -15,10 +15,8 @@ use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 use crate::text::{Trouble, escape_json};
 
 use super::Mask;
-use super::file::{
-    is_at, is_ended, keep_within, list_files, list_older_parts, open_log, refuse_foreign,
-};
-use super::lines::LONGEST_LINE;
+use super::file::{is_at, is_ended, keep_within, list_older_parts, open_log, refuse_foreign};
+use super::read::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
 use super::session::Session;
 
@@ -114,12 +112,11 @@ impl AuditLog {
         let mut log = Self::open(settings, mask)?;
         let is_known = Session::prepare(path).map_err(failed)?;
         let gate = Session::gate(path).map_err(failed)?;
-        let looked_at = if !is_known || Session::any_dead(path) {
-            list_files(path)
+        let interrupted = if !is_known || Session::any_dead(path) {
+            interrupted_runs(path).map_err(|error| failed(error.into()))?
         } else {
             Vec::new()
         };
-        let interrupted = interrupted_runs(path, &looked_at).map_err(|e| failed(e.into()))?;
         let mut closed = Vec::new();
         for (run, end) in interrupted {
             match log.append(&end) {

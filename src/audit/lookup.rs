@@ -1,8 +1,11 @@
 //! The recorded runs, found by what a person writes of an id, and what is counted of all of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+
+use serde::Deserialize;
 
 use crate::protocol::{
     Event, EventBody, RunFigures, RunHistory, RunId, RunRecord, RunSummary, Timestamp,
@@ -10,8 +13,10 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::file::list_files;
-use super::log_reader::{ReadError, for_each_event, for_each_event_of};
+use super::read::{ReadError, for_each_event, holds_one_of};
 
+/// Stops nothing: what is read with it is read to its end.
+static NEVER: AtomicBool = AtomicBool::new(false);
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
 /// The shortest name that is given for an id, in characters.
@@ -34,17 +39,8 @@ pub struct Lookup<'a> {
 impl<'a> Lookup<'a> {
     /// Reads which runs there are.
     pub fn open(log: &'a Path) -> Result<Self, ReadError> {
-        let mut runs: Vec<RunSummary> = Vec::new();
-        let mut places: HashMap<RunId, usize> = HashMap::new();
-        let (words, never) = (RunSummary::MADE_FROM, AtomicBool::new(false));
-        for_each_event(&list_files(log), &words, &never, |event| {
-            if let Some(at) = places.get(&event.run) {
-                runs[*at].apply(&event);
-            } else if let Some(run) = RunSummary::begin(&event) {
-                places.insert(event.run, runs.len());
-                runs.push(run);
-            }
-        })?;
+        let is_wanted = holds_one_of(&RunSummary::MADE_FROM);
+        let runs = fold_runs(log, is_wanted, &NEVER, RunSummary::begin, RunSummary::apply)?;
         Ok(Self { log, runs })
     }
 
@@ -55,23 +51,21 @@ impl<'a> Lookup<'a> {
 
     /// All that is recorded of these runs, in the order in which they began.
     pub fn records(&self, wanted: &[&RunSummary]) -> Result<Vec<RunRecord>, ReadError> {
-        let ids = ids(wanted);
-        let mut records: BTreeMap<RunId, RunRecord> = BTreeMap::new();
-        self.for_each_event_of(&ids, |event| {
-            if let Some(record) = records.get_mut(&event.run) {
-                record.apply(&event);
-            } else if let Some(record) = RunRecord::begin(&event) {
-                records.insert(event.run, record);
-            }
-        })?;
-        Ok(ids.iter().filter_map(|id| records.remove(id)).collect())
+        let is_wanted = is_of(wanted);
+        fold_runs(
+            self.log,
+            is_wanted,
+            &NEVER,
+            RunRecord::begin,
+            RunRecord::apply,
+        )
     }
 
     /// The recorded text of every answer, by its run.
     pub fn answers(&self) -> Result<HashMap<RunId, String>, ReadError> {
-        let (words, never) = (["\"answer_finished\""], AtomicBool::new(false));
+        let is_wanted = holds_one_of(&["\"answer_finished\""]);
         let mut answers = HashMap::new();
-        for_each_event(&list_files(self.log), &words, &never, |event| {
+        for_each_event(&list_files(self.log), is_wanted, &NEVER, |event| {
             if let EventBody::AnswerFinished { text, .. } = event.body {
                 answers.insert(event.run, text);
             }
@@ -81,18 +75,14 @@ impl<'a> Lookup<'a> {
 
     /// The events of these runs, run by run in the order given.
     pub fn events(&self, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
-        let ids = ids(wanted);
-        let mut events: HashMap<RunId, Vec<Event>> = HashMap::new();
-        self.for_each_event_of(&ids, |event| {
-            events.entry(event.run.clone()).or_default().push(event);
+        let places = wanted.iter().enumerate();
+        let places: HashMap<&RunId, usize> = places.map(|(at, run)| (&run.id, at)).collect();
+        let mut events = Vec::new();
+        for_each_event(&list_files(self.log), is_of(wanted), &NEVER, |event| {
+            events.push(event);
         })?;
-        let of_run = |id: &RunId| events.remove(id).unwrap_or_default();
-        Ok(ids.iter().flat_map(of_run).collect())
-    }
-
-    fn for_each_event_of(&self, ids: &[RunId], each: impl FnMut(Event)) -> Result<(), ReadError> {
-        let ids: BTreeSet<&str> = ids.iter().map(|id| &*id.0).collect();
-        for_each_event_of(&list_files(self.log), |run| ids.contains(run), each)
+        events.sort_by_key(|event| places.get(&event.run).copied());
+        Ok(events)
     }
 
     /// The one run of that name.
@@ -267,23 +257,50 @@ fn ids_that_fit<'i>(name: &str, ids: impl Iterator<Item = &'i str>) -> BTreeSet<
 
 /// What all runs of the log came to, given up with [`ReadError::Stopped`] as soon as `stop` says so.
 pub fn history(log: &Path, stop: &AtomicBool) -> Result<RunHistory, ReadError> {
-    let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
-    let mut places: HashMap<RunId, usize> = HashMap::new();
-    for_each_event(&list_files(log), &RunFigures::MADE_FROM, stop, |event| {
-        if let Some(at) = places.get(&event.run) {
-            runs[*at].1.take(&event.body);
-        } else if matches!(event.body, EventBody::RunStarted { .. }) {
-            let mut figures = RunFigures::default();
-            figures.take(&event.body);
-            places.insert(event.run, runs.len());
-            runs.push((event.ts, figures));
-        }
-    })?;
+    let begin = |event: &Event| {
+        let mut figures = RunFigures::default();
+        figures.take(&event.body);
+        matches!(event.body, EventBody::RunStarted { .. }).then_some((event.ts, figures))
+    };
+    let apply = |run: &mut (Timestamp, RunFigures), event: &Event| run.1.take(&event.body);
+    let is_wanted = holds_one_of(&RunFigures::MADE_FROM);
+    let runs = fold_runs(log, is_wanted, stop, begin, apply)?;
     Ok(RunHistory::from_runs(&runs))
 }
 
-fn ids(runs: &[&RunSummary]) -> Vec<RunId> {
-    runs.iter().map(|run| run.id.clone()).collect()
+/// Makes one thing of the wanted events of each run, in the order in which the runs began.
+fn fold_runs<T>(
+    log: &Path,
+    is_wanted: impl Fn(&[u8]) -> bool,
+    stop: &AtomicBool,
+    begin: impl Fn(&Event) -> Option<T>,
+    apply: impl Fn(&mut T, &Event),
+) -> Result<Vec<T>, ReadError> {
+    let mut runs = Vec::new();
+    let mut places: HashMap<RunId, usize> = HashMap::new();
+    for_each_event(&list_files(log), is_wanted, stop, |event| {
+        if let Some(at) = places.get(&event.run) {
+            apply(&mut runs[*at], &event);
+        } else if let Some(run) = begin(&event) {
+            places.insert(event.run, runs.len());
+            runs.push(run);
+        }
+    })?;
+    Ok(runs)
+}
+
+/// Tells the lines that are events of these runs.
+fn is_of(runs: &[&RunSummary]) -> impl Fn(&[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct OfRun<'a> {
+        #[serde(borrow)]
+        run: Cow<'a, str>,
+    }
+    let ids: HashSet<&str> = runs.iter().map(|run| &*run.id.0).collect();
+    move |line| {
+        let of_run = serde_json::from_slice::<OfRun<'_>>(line);
+        of_run.is_ok_and(|event| ids.contains(&*event.run))
+    }
 }
 
 #[cfg(test)]
