@@ -6,15 +6,17 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::files::{
-    create_private_dir, open_unlinked, private, refuse_link, regular, sync_dir, unlinked,
+    create_private_dir, open_unlinked, private, refuse_link, regular, sync_dir, try_lock, unlinked,
+    wait_for,
 };
 use crate::protocol::new_id;
 
@@ -27,32 +29,10 @@ const FEWEST_PARTS: u64 = 4;
 /// What an event may begin with, of this version and of those before.
 const FIRST_FIELDS: &str = "action after args because built_in by call calls_saved citations code \
     completion_tokens complexity edit_of event schema";
-/// How often the file may appear and vanish between the looks.
-const TRIES: usize = 8;
 
 /// Opens the log to read and to append, for its owner alone; makes it where there is none.
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
-    let folder = folder(path);
-    // The user may have named it through a link.
-    if !folder.is_dir() {
-        create_private_dir(folder)?;
-    }
-    for _ in 0..TRIES {
-        refuse_link(path)?;
-        match unlinked().append(true).open(path) {
-            Ok(file) => return ours(regular(file)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        match private(unlinked().append(true).create_new(true)).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened,
-        }
-    }
-    Err(io::Error::other("it appears and vanishes"))
-}
-
-fn ours(file: File) -> io::Result<File> {
+    let file = open_to_append(path)?;
     refuse_foreign(&file)?;
     #[cfg(unix)]
     {
@@ -62,6 +42,45 @@ fn ours(file: File) -> io::Result<File> {
         }
     }
     Ok(file)
+}
+
+/// Opens a file to read and to append; makes it, and its folder, for its owner alone where there is none.
+pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+    let folder = folder(path);
+    // The user may have named it through a link.
+    if !folder.is_dir() {
+        create_private_dir(folder)?;
+    }
+    refuse_link(path)?;
+    let file = private(unlinked().append(true).create(true)).open(path)?;
+    Ok(regular(file)?)
+}
+
+/// Appends a line to a file that is locked, in one write. What a crash left of the last line stays a
+/// line of its own; what a failure leaves of this one does not stay.
+pub(super) fn append_line(mut file: &File, line: &str) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    let ending = if last == [b'\n'] { "" } else { "\n" };
+    let written = file.write_all(format!("{ending}{line}\n").as_bytes());
+    if written.is_err() {
+        let _ = file.set_len(length);
+    }
+    written
+}
+
+/// Waits until no other process has the lock on the file; `doing` tells what it is held for.
+pub(super) fn lock(file: &File, patience: Duration, doing: &str) -> io::Result<()> {
+    let take = || try_lock(file).map(|is_taken| is_taken.then_some(()));
+    wait_for(patience, take)?.ok_or_else(|| {
+        let seconds = patience.as_secs();
+        let why = format!("another kb-agent has been {doing} it for more than {seconds} s");
+        io::Error::new(io::ErrorKind::WouldBlock, why)
+    })
 }
 
 /// Says no to a regular file whose first line is none of our events, or what a crash left of one.
@@ -100,17 +119,6 @@ fn begins_an_event(line: &[u8]) -> bool {
     let begins = |field: &str| text.starts_with(format!("{{\"{field}\"").as_bytes());
     FIRST_FIELDS.split(' ').any(begins)
         && serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
-}
-
-/// Whether the next line begins at the end of the file: behind a line feed, or as its first.
-pub(super) fn is_ended(mut file: &File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
 }
 
 /// Puts an overgrown log aside and removes the oldest parts, so that all together hold about so
@@ -174,13 +182,10 @@ pub(super) fn list_older_parts(log: &Path) -> Vec<PathBuf> {
     parts.into_iter().map(|(_, path)| path).collect()
 }
 
-/// All files of the log that there are, oldest first, the log itself last.
+/// All files of the log, oldest first; the last is the log itself, which may not be there.
 pub(super) fn list_files(log: &Path) -> Vec<PathBuf> {
     let mut files = list_older_parts(log);
-    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
-    if !fs::symlink_metadata(log).is_err_and(is_missing) {
-        files.push(log.to_owned());
-    }
+    files.push(log.to_owned());
     files
 }
 

@@ -3,18 +3,17 @@
 //!
 //! They are no events: a run has ended with its last one, and what it was stays as it was written.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::LabelVerdict;
-use crate::files::{self, create_private_dir, open_unlinked, private, refuse_link, regular};
+use crate::files::open_unlinked;
 use crate::protocol::{Label, RunId, RunLabels, RunRecord};
 use crate::text::plural;
 
-use super::file::path_beside;
+use super::file::{append_line, lock, open_to_append, path_beside};
 use super::read::Lines;
 
 /// How long another process that appends is waited for.
@@ -86,16 +85,14 @@ impl Labels {
 
     /// The labels that hold, in the order in which they were given.
     pub fn current(&self) -> Vec<&Label> {
-        let mut last = BTreeMap::new();
-        for (at, label) in self.given.iter().enumerate() {
-            last.insert((&label.run, &label.target), at);
-        }
-        let is_last =
-            |at: usize, label: &Label| last.get(&(&label.run, &label.target)) == Some(&at);
-        let is_held = |label: &Label| label.verdict != LabelVerdict::TakenBack;
-        let given = self.given.iter().enumerate();
-        let current = given.filter(|(at, label)| is_last(*at, label) && is_held(label));
-        current.map(|(_, label)| label).collect()
+        let mut known = BTreeSet::new();
+        let newest_first = self.given.iter().rev();
+        let last = newest_first.filter(|label| known.insert((&label.run, &label.target)));
+        let mut current: Vec<_> = last
+            .filter(|label| label.verdict != LabelVerdict::TakenBack)
+            .collect();
+        current.reverse();
+        current
     }
 
     /// Puts what is said of these runs beside what they were.
@@ -129,48 +126,21 @@ impl Labels {
 
     /// Appends a label beside `log`, whole, and makes the file for its owner alone where there is none.
     pub fn append(log: &Path, label: &Label) -> io::Result<()> {
-        let path = &labels_path(log);
-        let mut line = serde_json::to_vec(label)?;
-        line.push(b'\n');
-        append(path, line).map_err(|error| cannot(path, "written", error))
+        let path = labels_path(log);
+        append(&path, label).map_err(|error| cannot(&path, "written", error))
     }
+}
+
+fn append(path: &Path, label: &Label) -> io::Result<()> {
+    let line = serde_json::to_string(label)?;
+    let file = open_to_append(path)?;
+    lock(&file, LONGEST_WRITE, "writing")?;
+    append_line(&file, &line)?;
+    file.sync_data()
 }
 
 fn labels_path(log: &Path) -> PathBuf {
     path_beside(log, ".labels")
-}
-
-fn append(path: &Path, line: Vec<u8>) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        create_private_dir(folder)?;
-    }
-    refuse_link(path)?;
-    let opened = private(files::unlinked().append(true).create(true)).open(path)?;
-    let mut file = regular(opened)?;
-    let lock = || files::try_lock(&file).map(|is_held| is_held.then_some(()));
-    if files::wait_for(LONGEST_WRITE, lock)?.is_none() {
-        let why = "another kb-agent has been writing it for too long";
-        return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-    }
-    // What a crash left of the last line stays a line of its own.
-    let line = if is_torn(&mut file)? {
-        [b"\n".to_vec(), line].concat()
-    } else {
-        line
-    };
-    file.write_all(&line)?;
-    file.sync_data()
-}
-
-/// Whether the last line has no end.
-fn is_torn(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
 }
 
 fn cannot(path: &Path, what: &str, error: impl std::fmt::Display) -> io::Error {

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::files::{open_unlinked, refuse_link, try_lock, wait_for};
+use crate::files::{open_unlinked, try_lock, wait_for};
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 use crate::text::{Trouble, escape_json};
 
 use super::Mask;
-use super::file::{is_at, is_ended, keep_within, list_older_parts, open_log, refuse_foreign};
+use super::file::{append_line, is_at, keep_within, list_older_parts, open_log, refuse_foreign};
 use super::read::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
 use super::session::Session;
@@ -88,12 +88,11 @@ impl AuditError {
 
 /// Whether the file at `path` would be taken for a log; `None` where there is none.
 pub fn check_is_log(path: &Path) -> io::Result<Option<fs::Metadata>> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(_) => refuse_link(path)?,
-    }
-    let file = open_unlinked(path)?;
+    let file = match open_unlinked(path) {
+        Ok(file) => file,
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     refuse_foreign(&file)?;
     file.metadata().map(Some)
 }
@@ -213,8 +212,9 @@ impl AuditLog {
         {
             take(recorded);
         }
+        let json = bounded_json(&line, LONGEST_LINE)?;
         self.lock()?;
-        let written = self.write(&line);
+        let written = append_line(&self.file, &json);
         let _ = self.file.unlock();
         // A later failure is reported again, and waited for as the first was.
         self.failing &= written.is_err();
@@ -249,19 +249,6 @@ impl AuditLog {
         self.was_replaced |= !list_older_parts(path).iter().any(is_part);
         self.file = open_log(path)?;
         Ok(())
-    }
-
-    /// Writes the line; the file must be locked.
-    fn write(&mut self, line: &Value) -> io::Result<()> {
-        let json = bounded_json(line, LONGEST_LINE)?;
-        let length = self.file.metadata()?.len();
-        let ending = if is_ended(&self.file)? { "" } else { "\n" };
-        let written = self.file.write_all(format!("{ending}{json}\n").as_bytes());
-        if written.is_err() {
-            // A line that is not whole does not stay, or else the next one ends it.
-            let _ = self.file.set_len(length);
-        }
-        written
     }
 
     /// Waits until all up to here is on disk, and keeps the log within bounds.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
 use crate::protocol::new_id;
 
-use super::file::{canonical, path_beside};
+use super::file::{canonical, lock, path_beside};
 
 const GATE: &str = "gate";
 /// A larger file is none of ours.
@@ -44,17 +44,8 @@ impl Session {
     /// about other sessions while it is held stays true.
     pub(super) fn gate(log: &Path) -> io::Result<File> {
         let gate = open_to_lock(&folder(log).join(GATE))?;
-        let pass = || files::try_lock(&gate).map(|is_held| is_held.then_some(()));
-        if files::wait_for(LONGEST_START, pass)?.is_some() {
-            return Ok(gate);
-        }
-        Err(io::Error::new(
-            io::ErrorKind::WouldBlock,
-            format!(
-                "another kb-agent has been starting on it for more than {} s",
-                LONGEST_START.as_secs()
-            ),
-        ))
+        lock(&gate, LONGEST_START, "starting on")?;
+        Ok(gate)
     }
 
     /// Announces a new session beside `log`; the gate must be held.
