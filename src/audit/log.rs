@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,18 +19,24 @@ use super::read::LONGEST_LINE;
 use super::recover::{InterruptedRun, interrupted_runs};
 use super::session::Session;
 
-/// Fields that this program made up itself: a random id can look like a card number.
-const OUR_OWN: [&str; 7] = [
-    "run", "ts", "event", "session", "retry_of", "edit_of", "after",
+/// Fields that this program made up itself: a random id can look like a card number. The last is the id
+/// of the run that a rerun starts from.
+const OUR_OWN: [&str; 8] = [
+    "/run",
+    "/ts",
+    "/event",
+    "/session",
+    "/retry_of",
+    "/edit_of",
+    "/after",
+    "/rerun/of",
 ];
-/// The id of the run that a rerun starts from; it is never masked.
-const OUR_OWN_WITHIN: &str = "/rerun/of";
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.
 const LITTLE_PATIENCE: Duration = Duration::from_millis(20);
-/// How much is left of a text where an event is too long for a line: tried one after the other.
-const SHORTENED_TO: [usize; 4] = [1 << 20, 64 << 10, 4 << 10, 1 << 10];
+/// How much is left of a text, tried one after the other until the event fits a line: at first all.
+const SHORTENED_TO: [usize; 5] = [usize::MAX, 1 << 20, 64 << 10, 4 << 10, 1 << 10];
 
 /// Which file, and how much of it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +50,6 @@ pub struct LogSettings {
 }
 
 /// The open file.
-#[derive(Debug)]
 pub struct AuditLog {
     file: File,
     settings: LogSettings,
@@ -53,16 +57,8 @@ pub struct AuditLog {
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
-    tap: Option<EventTap>,
-}
-
-/// Takes each event as it is recorded.
-struct EventTap(Box<dyn FnMut(Event) + Send>);
-
-impl fmt::Debug for EventTap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventTap")
-    }
+    /// Takes each event as it is recorded.
+    tap: Option<Box<dyn FnMut(Event) + Send>>,
 }
 
 /// Why there is no log.
@@ -103,35 +99,35 @@ impl AuditLog {
         settings: &LogSettings,
         mask: Mask,
     ) -> Result<(Session, Vec<InterruptedRun>), AuditError> {
-        let path = &settings.path;
-        let failed = |source| AuditError {
-            path: path.clone(),
-            source,
-        };
         let mut log = Self::open(settings, mask)?;
-        let is_known = Session::prepare(path).map_err(failed)?;
-        let gate = Session::gate(path).map_err(failed)?;
-        let interrupted = if !is_known || Session::any_dead(path) {
-            interrupted_runs(path).map_err(|error| failed(error.into()))?
-        } else {
-            Vec::new()
-        };
+        log.begin().map_err(|source| AuditError {
+            path: settings.path.clone(),
+            source,
+        })
+    }
+
+    fn begin(&mut self) -> io::Result<(Session, Vec<InterruptedRun>)> {
+        let path = self.settings.path.clone();
+        let (_gate, was_there) = Session::gate(&path)?;
+        let dead = Session::list_dead(&path);
         let mut closed = Vec::new();
-        for (run, end) in interrupted {
-            match log.append(&end) {
-                Ok(()) => closed.push(run),
-                Err(error) => {
-                    tracing::error!(%error, run = %run.run, "an interrupted run could not be closed");
+        if !was_there || !dead.is_empty() {
+            for (run, end) in interrupted_runs(&path)? {
+                match self.append(&end) {
+                    Ok(()) => closed.push(run),
+                    Err(error) => {
+                        tracing::error!(%error, run = %run.run, "an interrupted run could not be closed");
+                    }
                 }
             }
         }
-        Session::sweep(path);
-        if let Err(error) = log.settle() {
+        for left_behind in dead {
+            let _ = fs::remove_file(left_behind);
+        }
+        if let Err(error) = self.settle() {
             tracing::warn!(%error, path = %path.display(), "the audit log may be overgrown");
         }
-        let session = Session::begin(path).map_err(failed)?;
-        drop(gate);
-        Ok((session, closed))
+        Ok((Session::begin(&path)?, closed))
     }
 
     /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
@@ -153,7 +149,7 @@ impl AuditLog {
 
     /// Hands each event on as it is recorded: masked, and without what no log holds.
     pub fn copy_to(&mut self, take: impl FnMut(Event) + Send + 'static) {
-        self.tap = Some(EventTap(Box::new(take)));
+        self.tap = Some(Box::new(take));
     }
 
     /// Starts the thread that owns the log: each event is written, then forwarded.
@@ -198,16 +194,14 @@ impl AuditLog {
             event.to_mut().drop_prompts();
         }
         let mut line = serde_json::to_value(event)?;
-        let own = OUR_OWN.map(|name| line.as_object_mut()?.remove_entry(name));
-        let within = line.pointer(OUR_OWN_WITHIN).cloned();
+        let own = OUR_OWN.map(|place| line.pointer_mut(place).map(Value::take));
         self.mask.mask_event(&mut line);
-        if let Some((masked, known)) = line.pointer_mut(OUR_OWN_WITHIN).zip(within) {
-            *masked = known;
+        for (place, own) in OUR_OWN.into_iter().zip(own) {
+            if let Some((field, own)) = line.pointer_mut(place).zip(own) {
+                *field = own;
+            }
         }
-        for (name, field) in own.into_iter().flatten() {
-            line[name] = field;
-        }
-        if let Some(EventTap(take)) = &mut self.tap
+        if let Some(take) = &mut self.tap
             && let Ok(recorded) = serde_json::from_value(line.clone())
         {
             take(recorded);
@@ -285,22 +279,18 @@ impl AuditLog {
 /// The event as one line of at most so many bytes, so that it can be read again: of its texts so
 /// much is left that it fits, and each says how much of it is missing.
 fn bounded_json(line: &Value, longest: usize) -> io::Result<String> {
-    let to_json = |line: &Value| -> io::Result<String> {
-        let json = serde_json::to_string(line)?;
-        Ok(escape_json(&json).into_owned())
-    };
-    let mut json = to_json(line)?;
     for most in SHORTENED_TO {
-        if json.len() > longest {
-            let mut shortened = line.clone();
-            shorten_texts(&mut shortened, most);
-            json = to_json(&shortened)?;
+        let mut line = Cow::Borrowed(line);
+        if most < usize::MAX {
+            shorten_texts(line.to_mut(), most);
+        }
+        let json = serde_json::to_string(&line)?;
+        let json = escape_json(&json);
+        if json.len() <= longest {
+            return Ok(json.into_owned());
         }
     }
-    if json.len() > longest {
-        return Err(io::Error::other("the event is too long for a line"));
-    }
-    Ok(json)
+    Err(io::Error::other("the event is too long for a line"))
 }
 
 fn shorten_texts(value: &mut Value, most: usize) {

@@ -10,7 +10,6 @@ mod check;
 mod rules;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -40,12 +39,6 @@ pub struct Mask {
     /// What was found in earlier texts.
     found: Vec<String>,
     finder: Option<AhoCorasick>,
-}
-
-impl fmt::Debug for Mask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Mask(knowing {})", self.known.len())
-    }
 }
 
 impl Mask {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
+use crate::files::{self, create_private_dir, open_to_lock};
 use crate::protocol::new_id;
 
 use super::file::{canonical, lock, path_beside};
@@ -31,21 +31,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the folder of the sessions; says whether one of ours has been there before. A link in
-    /// its place is refused.
-    pub(super) fn prepare(log: &Path) -> io::Result<bool> {
+    /// Holds the gate that every start of a session passes, one at a time, and says whether one has passed
+    /// before: what is found out about other sessions while it is held stays true. A link in the place of
+    /// the folder is refused.
+    pub(super) fn gate(log: &Path) -> io::Result<(File, bool)> {
         let folder = folder(log);
-        refuse_link(&folder)?;
         create_private_dir(&folder)?;
-        Ok(folder.join(GATE).exists())
-    }
-
-    /// Holds the gate that every start of a session passes, one at a time: what is found out
-    /// about other sessions while it is held stays true.
-    pub(super) fn gate(log: &Path) -> io::Result<File> {
-        let gate = open_to_lock(&folder(log).join(GATE))?;
+        let path = folder.join(GATE);
+        let was_there = path.exists();
+        let gate = open_to_lock(&path)?;
         lock(&gate, LONGEST_START, "starting on")?;
-        Ok(gate)
+        Ok((gate, was_there))
     }
 
     /// Announces a new session beside `log`; the gate must be held.
@@ -58,7 +54,6 @@ impl Session {
         let id = canonical(id).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "its id is none of kb-agent's")
         })?;
-        Self::prepare(log)?;
         let _gate = Self::gate(log)?;
         let id = id.to_string();
         if Self::is_alive(log, &id) {
@@ -71,7 +66,6 @@ impl Session {
 
     /// Begins another session beside `log`.
     pub fn begin_another(log: &Path) -> io::Result<Self> {
-        Self::prepare(log)?;
         let _gate = Self::gate(log)?;
         Self::begin(log)
     }
@@ -104,17 +98,15 @@ impl Session {
         canonical(id).is_some() && is_ours(&path) && is_held(&path)
     }
 
-    /// Whether a session ended without a word of its own.
-    pub(super) fn any_dead(log: &Path) -> bool {
-        !dead(log).is_empty()
-    }
-
-    /// Removes what sessions that were killed left behind, and nothing else: the folder may be
-    /// the user's.
-    pub(super) fn sweep(log: &Path) {
-        for path in dead(log) {
-            let _ = fs::remove_file(path);
-        }
+    /// What sessions that ended without a word of their own left behind, and nothing else: the folder may
+    /// be the user's.
+    pub(super) fn list_dead(log: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder(log)).into_iter().flatten().flatten();
+        entries
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_our_id))
+            .map(|entry| entry.path())
+            .filter(|path| is_ours(path) && !is_held(path))
+            .collect()
     }
 }
 
@@ -124,19 +116,6 @@ impl Drop for Session {
             let _ = fs::remove_file(&self.path);
         }
     }
-}
-
-fn dead(log: &Path) -> Vec<PathBuf> {
-    let folder = folder(log);
-    if refuse_link(&folder).is_err() {
-        return Vec::new();
-    }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_our_id))
-        .map(|entry| entry.path())
-        .filter(|path| is_ours(path) && !is_held(path))
-        .collect()
 }
 
 /// Whether we name sessions so; ids of others are mostly random ones.
@@ -244,11 +223,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_only_empty_files_with_ids_of_ours_are_swept() {
+    fn trust_only_empty_files_with_ids_of_ours_are_left_behind() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("radio");
-        Session::prepare(&log).unwrap();
-        let live = Session::begin(&log).unwrap();
+        let live = Session::begin_another(&log).unwrap();
         let folder = folder(&log);
         let id = || uuid::Uuid::now_v7().to_string();
         let dead = folder.join(id());
@@ -264,15 +242,12 @@ mod tests {
         for (name, text) in &kept {
             fs::write(folder.join(name), text).unwrap();
         }
-        assert!(Session::any_dead(&log));
-        drop(Session::gate(&log).unwrap());
-        Session::sweep(&log);
-        assert!(!dead.exists() && live.path.exists());
-        assert!(Session::is_alive(&log, live.id()));
+        let (_, was_there) = Session::gate(&log).unwrap();
+        assert!(was_there && Session::is_alive(&log, live.id()));
+        assert_eq!(Session::list_dead(&log), [dead]);
         for (name, text) in &kept {
             assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), *text);
         }
-        assert!(!Session::any_dead(&log));
     }
 
     #[test]
@@ -292,7 +267,7 @@ mod tests {
         // What a kill left behind is still found by the next start.
         fs::write(folder(&log).join(&id), "").unwrap();
         drop(Session::take_up(&log, &id).unwrap());
-        assert!(Session::any_dead(&log));
+        assert_eq!(Session::list_dead(&log).len(), 1);
         assert!(Session::take_up(&log, "../x").is_err());
     }
 
@@ -301,7 +276,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("audit.jsonl");
         assert_eq!(SessionNotes::read(&log).unwrap(), SessionNotes::default());
-        Session::prepare(&log).unwrap();
         SessionNotes::rename(&log, "a", Some("gates")).unwrap();
         SessionNotes::hide(&log, "b", true).unwrap();
         let notes = SessionNotes::read(&log).unwrap();
