@@ -228,31 +228,24 @@ impl AuditLog {
 
     fn try_lock(&mut self) -> io::Result<Option<()>> {
         while try_lock(&self.file)? {
-            if is_at(&self.file, &self.settings.path) {
+            let path = &self.settings.path;
+            let is_ours = |path: &PathBuf| is_at(&self.file, path);
+            if is_ours(path) {
                 return Ok(Some(()));
             }
+            self.was_replaced |= !list_older_parts(path).iter().any(is_ours);
             self.file.unlock()?;
-            self.open_anew()?;
+            self.file = open_log(path)?;
         }
         Ok(None)
-    }
-
-    fn open_anew(&mut self) -> io::Result<()> {
-        let path = &self.settings.path;
-        let is_part = |part: &PathBuf| is_at(&self.file, part);
-        self.was_replaced |= !list_older_parts(path).iter().any(is_part);
-        self.file = open_log(path)?;
-        Ok(())
     }
 
     /// Waits until all up to here is on disk, and keeps the log within bounds.
     fn settle(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
         self.lock()?;
-        let LogSettings {
-            path, keep_bytes, ..
-        } = &self.settings;
-        let is_put_aside = keep_within(&self.file, path, *keep_bytes);
+        let path = &self.settings.path;
+        let is_put_aside = keep_within(&self.file, path, self.settings.keep_bytes);
         let _ = self.file.unlock();
         if is_put_aside? {
             self.file = open_log(path)?;

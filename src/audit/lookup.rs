@@ -90,14 +90,14 @@ impl<'a> Lookup<'a> {
         if let Some(last) = self.runs.last().filter(|_| name == "last") {
             return Ok(last);
         }
-        let id = self.one_of("run", name, self.run_ids())?;
+        let id = self.only_one("run", name, &ids_that_fit(name, self.run_ids()))?;
         let of_that_id = self.runs.iter().find(|run| *run.id.0 == *id);
         of_that_id.ok_or_else(|| self.unknown("run", name))
     }
 
     /// The runs of the session of that name, in the order in which they began.
     pub fn session(&self, name: &str) -> Result<Vec<&RunSummary>, ReadError> {
-        let id = self.one_of("session", name, self.session_ids())?;
+        let id = self.only_one("session", name, &ids_that_fit(name, self.session_ids()))?;
         Ok(self.runs.iter().filter(|run| run.session == id).collect())
     }
 
@@ -106,8 +106,7 @@ impl<'a> Lookup<'a> {
         if name == "last" {
             return Ok(vec![self.run(name)?]);
         }
-        let ids = self.run_ids().chain(self.session_ids());
-        let id = self.one_of("run or session", name, ids)?;
+        let id = self.only_one("run or session", name, &ids_that_fit(name, self.ids()))?;
         let of_that_id = |run: &&RunSummary| *run.id.0 == *id || run.session == id;
         Ok(self.runs.iter().filter(of_that_id).collect())
     }
@@ -120,19 +119,15 @@ impl<'a> Lookup<'a> {
             let run = self.run(name)?;
             return Ok((run.session.clone(), None));
         }
-        let found = ids_that_fit(name, self.run_ids().chain(self.session_ids()));
+        let found = ids_that_fit(name, self.ids());
         let meant = |run: &&RunSummary| found.contains(&*run.id.0);
         let is_found = |run: &&RunSummary| meant(run) || found.contains(run.session.as_str());
         let runs = self.runs.iter().filter(is_found);
         let sessions: BTreeSet<&str> = runs.map(|run| run.session.as_str()).collect();
-        let session = sessions.first();
-        let session = *session.ok_or_else(|| self.unknown("run or session", name))?;
-        if sessions.len() > 1 {
-            return Err(self.ambiguous(name, &sessions));
-        }
-        let meant: Vec<&RunSummary> = self.runs.iter().filter(meant).collect();
-        let run = match meant.as_slice() {
-            [run] if !found.contains(session) => Some(run.id.clone()),
+        let session = self.only_one("run or session", name, &sessions)?;
+        let mut meant = self.runs.iter().filter(meant);
+        let run = match (meant.next(), meant.next()) {
+            (Some(run), None) if !found.contains(session) => Some(run.id.clone()),
             _ => None,
         };
         Ok((session.to_owned(), run))
@@ -148,7 +143,7 @@ impl<'a> Lookup<'a> {
     /// It is the end: an id begins with the time, which the next ones share, and ends with what
     /// chance gave it.
     pub fn short_names(&self) -> BTreeMap<&str, &str> {
-        let ids: BTreeSet<&str> = self.run_ids().chain(self.session_ids()).collect();
+        let ids: BTreeSet<&str> = self.ids().collect();
         let mut by_end: Vec<&str> = ids.iter().copied().collect();
         by_end.sort_by(|a, b| a.chars().rev().cmp(b.chars().rev()));
         let alike = |a: &str, b: &str| {
@@ -157,12 +152,11 @@ impl<'a> Lookup<'a> {
         };
         let mut names = BTreeMap::new();
         for (at, id) in by_end.iter().enumerate() {
-            let neighbours = [at.checked_sub(1), at.checked_add(1)];
-            let neighbours = neighbours.into_iter().flatten();
+            let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
             let neighbours = neighbours.filter_map(|at| by_end.get(at));
             let most_alike = neighbours.map(|other| alike(id, other)).max();
-            let shortest = SHORTEST_NAME.max(most_alike.map_or(0, |alike| alike + 1));
-            let ends = id.char_indices().rev().skip(shortest - 1);
+            let too_short = most_alike.unwrap_or(0).max(SHORTEST_NAME - 1);
+            let ends = id.char_indices().rev().skip(too_short);
             let is_name = |name: &&str| {
                 // What looks like an option is none, and a beginning is looked for first.
                 let begins = |other: &&str| other.starts_with(name) && other != id;
@@ -182,17 +176,21 @@ impl<'a> Lookup<'a> {
         self.runs.iter().map(|run| run.session.as_str())
     }
 
-    fn one_of<'i>(
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.run_ids().chain(self.session_ids())
+    }
+
+    /// The id, where no other was found for this name.
+    fn only_one<'i>(
         &self,
         kind: &str,
         name: &str,
-        ids: impl Iterator<Item = &'i str>,
+        found: &BTreeSet<&'i str>,
     ) -> Result<&'i str, ReadError> {
-        let found = ids_that_fit(name, ids);
         match found.first() {
             None => Err(self.unknown(kind, name)),
             Some(id) if found.len() == 1 => Ok(id),
-            Some(_) => Err(self.ambiguous(name, &found)),
+            Some(_) => Err(self.ambiguous(name, found)),
         }
     }
 
