@@ -31,6 +31,18 @@ pub(super) enum RuleCheck {
     Userinfo,
 }
 
+/// What stands for a value begins so.
+const PLACEHOLDERS: [&str; 8] = [
+    "your",
+    "my_",
+    "the_",
+    "xxx",
+    "...",
+    "os.environ",
+    "process.env",
+    "env.",
+];
+
 /// Words of sentences about passwords. Without them more would be masked; tests read them.
 static WORDS: LazyLock<SentenceWords> = LazyLock::new(|| {
     let table = include_str!("../../../assets/mask/words.toml");
@@ -101,12 +113,7 @@ fn is_value(text: &str, behind: &str) -> bool {
         || bare.contains('(')
             && (bare.ends_with('(') || bare.contains("()") || behind.starts_with(')'))
         || behind.starts_with('(')
-        || ["your", "my_", "the_", "xxx", "..."]
-            .iter()
-            .any(|begin| lower.starts_with(begin))
-        || lower.starts_with("os.environ")
-        || lower.starts_with("process.env")
-        || lower.starts_with("env.");
+        || PLACEHOLDERS.iter().any(|begin| lower.starts_with(begin));
     !stands_for && !WORDS.said_of.contains(&lower)
 }
 
@@ -135,11 +142,9 @@ fn is_quoted(text: &str, at: &Range<usize>) -> bool {
 
 /// A digit, a sign or a capital where words have none.
 fn is_strong(text: &str) -> bool {
-    if text.len() < 4 || !text.contains(|c: char| c.is_ascii_digit()) && is_name(text) {
-        return false;
-    }
-    let tied = ['-', '_', '.', '/'];
-    if text.contains(tied) && is_name(text) {
+    let has_digit = text.contains(|c: char| c.is_ascii_digit());
+    let is_tied = text.contains(['-', '_', '.', '/']);
+    if text.len() < 4 || (is_tied || !has_digit) && is_name(text) {
         return false;
     }
     let is_sign = |c: char| !c.is_alphanumeric() && !"-_.'’,/:()".contains(c);
@@ -259,25 +264,21 @@ pub(super) fn cards(text: &str) -> Vec<Range<usize>> {
 }
 
 fn is_card(number: &[u8]) -> bool {
-    let digits = number.iter().copied().filter(u8::is_ascii_digit);
-    let digits: Vec<u8> = digits.collect();
-    let of_network = match digits.len() {
-        13 => digits[0] == b'4',
-        14 => digits.starts_with(b"30") || digits.starts_with(b"36") || digits.starts_with(b"38"),
-        15 => digits.starts_with(b"34") || digits.starts_with(b"37"),
-        16..=19 => (b'2'..=b'6').contains(&digits[0]),
-        _ => false,
-    };
-    let sum: u32 = digits
+    let digits = number.iter().filter(|byte| byte.is_ascii_digit());
+    let digits: Vec<u32> = digits.map(|digit| u32::from(digit - b'0')).collect();
+    let of_network = matches!(
+        (digits.len(), digits.as_slice()),
+        (13, [4, ..]) | (14, [3, 0 | 6 | 8, ..]) | (15, [3, 4 | 7, ..]) | (16..=19, [2..=6, ..])
+    );
+    let weighted = digits
         .iter()
         .rev()
-        .map(|digit| u32::from(digit - b'0'))
         .enumerate()
-        .map(|(at, digit)| match (at % 2, digit) {
+        .map(|(at, &digit)| match (at % 2, digit) {
             (0, digit) => digit,
             (_, digit) if digit > 4 => digit * 2 - 9,
             (_, digit) => digit * 2,
-        })
-        .sum();
+        });
+    let sum: u32 = weighted.sum();
     of_network && digits.iter().any(|digit| *digit != digits[0]) && sum.is_multiple_of(10)
 }

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -67,21 +68,18 @@ pub(super) static RULES: LazyLock<MaskRules> = LazyLock::new(|| {
 impl MaskRules {
     /// The rules one of whose keywords stands in the text, where it has a run that is long enough.
     pub(super) fn for_text(&self, text: &str) -> impl Iterator<Item = &Rule> {
-        let mut is_named = vec![false; self.all.len()];
         // Most text has none, which is told in half the time of finding all.
         let search = self.search.iter().filter(|search| search.is_match(text));
-        for found in search.flat_map(|search| search.find_overlapping_iter(text)) {
-            is_named[self.of_keyword[found.pattern().as_usize()]] = true;
-        }
+        let found = search.flat_map(|search| search.find_overlapping_iter(text));
+        let named: HashSet<usize> = found
+            .map(|word| self.of_keyword[word.pattern().as_usize()])
+            .collect();
         let run = longest_run(text);
-        let rules = self
-            .all
-            .iter()
-            .zip(is_named)
-            .filter(move |(rule, is_named)| {
-                rule.run <= run && (*is_named || rule.keywords.is_empty())
-            });
-        rules.map(|(rule, _)| rule)
+        let rules = self.all.iter().enumerate();
+        rules.filter_map(move |(at, rule)| {
+            let is_tried = rule.run <= run && (rule.keywords.is_empty() || named.contains(&at));
+            is_tried.then_some(rule)
+        })
     }
 }
 
@@ -99,22 +97,14 @@ fn longest_run(text: &str) -> usize {
 impl Rule {
     /// The secrets of this kind in the text.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let matches = self
-            .pattern()
-            .into_iter()
-            .flat_map(|p| p.captures_iter(text));
-        let parts = matches.flat_map(|found| {
+        let patterns = self.pattern().into_iter();
+        let mut secrets = Vec::new();
+        for found in patterns.flat_map(|pattern| pattern.captures_iter(text)) {
             // The groups are the secret, or all of it where the pattern has none.
-            let groups = if found.len() == 1 {
-                0..1
-            } else {
-                1..found.len()
-            };
-            let parts = groups.filter_map(|group| found.get(group));
-            parts.map(|part| part.range()).collect::<Vec<_>>()
-        });
-        let secrets = parts.filter_map(|part| self.check.part(text, part));
-        secrets.collect()
+            let groups = found.iter().skip(usize::from(found.len() > 1)).flatten();
+            secrets.extend(groups.filter_map(|group| self.check.part(text, group.range())));
+        }
+        secrets
     }
 
     /// Compiled when it is needed first; most never are.
