@@ -145,6 +145,10 @@ fn trust_what_is_kept_is_for_its_owner_alone() {
         assert_eq!(mode(folder), 0o700, "{folder}");
     }
     assert_eq!(mode("audit.jsonl"), 0o600);
+    // One that others may read is closed to them.
+    fs::set_permissions(place.audit_log(), fs::Permissions::from_mode(0o644)).unwrap();
+    place.run_well(&["ask", "hello"]);
+    assert_eq!(mode("audit.jsonl"), 0o600);
 }
 
 #[test]
@@ -355,10 +359,13 @@ fn trust_runs_in_parts_that_were_put_aside_are_read() {
 #[test]
 fn trust_a_line_that_a_crash_cut_short_is_ended_and_passed_over() {
     let demo = Workplace::with_demo();
-    demo.ask(&["hello"]);
-    let log = demo.place().audit_log();
+    let log = demo.place().file("data/audit.jsonl", "");
     // Some file systems leave zeros in the place of what was not written.
-    for left in ["{\"event\":\"run_star", "{\"event\":\"run_star\0\0\0"] {
+    for left in [
+        "{\"schema\": 1, \"ts\": \"20",
+        "{\"event\":\"run_star",
+        "{\"event\":\"run_star\0\0\0",
+    ] {
         let torn = fs::read_to_string(&log).unwrap() + left;
         fs::write(&log, &torn).unwrap();
         demo.ask(&["hello"]);
@@ -369,6 +376,9 @@ fn trust_a_line_that_a_crash_cut_short_is_ended_and_passed_over() {
     }
     let runs = demo.run_well(&["runs", "--json"]);
     assert_eq!(json_lines(&runs.stdout).len(), 3);
+    // One that was ended by somebody else begins no log of ours.
+    fs::write(&log, "{\"schema\": 1, \"ts\": \"20\n").unwrap();
+    one_line(&demo.run(&["ask", "hello"])).must_hold("no audit log");
 }
 
 #[test]
