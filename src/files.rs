@@ -322,7 +322,8 @@ pub fn is_unfinished(name: &str) -> bool {
     })
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder of the file of that path: the current one where the path names none.
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -15,8 +15,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::files::{
-    create_private_dir, open_unlinked, private, refuse_link, regular, sync_dir, try_lock, unlinked,
-    wait_for,
+    create_private_dir, folder_of, open_unlinked, private, refuse_link, regular, sync_dir,
+    try_lock, unlinked, wait_for,
 };
 use crate::protocol::new_id;
 
@@ -46,7 +46,7 @@ pub(super) fn open_log(path: &Path) -> io::Result<File> {
 
 /// Opens a file to read and to append; makes it, and its folder, for its owner alone where there is none.
 pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
-    let folder = folder(path);
+    let folder = folder_of(path);
     // The user may have named it through a link.
     if !folder.is_dir() {
         create_private_dir(folder)?;
@@ -128,7 +128,7 @@ pub(super) fn keep_within(file: &File, log: &Path, keep_bytes: u64) -> io::Resul
     let is_overgrown = file.metadata()?.len() > longest;
     if is_overgrown {
         fs::rename(log, next_part(log))?;
-        sync_dir(folder(log))?;
+        sync_dir(folder_of(log))?;
     }
     remove_oldest_parts(log, keep_bytes)?;
     Ok(is_overgrown)
@@ -171,7 +171,7 @@ pub(super) fn is_at(_: &File, path: &Path) -> bool {
 /// A part is called like the log, with an id between stem and `.jsonl`; nothing else beside the
 /// log is ours.
 pub(super) fn list_older_parts(log: &Path) -> Vec<PathBuf> {
-    let mut parts: Vec<(Uuid, PathBuf)> = fs::read_dir(folder(log))
+    let mut parts: Vec<(Uuid, PathBuf)> = fs::read_dir(folder_of(log))
         .into_iter()
         .flatten()
         .flatten()
@@ -224,13 +224,6 @@ pub(super) fn path_beside(log: &Path, ending: &str) -> PathBuf {
     let mut name = log.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     log.with_file_name(name)
-}
-
-fn folder(log: &Path) -> &Path {
-    match log.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }
 
 #[cfg(test)]

@@ -148,13 +148,11 @@ fn is_strong(text: &str) -> bool {
         return false;
     }
     let is_sign = |c: char| !c.is_alphanumeric() && !"-_.'’,/:()".contains(c);
-    let mut chars = text.chars();
-    chars.next();
-    let inner_capital = chars.as_str().contains(|c: char| c.is_ascii_uppercase())
+    let has_inner_capital = text.chars().skip(1).any(|c| c.is_ascii_uppercase())
         && text.contains(|c: char| c.is_ascii_lowercase());
     is_mixed(text)
         || text.contains(is_sign)
-        || inner_capital
+        || has_inner_capital
         || text.bytes().all(|b| b.is_ascii_digit())
 }
 
