@@ -50,7 +50,7 @@ async fn main() {
         println!("give it FILE --out OUT");
         return;
     };
-    let environment = Environment::read(None, None).unwrap();
+    let environment = Environment::read(None);
     let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
     let judge = JudgeEmbedder::built_in().with_fixed_model(settings.embedding_languages);
     let embedder = CachedEmbedder::new(Arc::new(judge));

@@ -230,7 +230,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         return doctor::run(&doctor, &given);
     }
     let env_file = global.env_file.as_deref();
-    let environment = Environment::read(env_file, Environment::folder_beside(env_file))?;
+    let environment = Environment::read(env_file);
     let ignored = ignored(&environment, &overrides);
     let start = StartOptions {
         restated: StartSettings::from_start(&environment, &overrides),

@@ -12,12 +12,12 @@ mod settings;
 mod shown;
 mod variables;
 
-pub use environment::{Environment, Origin};
+pub use environment::{Environment, Origin, Overrides, line_of};
 pub use error::SettingError;
-pub use listing::{IneffectiveSetting, ListedSetting, Survey, ignored, survey, survey_of};
+pub use listing::{IneffectiveSetting, ListedSetting, Survey, ignored, survey};
 pub use own_file::set_in_own_file;
 pub use settings::{
-    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointConfig, JobConfig, Overrides, Settings,
-    StartSettings, StoreSettings, UnknownSetting, is_theme_name,
+    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointConfig, JobConfig, Settings, StartSettings,
+    StoreSettings, UnknownSetting, is_theme_name,
 };
 pub use variables::{GROUPS, Variable, variables};

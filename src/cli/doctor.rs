@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 use super::chat::own_files;
 use super::interruption::interruptible;
 use super::output::{CommandFailure, print_text};
-use crate::config::{ListedSetting, Origin, Overrides, Settings, Survey, survey_of};
+use crate::config::{Environment, ListedSetting, Origin, Overrides, Settings, Survey, survey};
 use crate::engine::doctor::{Check, ExaminationProgress, Status, examine};
 use crate::text::{duration, one_line, plural};
 use crate::tui::{ColorDepth, LEAST, check_keymap, check_theme};
@@ -38,7 +38,7 @@ pub(super) struct CommandLine<'a> {
 
 /// Examines everything and says how it is.
 pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), CommandFailure> {
-    let survey = survey_of(given.env_file, &given.overrides);
+    let survey = survey(&Environment::read(given.env_file), &given.overrides);
     let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
     let mut report = DoctorReport::new(!doctor.json);
     report.settings(&survey.listed);

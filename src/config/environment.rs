@@ -1,45 +1,57 @@
-use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use etcetera::AppStrategy;
+use etcetera::{AppStrategy, AppStrategyArgs};
 
 use super::error::SettingError;
-use super::variables::{CONFIG_DIR, WITH_SPACES, variables};
+use super::variables::{CONFIG_DIR, DATA_DIR, LOG, PREFIX, SOURCE, WITH_SPACES, variables};
 use crate::files::read_text_bounded;
 
-/// Where settings are looked up: the process's environment first, then the files.
+/// Where settings are looked up: the first layer that sets one wins.
 ///
 /// Files are read into maps and never into the process's own environment, so that what they say
 /// does not reach child processes. What `.env` of the working folder says of other settings than those
 /// of the screen and of routing is found by no look-up.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    process: HashMap<String, String>,
-    /// The user's own in their order, then that of the working folder.
-    files: Vec<EnvFile>,
-    ignored: Option<IgnoredSettings>,
+    /// The process's environment, the user's own files in their order, and what counts of the working
+    /// folder's.
+    layers: Vec<Layer>,
+    /// The working folder's file with what does not count of it.
+    barred: Option<Layer>,
+    /// Why some of it cannot be read.
+    pub(super) unreadable: Vec<SettingError>,
 }
 
-/// What `.env` of the working folder sets without effect, and nothing of the user's sets.
+/// What one place sets. What a file sets to nothing counts as not set.
 #[derive(Debug, Clone)]
-pub(super) struct IgnoredSettings {
-    pub(super) names: Vec<&'static str>,
-    /// The file that sets them.
-    pub(super) path: PathBuf,
-    /// The user's own file, whether it is there or not; `None` where no home folder is known.
-    pub(super) own: Option<PathBuf>,
-}
-
-/// A file and what it sets; what it sets to nothing counts as not set.
-#[derive(Debug, Clone)]
-struct EnvFile {
-    path: PathBuf,
+struct Layer {
+    origin: Origin,
     pairs: HashMap<String, String>,
-    /// The line of each name, counted from 1; the last one counts.
-    lines: HashMap<String, usize>,
+}
+
+/// What the command line says over the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `PATH…` or `--kb`.
+    pub sources: Vec<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+    /// What `-v` makes of the diagnostics filter.
+    pub log_filter: Option<&'static str>,
+}
+
+impl Overrides {
+    /// The flag that wins over whatever is set.
+    pub(super) fn flag(&self, name: &str) -> Option<&'static str> {
+        match name {
+            SOURCE if !self.sources.is_empty() => Some("--kb"),
+            LOG if self.log_filter.is_some() => Some("-v"),
+            DATA_DIR if self.data_dir.is_some() => Some("--data-dir"),
+            _ => None,
+        }
+    }
 }
 
 /// Where a setting's value is from.
@@ -67,253 +79,202 @@ impl fmt::Display for Origin {
 }
 
 impl Environment {
-    /// Reads the process's environment, the named file, `.env` in the user's configuration folder,
-    /// and what `.env` in `folder` may set.
+    /// Reads the process's environment, the named file, `.env` in the user's configuration folder, and,
+    /// where no file is named, what `.env` in the working folder may set.
     ///
-    /// A missing `.env` is fine; a named file that cannot be read, and a line that is not
-    /// `NAME=value`, are errors.
-    pub fn read(env_file: Option<&Path>, folder: Option<&Path>) -> Result<Self, SettingError> {
-        let (environment, unreadable) = Self::read_what_can_be(env_file, folder);
-        match unreadable.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(environment),
-        }
-    }
-
-    /// [`Environment::read`] for who is going to tell of every mistake: what can be read, and why
-    /// the rest cannot.
-    pub(super) fn read_what_can_be(
-        env_file: Option<&Path>,
-        folder: Option<&Path>,
-    ) -> (Self, Vec<SettingError>) {
-        let mut unreadable = Vec::new();
-        let mut environment = Self {
-            process: process(&mut unreadable),
-            ..Self::default()
-        };
+    /// A missing `.env` is fine. A named file that cannot be read, and a line that is not `NAME=value`,
+    /// are errors of [`Settings::resolve`](super::Settings::resolve).
+    pub fn read(env_file: Option<&Path>) -> Self {
+        let mut environment = Self::default();
+        environment.add(Origin::Environment, process());
         if let Some(path) = env_file {
-            environment.files.push(EnvFile::read(path, &mut unreadable));
+            environment.add_file(path);
         }
-        let named = environment.get(CONFIG_DIR).map(PathBuf::from);
-        let own = named
-            .or_else(platform_config_dir)
-            .map(|dir| absolute(&dir.join(ENV)));
-        let config = own.clone().filter(|path| is_there(path));
-        if let Some(path) = &config {
-            environment.files.push(EnvFile::read(path, &mut unreadable));
+        let own = environment.config_dir().map(|folder| folder.join(ENV));
+        let own = own.filter(|path| is_there(path));
+        if let Some(path) = &own {
+            environment.add_file(path);
         }
-        let beside = folder.map(|folder| folder.join(ENV));
-        let is_own = |path: &PathBuf| {
-            let real = path.canonicalize().ok();
-            real.is_some() && real == config.as_ref().and_then(|own| own.canonicalize().ok())
+        let beside = Path::new(ENV);
+        let is_own = || {
+            let real = beside.canonicalize().ok();
+            real.is_some() && real == own.as_ref().and_then(|own| own.canonicalize().ok())
         };
-        if let Some(path) = beside.filter(|path| is_there(path) && !is_own(path)) {
-            let file = EnvFile::read(&path, &mut unreadable);
-            environment.add_folder(file, own);
+        if env_file.is_none() && is_there(beside) && !is_own() {
+            environment.add_file(beside);
+            environment.bar_last();
         }
-        (environment, unreadable)
+        environment
     }
 
-    /// Adds `.env` of the working folder, without what it may not set.
-    fn add_folder(&mut self, mut file: EnvFile, own: Option<PathBuf>) {
-        let barred = variables().filter(|variable| !variable.folder);
-        let set = barred
-            .map(|variable| variable.name)
-            .filter(|name| file.pairs.remove(*name).is_some());
-        self.ignored = Some(IgnoredSettings {
-            names: set
-                .filter(|name| self.first_value(name).is_none())
-                .collect(),
-            path: file.path.clone(),
-            own,
+    /// Adds what can be read of a file.
+    fn add_file(&mut self, path: &Path) {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let pairs = read_file(&path);
+        self.add(Origin::File(path), pairs);
+    }
+
+    fn add(&mut self, origin: Origin, read: impl IntoIterator<Item = Result<Pair, SettingError>>) {
+        let mut pairs = HashMap::new();
+        for pair in read {
+            match pair {
+                Ok((name, value)) => {
+                    let value = trimmed(&name, &value);
+                    pairs.insert(name, value);
+                }
+                Err(error) => self.unreadable.push(error),
+            }
+        }
+        if origin != Origin::Environment {
+            pairs.retain(|_, value| !value.is_empty());
+        }
+        self.layers.push(Layer { origin, pairs });
+    }
+
+    /// Takes out of the last layer, which is the working folder's, what does not count there.
+    fn bar_last(&mut self) {
+        let Some(Layer { origin, pairs }) = self.layers.pop() else {
+            return;
+        };
+        let is_barred = |name: &str| variables().any(|one| one.name == name && !one.folder);
+        let (barred, counting) = pairs.into_iter().partition(|(name, _)| is_barred(name));
+        self.barred = Some(Layer {
+            origin: origin.clone(),
+            pairs: barred,
         });
-        self.files.push(file);
-    }
-
-    /// Whose `.env` is read beside the user's own: that of the working folder, unless a file is named
-    /// instead.
-    pub fn folder_beside(env_file: Option<&Path>) -> Option<&'static Path> {
-        env_file.is_none().then_some(Path::new("."))
+        self.layers.push(Layer {
+            origin,
+            pairs: counting,
+        });
     }
 
     /// Exactly these pairs, whatever the process has.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        Self {
-            process: pairs
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-            ..Self::default()
-        }
+        let mut environment = Self::default();
+        environment.add(Origin::Environment, owned(pairs));
+        environment
     }
 
     /// The same, with such a `.env` in the working folder.
     #[cfg(test)]
-    pub(super) fn with_folder<const N: usize>(
-        mut self,
-        path: &str,
-        pairs: [(&str, &str); N],
-    ) -> Self {
-        let own = Some(PathBuf::from("config/.env"));
-        self.add_folder(EnvFile::holding(path, pairs), own);
-        self
+    pub(super) fn with_folder<const N: usize>(self, path: &str, pairs: [(&str, &str); N]) -> Self {
+        let mut environment = self.with_own(path, pairs);
+        environment.bar_last();
+        environment
     }
 
     /// The same, with such a file of the user's own.
     #[cfg(test)]
     pub(super) fn with_own<const N: usize>(mut self, path: &str, pairs: [(&str, &str); N]) -> Self {
-        self.files.push(EnvFile::holding(path, pairs));
+        self.add(Origin::File(PathBuf::from(path)), owned(pairs));
         self
     }
 
     /// The `.env` files that were read.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|file| file.path.as_path())
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.layers.iter().filter_map(|layer| match &layer.origin {
+            Origin::File(path) => Some(path.as_path()),
+            _ => None,
+        })
     }
 
-    /// What `.env` of the working folder sets without effect; `None` where there is no such file.
-    pub(super) fn ignored(&self) -> Option<&IgnoredSettings> {
-        self.ignored.as_ref()
+    /// The working folder's `.env`, and what it sets that does not count there and nothing of the user's
+    /// sets; `None` where there is no such file.
+    pub(super) fn barred(&self) -> Option<(&Origin, Vec<&'static str>)> {
+        let file = self.barred.as_ref()?;
+        let is_alone = |name: &&str| file.pairs.contains_key(*name) && self.first(name).is_none();
+        let names = variables().map(|one| one.name).filter(is_alone);
+        Some((&file.origin, names.collect()))
+    }
+
+    /// The user's own folder for settings; `None` where no home folder is known.
+    pub(super) fn config_dir(&self) -> Option<PathBuf> {
+        let of_platform = || platform_dirs().map(|[_, config]| config);
+        self.get(CONFIG_DIR).map(PathBuf::from).or_else(of_platform)
     }
 
     /// Where the value of a variable is from.
     pub(super) fn origin(&self, name: &str) -> Origin {
-        if self.get(name).is_none() {
-            return Origin::Default;
-        }
-        let file = self.files.iter().find(|file| file.pairs.contains_key(name));
-        match file.filter(|_| !self.process.contains_key(name)) {
-            Some(file) => Origin::File(file.path.clone()),
-            None => Origin::Environment,
+        match self.first(name) {
+            Some((layer, value)) if !value.is_empty() => layer.origin.clone(),
+            _ => Origin::Default,
         }
     }
 
     /// The first file that says something else than what is in effect.
-    pub(super) fn overridden_by(&self, name: &str) -> Option<&Path> {
-        let value = self.first_value(name);
-        self.files
+    pub(super) fn overridden_by(&self, name: &str) -> Option<&Origin> {
+        let (_, value) = self.first(name)?;
+        let says_other = |layer: &&Layer| layer.pairs.get(name).is_some_and(|said| said != value);
+        self.layers
             .iter()
-            .find(|file| {
-                let said = file.pairs.get(name);
-                said.is_some_and(|said| value.is_some_and(|value| value != said))
-            })
-            .map(|file| file.path.as_path())
-    }
-
-    /// The line of this file that sets a name, counted from 1; `None` where the file was not read or does not
-    /// set it.
-    pub fn line_of(&self, path: &Path, name: &str) -> Option<usize> {
-        let path = absolute(path);
-        let file = self.files.iter().find(|file| file.path == path)?;
-        file.lines.get(name).copied()
+            .find(says_other)
+            .map(|layer| &layer.origin)
     }
 
     /// Removes a setting as if it were not set; returns whether it was set.
     pub(super) fn forget(&mut self, name: &str) -> bool {
-        let mut is_known = self.process.remove(name).is_some();
-        for file in &mut self.files {
-            is_known |= file.pairs.remove(name).is_some();
+        let mut was_set = false;
+        for layer in &mut self.layers {
+            was_set |= layer.pairs.remove(name).is_some();
         }
-        is_known
+        was_set
     }
 
     /// The names that look like settings of this program, in order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        let files = self.files.iter().flat_map(|file| file.pairs.keys());
-        let ours: BTreeSet<_> = self
-            .process
-            .keys()
-            .chain(files)
-            .map(String::as_str)
-            .filter(|name| name.starts_with("KB_AGENT_"))
-            .collect();
+        let names = self.layers.iter().flat_map(|layer| layer.pairs.keys());
+        let names = names.map(String::as_str);
+        let ours: BTreeSet<_> = names.filter(|name| name.starts_with(PREFIX)).collect();
         ours.into_iter()
     }
 
     /// The value of a variable; one that is set to nothing counts as unset.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.first_value(name).filter(|value| !value.is_empty())
+        let (_, value) = self.first(name)?;
+        (!value.is_empty()).then_some(value)
     }
 
-    /// The value of the first that sets it, be it empty.
-    fn first_value(&self, name: &str) -> Option<&str> {
-        let of_files = || self.files.iter().find_map(|file| file.pairs.get(name));
-        match self.process.get(name) {
-            Some(value) => Some(trimmed(name, value)),
-            None => of_files().map(String::as_str),
-        }
+    /// The first layer that sets a variable, be it to nothing, and the value there.
+    fn first(&self, name: &str) -> Option<(&Layer, &str)> {
+        let mut layers = self.layers.iter();
+        layers.find_map(|layer| Some((layer, layer.pairs.get(name)?.as_str())))
     }
 
     /// The value that the process's environment gives a variable, whatever files say.
     pub(super) fn of_process(&self, name: &str) -> Option<&str> {
-        let said = self.process.get(name).map(|value| value.trim());
-        said.filter(|value| !value.is_empty())
+        let said = self.layers.first()?.pairs.get(name)?.as_str();
+        (!said.is_empty()).then_some(said)
     }
 }
 
+/// What the process's environment sets, and what of it cannot be read.
+fn process() -> impl Iterator<Item = Result<Pair, SettingError>> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        match value.into_string() {
+            Ok(value) => Some(Ok((name, value))),
+            // Taken for unset it would be silently something else than was meant.
+            Err(_) if name.starts_with(PREFIX) => Some(Err(SettingError::NotText { name })),
+            Err(_) => None,
+        }
+    })
+}
+
+fn owned<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> impl Iterator<Item = Result<Pair, SettingError>> {
+    let pairs = pairs.into_iter();
+    pairs.map(|(name, value)| Ok((name.to_owned(), value.to_owned())))
+}
+
 /// A value without the spaces around it, where these mean nothing.
-fn trimmed<'a>(name: &str, value: &'a str) -> &'a str {
-    if WITH_SPACES.contains(&name) {
-        return value;
-    }
-    value.trim()
+fn trimmed(name: &str, value: &str) -> String {
+    let keeps_spaces = WITH_SPACES.contains(&name);
+    (if keeps_spaces { value } else { value.trim() }).to_owned()
 }
 
 /// Name of a file with settings.
 pub(super) const ENV: &str = ".env";
-
-impl EnvFile {
-    /// What can be read of it.
-    fn read(path: &Path, unreadable: &mut Vec<SettingError>) -> Self {
-        let path = absolute(path);
-        let (mut pairs, mut lines) = (HashMap::new(), HashMap::new());
-        for pair in read_file(&path) {
-            match pair {
-                Ok(Pair { name, value, line }) => {
-                    let value = trimmed(&name, &value).to_owned();
-                    lines.insert(name.clone(), line);
-                    pairs.insert(name, value);
-                }
-                Err(error) => unreadable.push(error),
-            }
-        }
-        pairs.retain(|_, value| !value.is_empty());
-        Self { path, pairs, lines }
-    }
-
-    #[cfg(test)]
-    fn holding<const N: usize>(path: &str, pairs: [(&str, &str); N]) -> Self {
-        Self {
-            path: PathBuf::from(path),
-            pairs: Environment::from_pairs(pairs).process,
-            lines: HashMap::new(),
-        }
-    }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn process(unreadable: &mut Vec<SettingError>) -> HashMap<String, String> {
-    let mut process = HashMap::new();
-    for (name, value) in std::env::vars_os() {
-        let Ok(name) = name.into_string() else {
-            continue;
-        };
-        match value.into_string() {
-            Ok(value) => {
-                process.insert(name, value);
-            }
-            // Taken for unset it would be silently something else than was meant.
-            Err(_) if name.starts_with("KB_AGENT_") => {
-                unreadable.push(SettingError::NotText { name });
-            }
-            Err(_) => {}
-        }
-    }
-    process
-}
 
 /// A folder of that name is a Python environment, and no settings.
 fn is_there(path: &Path) -> bool {
@@ -327,12 +288,7 @@ fn is_there(path: &Path) -> bool {
 // `$` reaches the parser as a character without a meaning, and is a `$` again in the value.
 
 /// A name with its value.
-pub(super) struct Pair {
-    pub(super) name: String,
-    pub(super) value: String,
-    /// The line where it begins, from 1 on.
-    line: usize,
-}
+type Pair = (String, String);
 
 /// No settings file is nearly as large.
 pub(super) const LARGEST: u64 = 256 << 10;
@@ -341,7 +297,9 @@ const DOLLAR: char = '\0';
 
 /// The pairs of the file in their order, and what of it cannot be read.
 fn read_file(path: &Path) -> Vec<Result<Pair, SettingError>> {
-    if is_null_device(path) {
+    // People name this for a file in which nothing stands.
+    let null_device = Path::new("/dev/null");
+    if path.canonicalize().is_ok_and(|real| real == null_device) {
         return Vec::new();
     }
     match read_text_bounded(path, LARGEST) {
@@ -350,67 +308,36 @@ fn read_file(path: &Path) -> Vec<Result<Pair, SettingError>> {
     }
 }
 
-/// What people name for a file in which nothing stands.
-fn is_null_device(path: &Path) -> bool {
-    cfg!(unix)
-        && path
-            .canonicalize()
-            .is_ok_and(|real| real == Path::new("/dev/null"))
-}
-
 /// The pairs of a file's text, or why a line holds none.
 pub(super) fn parse(path: &Path, text: &str) -> Vec<Result<Pair, SettingError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(DOLLAR) {
         return vec![Err(unreadable(path, "it holds a NUL character".to_owned()))];
     }
-    let plain_text = without_dollars(text);
-    let lines: Vec<&str> = plain_text.split_inclusive('\n').collect();
-    let read = Cell::new(0);
-    let reader = LineReader {
-        lines: &lines,
-        read: &read,
-        rest: &[],
-    };
-    let mut before = 0;
-    let pairs = dotenvy::from_read_iter(reader).map(|pair| {
-        let is_skipped = |line: &&&str| {
-            let line = line.trim_start();
-            line.is_empty() || line.starts_with('#')
-        };
-        let since = lines.get(before..read.get()).unwrap_or_default();
-        let line = before + 1 + since.iter().take_while(is_skipped).count();
-        before = read.get();
-        match pair {
-            Ok((name, value)) => Ok(Pair {
-                name,
-                value: value.replace(DOLLAR, "$"),
-                line,
-            }),
-            Err(error) => Err(unreadable(path, without_line(&error))),
-        }
+    let plain = without_dollars(text);
+    let pairs = dotenvy::from_read_iter(plain.as_bytes()).map(|pair| match pair {
+        Ok((name, value)) => Ok((name, value.replace(DOLLAR, "$"))),
+        Err(error) => Err(unreadable(path, without_line(&error))),
     });
     pairs.collect()
 }
 
-/// Hands the parser one line at a time, so that it has read no further than it has parsed.
-struct LineReader<'t> {
-    lines: &'t [&'t str],
-    /// How many were handed over, the last one perhaps in part.
-    read: &'t Cell<usize>,
-    rest: &'t [u8],
+/// The line of a file that sets a name, counted from 1, the last one where there are several; `None` where
+/// no line does.
+pub fn line_of(file: &Path, name: &str) -> Option<usize> {
+    let text = read_text_bounded(file, LARGEST).ok()?;
+    let lines = text.lines().zip(1..).filter(|(line, _)| sets(line, name));
+    lines.last().map(|(_, at)| at)
 }
 
-impl Read for LineReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.rest.is_empty()
-            && let Some(line) = self.lines.get(self.read.get())
-        {
-            self.read.set(self.read.get() + 1);
-            self.rest = line.as_bytes();
-        }
-        self.rest.read(buffer)
-    }
+/// Whether a line sets that name.
+pub(super) fn sets(line: &str, name: &str) -> bool {
+    let line = line.trim_start_matches('\u{feff}').trim_start();
+    let exported = line.strip_prefix("export");
+    let exported = exported.filter(|rest| rest.starts_with(char::is_whitespace));
+    let line = exported.map_or(line, str::trim_start);
+    let rest = line.strip_prefix(name);
+    rest.is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
 /// `\$` stays: that is how the format writes a plain one. Backslashes stand in pairs before
@@ -444,28 +371,15 @@ fn without_line(error: &dotenvy::Error) -> String {
     }
 }
 
-// The folders that the platform has for data and configuration.
-
-pub(super) fn platform_data_dir() -> Result<PathBuf, SettingError> {
-    let path = platform().map(|strategy| strategy.data_dir());
-    path.filter(|path| path != Path::new(""))
-        .ok_or(SettingError::NoHome)
-}
-
-/// The platform's folder for settings. `None` without a home folder, which is no error: the
-/// built-in values hold.
-pub(super) fn platform_config_dir() -> Option<PathBuf> {
-    let path = platform().map(|strategy| strategy.config_dir());
-    path.filter(|path| path != Path::new(""))
-}
-
-fn platform() -> Option<impl AppStrategy> {
-    etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
-        top_level_domain: String::new(),
-        author: String::new(),
+/// The folders that the platform has for this program's data and for its settings; `None` without a home
+/// folder.
+pub(super) fn platform_dirs() -> Option<[PathBuf; 2]> {
+    let platform = etcetera::choose_app_strategy(AppStrategyArgs {
         app_name: "kb-agent".to_owned(),
-    })
-    .ok()
+        ..AppStrategyArgs::default()
+    });
+    let platform = platform.ok()?;
+    Some([platform.data_dir(), platform.config_dir()])
 }
 
 #[cfg(test)]
@@ -474,19 +388,25 @@ mod dotenv_tests {
 
     fn values(text: &str) -> Vec<Option<String>> {
         let pairs = parse(Path::new(".env"), text);
-        let values = pairs.into_iter().map(|pair| Some(pair.ok()?.value));
+        let values = pairs.into_iter().map(|pair| Some(pair.ok()?.1));
         values.collect()
     }
 
     #[test]
-    fn each_name_has_the_line_where_it_begins() {
-        let long = "x".repeat(20_000);
-        let text =
-            format!("\u{feff}A=1\n\n# B=0\nexport\tB=2\r\nC=\"two\n# lines\"\n \nD={long}\n E = 5");
-        let pairs = parse(Path::new(".env"), &text);
-        let lines: Vec<_> = pairs.into_iter().map(Result::unwrap).collect();
-        let lines: Vec<_> = lines.iter().map(|pair| (&*pair.name, pair.line)).collect();
-        assert_eq!(lines, [("A", 1), ("B", 4), ("C", 5), ("D", 8), ("E", 9)]);
+    fn each_name_has_the_line_where_it_is_set() {
+        let text = "\u{feff}A=1\n\n# B=0\nexport\tB=2\r\nC=\"two\n# lines\"\n \nAB=3\n E = 5\nA=6";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        for (name, line) in [
+            ("A", Some(10)),
+            ("B", Some(4)),
+            ("C", Some(5)),
+            ("AB", Some(8)),
+            ("E", Some(9)),
+            ("D", None),
+        ] {
+            assert_eq!(line_of(file.path(), name), line, "{name}");
+        }
     }
 
     #[test]

@@ -4,12 +4,12 @@
 //! wrong wants all of them, and the rest checked as if those had not been set. Secrets never leave
 //! here, also not those that addresses can hold.
 
-use std::path::Path;
+use std::mem::take;
 
-use super::environment::{Environment, Origin};
+use super::environment::{ENV, Environment, Origin, Overrides};
 use super::error::SettingError;
-use super::settings::{Overrides, Settings, UnknownSetting, unknown};
-use super::shown::{ADDRESSES, SECRETS, flag, masked, path, text};
+use super::settings::{Settings, UnknownSetting, unknown};
+use super::shown::{ADDRESSES, SECRETS, masked, path, text};
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING_BASE_URL, JOBS, LLM_BASE_URL, LLM_CA, LLM_DISCOVER,
     LLM_MODEL, LOG, OF_EMBEDDING, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL, THEME, Variable,
@@ -58,20 +58,11 @@ pub struct IneffectiveSetting {
     pub next: String,
 }
 
-/// The survey of what a program that starts reads. What of it cannot be read is among what is refused,
-/// and comes first.
-pub fn survey_of(env_file: Option<&Path>, overrides: &Overrides) -> Survey {
-    let folder = Environment::folder_beside(env_file);
-    let (environment, unreadable) = Environment::read_what_can_be(env_file, folder);
-    let mut survey = survey(&environment, overrides);
-    survey.refused.splice(0..0, unreadable);
-    survey
-}
-
-/// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops.
+/// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops. What cannot be read
+/// is among what is refused, and comes first.
 pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
     let mut usable = environment.clone();
-    let mut refused = Vec::new();
+    let mut refused = take(&mut usable.unreadable);
     let settings = loop {
         match Settings::resolve(&usable, overrides.clone()) {
             Ok(settings) => break Some(settings),
@@ -88,7 +79,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         .map(|variable| {
             let name = variable.name;
             let is_refused = refused.iter().any(|error| error.variable() == Some(name));
-            let flag = flag(name, overrides).filter(|_| !is_refused);
+            let flag = overrides.flag(name).filter(|_| !is_refused);
             // What cannot be used is listed as it was set, not as what stands in for it.
             let (from, made) = if is_refused {
                 (environment, None)
@@ -192,7 +183,7 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
             next: format!("remove {name}"),
         });
     }
-    let file = path(environment.overridden_by(name)?);
+    let file = text(&environment.overridden_by(name)?.to_string());
     let winner = match environment.origin(name) {
         Origin::File(file) => path(&file),
         _ => "the environment".to_owned(),
@@ -206,16 +197,15 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
 /// What `.env` of the working folder sets and may not, where neither the command line nor anything else of
 /// the user's says it.
 pub fn ignored(environment: &Environment, overrides: &Overrides) -> Option<IneffectiveSetting> {
-    let ignored = environment.ignored()?;
-    let is_left = |name: &&str| flag(name, overrides).is_none();
-    let names: Vec<&str> = ignored.names.iter().copied().filter(is_left).collect();
+    let (file, mut names) = environment.barred()?;
+    names.retain(|name| overrides.flag(name).is_none());
     let (names, them) = match names.split_last()? {
         (last, []) => ((*last).to_owned(), "it"),
         (last, others) => (format!("{} and {last}", others.join(", ")), "them"),
     };
-    let file = path(&ignored.path);
-    let own = match &ignored.own {
-        Some(own) => path(own),
+    let file = text(&file.to_string());
+    let own = match environment.config_dir() {
+        Some(folder) => path(&folder.join(ENV)),
         None => "your own .env".to_owned(),
     };
     Some(IneffectiveSetting {
@@ -382,7 +372,10 @@ mod tests {
             ("KB_AGENT_SOURCE", "notes"),
             ("KB_AGENT_THEME", "mono"),
         ];
-        let own = Environment::from_pairs([("KB_AGENT_DATA_DIR", "data")]);
+        let own = Environment::from_pairs([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_CONFIG_DIR", "config"),
+        ]);
         let environment = own.clone().with_folder("clone/.env", of_folder);
         let by_flag = Overrides {
             sources: vec!["docs".into()],

@@ -3,9 +3,10 @@
 //! The file is the user's: the lines of the settings in question are replaced and no other is touched. What
 //! was made is read back, by what reads the file at a start, before it takes the place of the old one.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::environment::{ENV, LARGEST, parse};
+use super::environment::{ENV, LARGEST, parse, sets};
 use crate::files::{create_private_dir, read_bounded, write_atomic};
 use crate::text::one_line;
 
@@ -22,14 +23,12 @@ pub fn set_in_own_file(folder: &Path, settings: &[(&str, &str)]) -> Result<PathB
         Err(error) => return Err(failed(&error.to_string())),
     };
     let after = with_settings(&before, settings);
-    let said = parse(&path, &after)
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>();
+    let said = parse(&path, &after).into_iter();
+    let said = said.collect::<Result<HashMap<_, _>, _>>();
     let said = said.map_err(|error| failed(&error.to_string()))?;
     let is_said = |(name, value): &(&str, &str)| {
-        let mut of_name = said.iter().rev().filter(|pair| pair.name == *name);
         let is_line = !value.contains(char::is_control);
-        is_line && of_name.next().is_some_and(|pair| pair.value == *value)
+        is_line && said.get(*name).is_some_and(|said| said == value)
     };
     if !settings.iter().all(is_said) {
         let why = "a value cannot be written there; set KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL by hand";
@@ -62,13 +61,6 @@ fn with_settings(text: &str, settings: &[(&str, &str)]) -> String {
         text = after;
     }
     text
-}
-
-fn sets(line: &str, name: &str) -> bool {
-    let line = line.trim_start_matches('\u{feff}').trim_start();
-    let line = line.strip_prefix("export ").map_or(line, str::trim_start);
-    let rest = line.strip_prefix(name);
-    rest.is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
 /// Puts a value in quotes where a bare one would be read otherwise.

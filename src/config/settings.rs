@@ -7,14 +7,14 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
-use super::environment::{Environment, platform_config_dir, platform_data_dir};
+use super::environment::{Environment, Overrides, platform_dirs};
 use super::error::SettingError;
 use super::variables::{
     AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
     EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, EVIDENCE_TOKENS, INCLUDE,
     JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_DISCOVER, LLM_MODEL, LOG, MCP_TOKEN,
-    MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, SOURCE, STORE_CA, STORE_PASSWORD,
-    STORE_URL, THEME, variable, variables,
+    MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, PREFIX, SOURCE, STORE_CA,
+    STORE_PASSWORD, STORE_URL, THEME, variable, variables,
 };
 use crate::domain::{DecidedBy, Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
@@ -109,17 +109,6 @@ pub struct StoreSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// What the command line says over the environment.
-#[derive(Debug, Clone, Default)]
-pub struct Overrides {
-    /// `PATH…` or `--kb`.
-    pub sources: Vec<PathBuf>,
-    /// `--data-dir`.
-    pub data_dir: Option<PathBuf>,
-    /// What `-v` makes of the diagnostics filter.
-    pub log_filter: Option<&'static str>,
-}
-
 impl Settings {
     /// What nobody may see: keys, passwords, tokens, and the address of the store, which may hold one.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
@@ -133,11 +122,13 @@ impl Settings {
 
     /// Looks every setting up and checks it; the first that cannot be used is the error.
     pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
-        let data_dir = match (overrides.data_dir, environment.get(DATA_DIR)) {
-            (Some(path), _) => path,
-            (None, Some(path)) => PathBuf::from(path),
-            (None, None) => platform_data_dir()?,
-        };
+        if let Some(error) = environment.unreadable.first() {
+            return Err(error.clone());
+        }
+        let set = environment.get(DATA_DIR).map(PathBuf::from);
+        let of_platform = || platform_dirs().map(|[data, _]| data);
+        let data_dir = overrides.data_dir.or(set).or_else(of_platform);
+        let data_dir = data_dir.ok_or(SettingError::NoHome)?;
         let sources = if overrides.sources.is_empty() {
             environment
                 .get(SOURCE)
@@ -146,10 +137,7 @@ impl Settings {
         } else {
             overrides.sources
         };
-        let config_dir = environment
-            .get(CONFIG_DIR)
-            .map(PathBuf::from)
-            .or_else(platform_config_dir);
+        let config_dir = environment.config_dir();
         let theme = environment.get(THEME).unwrap_or("auto");
         let is_built_in = theme == "auto" || theme_names().any(|name| name == theme);
         if !is_built_in && !is_own_theme(theme, config_dir.as_deref()) {
@@ -627,7 +615,6 @@ impl fmt::Display for UnknownSetting {
 
 /// All of them, in order.
 pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = UnknownSetting> {
-    const PREFIX: &str = "KB_AGENT_";
     let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
     let names = environment.names();
     names

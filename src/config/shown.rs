@@ -2,26 +2,14 @@
 
 use std::path::Path;
 
-use super::settings::Overrides;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, LOG, MCP_TOKEN,
-    OTLP_ENDPOINT, SOURCE, STORE_PASSWORD, STORE_URL,
+    EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, MCP_TOKEN, OTLP_ENDPOINT,
+    STORE_PASSWORD, STORE_URL,
 };
 use crate::text::one_line;
 
 /// A value is shown up to this length.
 const SHOWN_CHARS: usize = 300;
-
-/// The flag that wins over whatever is set.
-pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
-    if name == SOURCE && !overrides.sources.is_empty() {
-        return Some("--kb");
-    }
-    if name == LOG && overrides.log_filter.is_some() {
-        return Some("-v");
-    }
-    (name == DATA_DIR && overrides.data_dir.is_some()).then_some("--data-dir")
-}
 
 /// Settings whose values nobody may see.
 pub(super) const SECRETS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];

@@ -71,6 +71,8 @@ pub(super) fn variable(name: &str) -> Variable {
     found.unwrap_or_default()
 }
 
+/// How the name of every setting begins.
+pub(super) const PREFIX: &str = "KB_AGENT_";
 pub(super) const LLM_BASE_URL: &str = "KB_AGENT_LLM_BASE_URL";
 pub(super) const LLM_API_KEY: &str = "KB_AGENT_LLM_API_KEY";
 pub(super) const LLM_DISCOVER: &str = "KB_AGENT_LLM_DISCOVER";

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use crate::cli::output::{CommandFailure, print_notice};
-use crate::config::{Environment, Origin, Overrides, SettingError, Settings, survey};
+use crate::config::{Environment, Origin, Overrides, SettingError, Settings, line_of, survey};
 
 /// Settings under a name.
 #[derive(Debug, Clone)]
@@ -22,10 +22,9 @@ impl NamedSettings {
 
     /// Reads these files, each as `--env-file` is read, and refuses names that are no setting.
     pub(super) fn read(file: &Path, overrides: &Overrides) -> Result<Self, CommandFailure> {
-        let environment = Environment::read(Some(file), None)?;
-        let line_of = |name: &str| environment.line_of(file, name);
+        let environment = Environment::read(Some(file));
         let wrong = |name: &str, why: &dyn std::fmt::Display| {
-            let line = line_of(name)?;
+            let line = line_of(file, name)?;
             let file = file.display();
             Some(CommandFailure::usage(format!("{file}:{line}: {why}")))
         };
@@ -39,7 +38,7 @@ impl NamedSettings {
             known.unwrap_or_else(|| error.into())
         };
         for listed in &found.listed {
-            if listed.origin == Origin::Environment && line_of(listed.name).is_some() {
+            if listed.origin == Origin::Environment && line_of(file, listed.name).is_some() {
                 let (name, file) = (listed.name, file.display());
                 print_notice(&format!(
                     "{file}: {name} is set in the environment, which wins"
