@@ -345,7 +345,7 @@ fn settings_help() -> String {
             variable.name,
             if variable.folder { "folder" } else { "" },
             variable.allowed,
-            variable.default.or(variable.unset).unwrap_or("not set")
+            variable.while_unset()
         ));
     }
     text + "\n'kb-agent doctor' lists them as they are in effect; 'kb-agent help settings' explains them."

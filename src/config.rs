@@ -4,20 +4,23 @@
 //! folder, of which only settings of the screen and of routing count. The result is a plain value that the
 //! engine takes apart: no other room knows where a setting came from, and no other part holds the whole.
 
+mod check;
 mod environment;
 mod error;
+mod ineffective;
 mod listing;
 mod own_file;
 mod settings;
 mod shown;
 mod variables;
 
+pub use check::is_theme_name;
 pub use environment::{Environment, Origin, Overrides, line_of};
 pub use error::SettingError;
-pub use listing::{IneffectiveSetting, ListedSetting, Survey, ignored, survey};
+pub use ineffective::{IneffectiveSetting, ignored};
+pub use listing::{ListedSetting, Survey, survey};
 pub use own_file::set_in_own_file;
 pub use settings::{
-    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointConfig, JobConfig, Settings, StartSettings,
-    StoreSettings, UnknownSetting, is_theme_name,
+    EmbeddingSettings, EndpointConfig, JobConfig, Settings, StartSettings, StoreSettings,
 };
-pub use variables::{GROUPS, Variable, variables};
+pub use variables::{GROUPS, Group, Variable, variables};

@@ -47,7 +47,7 @@
 //! | a file format | a row in `domain/file_format.rs`, its reader in `kb/extract/`, its row in `docs/own-files.md` |
 //! | a theme | a file in `assets/themes/`; touch `themes.rs`, as cargo sees no new file in a folder |
 //! | a language | a file in `assets/language/`; touch `reasoner/offline/language.rs` |
-//! | a setting | an entry in `assets/settings.toml`, its field in `config/settings.rs` |
+//! | a setting | an entry in `assets/settings.toml`, which also checks it; its field in `config/settings.rs` |
 //! | a chat server | an entry in `assets/llm/servers.toml` |
 //! | a key | an entry in `assets/keymap.toml`, its action in `tui/keymap.rs` and `tui/act.rs` |
 //! | a page of the manual | a file in `docs/`, a line in `cli/help.rs` |

@@ -1,11 +1,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use etcetera::{AppStrategy, AppStrategyArgs};
 
 use super::error::SettingError;
-use super::variables::{CONFIG_DIR, DATA_DIR, LOG, PREFIX, SOURCE, WITH_SPACES, variables};
+use super::variables::{CONFIG_DIR, DATA_DIR, Kind, LOG, PREFIX, SOURCE, variable, variables};
 use crate::files::read_text_bounded;
 
 /// Where settings are looked up: the first layer that sets one wins.
@@ -136,7 +137,7 @@ impl Environment {
         let Some(Layer { origin, pairs }) = self.layers.pop() else {
             return;
         };
-        let is_barred = |name: &str| variables().any(|one| one.name == name && !one.folder);
+        let is_barred = |name: &str| variable(name).is_some_and(|one| !one.folder);
         let (barred, counting) = pairs.into_iter().partition(|(name, _)| is_barred(name));
         self.barred = Some(Layer {
             origin: origin.clone(),
@@ -183,7 +184,7 @@ impl Environment {
     pub(super) fn barred(&self) -> Option<(&Origin, Vec<&'static str>)> {
         let file = self.barred.as_ref()?;
         let is_alone = |name: &&str| file.pairs.contains_key(*name) && self.first(name).is_none();
-        let names = variables().map(|one| one.name).filter(is_alone);
+        let names = variables().map(|one| one.name.as_str()).filter(is_alone);
         Some((&file.origin, names.collect()))
     }
 
@@ -234,6 +235,17 @@ impl Environment {
         (!value.is_empty()).then_some(value)
     }
 
+    /// The value of a setting, which was checked before, as another type.
+    pub(super) fn parsed<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.get(name)?.parse().ok()
+    }
+
+    /// The same, or the default of the table.
+    pub(super) fn in_effect<T: FromStr + Default>(&self, name: &str) -> T {
+        let default = || variable(name)?.default.as_deref()?.parse().ok();
+        self.parsed(name).or_else(default).unwrap_or_default()
+    }
+
     /// The first layer that sets a variable, be it to nothing, and the value there.
     fn first(&self, name: &str) -> Option<(&Layer, &str)> {
         let mut layers = self.layers.iter();
@@ -269,7 +281,7 @@ fn owned<'a>(
 
 /// A value without the spaces around it, where these mean nothing.
 fn trimmed(name: &str, value: &str) -> String {
-    let keeps_spaces = WITH_SPACES.contains(&name);
+    let keeps_spaces = variable(name).is_some_and(|one| matches!(one.takes, Kind::SpacedText));
     (if keeps_spaces { value } else { value.trim() }).to_owned()
 }
 

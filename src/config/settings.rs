@@ -1,33 +1,21 @@
-use std::fmt;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 
+use super::check::{check, inclusion};
 use super::environment::{Environment, Overrides, platform_dirs};
 use super::error::SettingError;
+use super::ineffective::without_effect;
 use super::variables::{
-    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL, EMBEDDING_PASSAGE_PREFIX, EMBEDDING_QUERY_PREFIX, EVIDENCE_TOKENS, INCLUDE,
-    JOBS, LLM_API_KEY, LLM_BASE_URL, LLM_CA, LLM_DECIDES, LLM_DISCOVER, LLM_MODEL, LOG, MCP_TOKEN,
-    MOUSE, OCR, OF_EMBEDDING, OTLP_ENDPOINT, PLAIN_HTTP_HOSTS, PREFIX, SOURCE, STORE_CA,
-    STORE_PASSWORD, STORE_URL, THEME, variable, variables,
+    AUDIT_LOG, CONFIG_DIR, DATA_DIR, EMBEDDING, EMBEDDING_BASE_URL, INCLUDE, JOBS, LLM_BASE_URL,
+    LLM_CA, LLM_MODEL, LOG, SOURCE, THEME,
 };
-use crate::domain::{DecidedBy, Languages, RouterThresholds, RoutingLimits};
+use crate::domain::{DecidedBy, GradeThresholds, Languages, RouterThresholds, RoutingLimits};
 use crate::files::read_certificates;
 use crate::globs::Inclusion;
-use crate::http::is_this_machine;
-use crate::text::{nearest, one_line};
-use crate::themes::theme_names;
-
-/// The diagnostics filter while it is not set.
-pub const DEFAULT_LOG_FILTER: &str = "info";
-
-/// How many megabytes of audit log are kept by default.
-const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
+use crate::text::one_line;
 
 /// Every setting, checked.
 #[derive(Debug, Clone)]
@@ -122,81 +110,59 @@ impl Settings {
 
     /// Looks every setting up and checks it; the first that cannot be used is the error.
     pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
-        if let Some(error) = environment.unreadable.first() {
-            return Err(error.clone());
-        }
-        let set = environment.get(DATA_DIR).map(PathBuf::from);
+        check(environment)?;
+        let is = |name: &str, value: &str| environment.get(name) == Some(value);
         let of_platform = || platform_dirs().map(|[data, _]| data);
-        let data_dir = overrides.data_dir.or(set).or_else(of_platform);
-        let data_dir = data_dir.ok_or(SettingError::NoHome)?;
+        let data_dir = overrides.data_dir.or_else(|| environment.parsed(DATA_DIR));
+        let data_dir = data_dir.or_else(of_platform).ok_or(SettingError::NoHome)?;
         let sources = if overrides.sources.is_empty() {
-            environment
-                .get(SOURCE)
-                .map(|paths| std::env::split_paths(paths).collect())
-                .unwrap_or_default()
+            let paths = environment.get(SOURCE).map(std::env::split_paths);
+            paths.into_iter().flatten().collect()
         } else {
             overrides.sources
         };
-        let config_dir = environment.config_dir();
-        let theme = environment.get(THEME).unwrap_or("auto");
-        let is_built_in = theme == "auto" || theme_names().any(|name| name == theme);
-        if !is_built_in && !is_own_theme(theme, config_dir.as_deref()) {
-            return Err(refused(THEME, theme));
-        }
-        let log_filter = environment.get(LOG).unwrap_or(DEFAULT_LOG_FILTER);
-        if tracing_subscriber::EnvFilter::from_str(log_filter).is_err() {
-            return Err(refused(LOG, log_filter));
-        }
-        let defaults = RoutingLimits::default();
-        let llm = endpoint(environment)?;
-        let is_sought = number(environment, LLM_DISCOVER, 0..=1_u8)? != Some(0) && llm.is_none();
+        let (llm, local) = endpoints(environment)?;
+        let audit_log = environment.parsed(AUDIT_LOG);
+        let log_filter = overrides.log_filter.map(str::to_owned);
+        let include = environment.get(INCLUDE).and_then(inclusion);
+        let ocr = environment.get("KB_AGENT_OCR").filter(|set| *set != "0");
+        let ocr = ocr.map(|set| if set == "1" { "" } else { set });
         Ok(Self {
-            local: is_sought.then(|| local_endpoint(environment)).transpose()?,
             llm,
+            local,
             embedding: embedding(environment)?,
-            audit_log: environment
-                .get(AUDIT_LOG)
-                .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
-            audit_keep_bytes: number(environment, "KB_AGENT_AUDIT_KEEP_MB", 1..=1_000_000)?
-                .unwrap_or(DEFAULT_AUDIT_KEEP_MB)
-                << 20,
-            audit_prompts: number(environment, "KB_AGENT_AUDIT_PROMPTS", 0..=1_u8)? == Some(1),
+            sources,
+            include: include.unwrap_or_default(),
+            store: store(environment),
+            mcp_token: secret(environment, "KB_AGENT_MCP_TOKEN"),
+            otlp_endpoint: environment.parsed("KB_AGENT_OTLP_ENDPOINT"),
+            audit_log: audit_log.unwrap_or_else(|| data_dir.join("audit.jsonl")),
+            audit_keep_bytes: environment.in_effect::<u64>("KB_AGENT_AUDIT_KEEP_MB") << 20,
+            audit_prompts: is("KB_AGENT_AUDIT_PROMPTS", "1"),
             limits: RoutingLimits {
-                max_iterations: number(environment, "KB_AGENT_MAX_ITERATIONS", 1..=10)?
-                    .unwrap_or(defaults.max_iterations),
-                vector_score_threshold: number(
-                    environment,
-                    "KB_AGENT_VECTOR_SCORE_THRESHOLD",
-                    0.0..=1.0,
-                )?
-                .unwrap_or(defaults.vector_score_threshold),
-                auto_approve_max_items: number(
-                    environment,
-                    "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
-                    0..=100,
-                )?
-                .unwrap_or(defaults.auto_approve_max_items),
-                thresholds: defaults.thresholds,
+                max_iterations: environment.in_effect("KB_AGENT_MAX_ITERATIONS"),
+                vector_score_threshold: environment.in_effect("KB_AGENT_VECTOR_SCORE_THRESHOLD"),
+                auto_approve_max_items: environment.in_effect("KB_AGENT_AUTO_APPROVE_MAX_ITEMS"),
+                thresholds: GradeThresholds::default(),
                 router: RouterThresholds {
-                    chitchat: number(environment, "KB_AGENT_CHITCHAT_THRESHOLD", PROBABILITIES)?,
-                    complex: number(environment, "KB_AGENT_COMPLEX_THRESHOLD", PROBABILITIES)?,
+                    chitchat: environment.parsed("KB_AGENT_CHITCHAT_THRESHOLD"),
+                    complex: environment.parsed("KB_AGENT_COMPLEX_THRESHOLD"),
                 },
             },
-            sources,
-            include: include(environment)?,
-            store: store(environment)?,
-            otlp_endpoint: address(environment, OTLP_ENDPOINT)?,
-            mcp_token: secret(environment, MCP_TOKEN)?,
-            config_dir,
-            data_dir,
-            log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
-            theme: theme.to_owned(),
-            ocr: ocr(environment)?,
-            embedding_languages: choice(environment, EMBEDDING, &LANGUAGES)?.flatten(),
-            mouse: choice(environment, MOUSE, &[("on", true), ("off", false)])?.unwrap_or(true),
+            log_filter: log_filter.unwrap_or_else(|| environment.in_effect(LOG)),
+            theme: environment.in_effect(THEME),
+            ocr: ocr.map(str::to_owned),
+            embedding_languages: match environment.get(EMBEDDING) {
+                Some("english") => Some(Languages::English),
+                Some("multilingual") => Some(Languages::All),
+                _ => None,
+            },
+            mouse: !is("KB_AGENT_MOUSE", "off"),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,
+            config_dir: environment.config_dir(),
+            data_dir,
         })
     }
 
@@ -211,73 +177,17 @@ impl Settings {
     }
 }
 
-/// Whether a theme may have this name: it is that of a file, and no path.
-pub fn is_theme_name(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !name.is_empty() && name.len() <= 60 && name.chars().all(is_fit)
-}
-
-fn is_own_theme(name: &str, config_dir: Option<&Path>) -> bool {
-    let file = |folder: &Path| folder.join("themes").join(format!("{name}.toml"));
-    is_theme_name(name) && config_dir.is_some_and(|folder| file(folder).is_file())
-}
-
-fn ocr(environment: &Environment) -> Result<Option<String>, SettingError> {
-    let is_language = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '/');
-    match environment.get(OCR) {
-        None | Some("0") => Ok(None),
-        Some("1") => Ok(Some(String::new())),
-        Some(languages) if !languages.is_empty() && languages.chars().all(is_language) => {
-            Ok(Some(languages.to_owned()))
-        }
-        Some(other) => Err(refused(OCR, other)),
-    }
-}
-
-const LANGUAGES: [(&str, Option<Languages>); 3] = [
-    ("auto", None),
-    ("english", Some(Languages::English)),
-    ("multilingual", Some(Languages::All)),
-];
-
-/// What the word stands for that a variable is set to.
-fn choice<T: Copy>(
-    environment: &Environment,
-    name: &str,
-    choices: &[(&str, T)],
-) -> Result<Option<T>, SettingError> {
-    let Some(set) = environment.get(name) else {
-        return Ok(None);
-    };
-    let chosen = choices.iter().find(|(word, _)| *word == set);
-    let (_, chosen) = chosen.ok_or_else(|| refused(name, set))?;
-    Ok(Some(*chosen))
-}
-
-fn include(environment: &Environment) -> Result<Inclusion, SettingError> {
-    let Some(set) = environment.get(INCLUDE) else {
-        return Ok(Inclusion::default());
-    };
-    let patterns: Vec<String> = std::env::split_paths(set)
-        .map(|pattern| pattern.to_string_lossy().into_owned())
-        .filter(|pattern| !pattern.is_empty())
-        .collect();
-    Inclusion::new(patterns.iter().map(String::as_str)).map_err(|_| refused(INCLUDE, set))
-}
-
 fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
-    let api_key = secret(environment, EMBEDDING_API_KEY)?;
-    let Some(base_url) = address(environment, EMBEDDING_BASE_URL)? else {
+    let Some(base_url) = environment.parsed(EMBEDDING_BASE_URL) else {
         return Ok(None);
     };
-    protect_key(environment, EMBEDDING_API_KEY, &base_url)?;
     Ok(Some(EmbeddingSettings {
         base_url,
-        api_key,
-        model: environment.get(EMBEDDING_MODEL).map(str::to_owned),
+        api_key: secret(environment, "KB_AGENT_EMBEDDING_API_KEY"),
+        model: environment.parsed("KB_AGENT_EMBEDDING_MODEL"),
         authorities: authorities(environment)?,
-        query_prefix: prefix(environment, EMBEDDING_QUERY_PREFIX),
-        passage_prefix: prefix(environment, EMBEDDING_PASSAGE_PREFIX),
+        query_prefix: prefix(environment, "KB_AGENT_EMBEDDING_QUERY_PREFIX"),
+        passage_prefix: prefix(environment, "KB_AGENT_EMBEDDING_PASSAGE_PREFIX"),
     }))
 }
 
@@ -290,49 +200,16 @@ fn prefix(environment: &Environment, name: &str) -> Option<String> {
     })
 }
 
-fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingError> {
-    let password = secret(environment, STORE_PASSWORD)?;
-    let Some(url) = environment.get(STORE_URL) else {
-        return Ok(None);
-    };
-    let mut schemes = ["postgres://", "postgresql://"].iter();
-    if !schemes.any(|scheme| url.starts_with(scheme)) {
-        // Whatever form it has, it may hold a password.
-        return Err(refused_secret(STORE_URL));
-    }
-    Ok(Some(StoreSettings {
-        url: url.into(),
-        password,
-        ca: environment.get(STORE_CA).map(PathBuf::from),
-    }))
+fn store(environment: &Environment) -> Option<StoreSettings> {
+    Some(StoreSettings {
+        url: secret(environment, "KB_AGENT_STORE_URL")?,
+        password: secret(environment, "KB_AGENT_STORE_PASSWORD"),
+        ca: environment.parsed("KB_AGENT_STORE_CA"),
+    })
 }
 
-fn without_effect(environment: &Environment) -> Vec<String> {
-    let is_set = |name: &str| environment.get(name).is_some();
-    let set_without = |names: &[&'static str], needed: &str, what: &str| {
-        let set = names.iter().filter(|name| is_set(name) && !is_set(needed));
-        let lines = set.map(|name| format!("{name} is set without {needed}: {what}"));
-        lines.collect::<Vec<_>>()
-    };
-    let mut lines = set_without(
-        &OF_EMBEDDING,
-        EMBEDDING_BASE_URL,
-        "the built-in model embeds",
-    );
-    let is_chosen = environment.get(EMBEDDING).is_some_and(|set| set != "auto");
-    if is_chosen && is_set(EMBEDDING_BASE_URL) {
-        lines.push(format!(
-            "{EMBEDDING} is set beside {EMBEDDING_BASE_URL}: the endpoint embeds"
-        ));
-    }
-    let of_store = [STORE_PASSWORD, STORE_CA];
-    lines.extend(set_without(
-        &of_store,
-        STORE_URL,
-        "the index is in the data folder",
-    ));
-    lines.extend(unknown(environment).map(|unknown| unknown.to_string()));
-    lines
+fn secret(environment: &Environment, name: &str) -> Option<SecretString> {
+    environment.get(name).map(SecretString::from)
 }
 
 /// A chat endpoint.
@@ -379,27 +256,19 @@ pub struct JobConfig {
     pub max_tokens: Option<u32>,
 }
 
-/// How long silence is borne with where nothing is set, seconds.
-const DEFAULT_TIMEOUT: u64 = 60;
-
-/// The endpoint, checked whether it is in use or not; `None` is offline.
-fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, SettingError> {
-    let set = endpoint_anywhere(environment)?;
-    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
-        return Ok(None);
-    };
-    protect_key(environment, LLM_API_KEY, &base_url)?;
-    Ok(Some(EndpointConfig {
-        base_url,
-        authorities: authorities(environment)?,
-        ..set
-    }))
-}
-
-/// How a server is spoken to that is found on this machine: as is set, but without a key, and without
-/// names of models and of a kind of server, which are another endpoint's.
-fn local_endpoint(environment: &Environment) -> Result<Box<EndpointConfig>, SettingError> {
-    let mut set = Box::new(endpoint_anywhere(environment)?);
+/// The endpoint that is set, or else how one that is found on this machine is spoken to.
+fn endpoints(
+    environment: &Environment,
+) -> Result<(Option<EndpointConfig>, Option<Box<EndpointConfig>>), SettingError> {
+    let mut set = endpoint(environment);
+    if !set.base_url.is_empty() {
+        set.authorities = authorities(environment)?;
+        return Ok((Some(set), None));
+    }
+    if environment.get("KB_AGENT_LLM_DISCOVER") == Some("0") {
+        return Ok((None, None));
+    }
+    // The key and the names of models and of a kind of server are another endpoint's.
     (set.api_key, set.model, set.server) = (None, None, None);
     for job in [
         &mut set.analyze,
@@ -409,97 +278,40 @@ fn local_endpoint(environment: &Environment) -> Result<Box<EndpointConfig>, Sett
     ] {
         job.model = None;
     }
-    Ok(set)
+    Ok((None, Some(Box::new(set))))
 }
 
-/// What is set of an endpoint besides its address.
-fn endpoint_anywhere(environment: &Environment) -> Result<EndpointConfig, SettingError> {
-    let named = |name: &str| environment.get(name).map(str::to_owned);
-    let [analyze, plan, grade, synthesize] = JOBS.map(|job| {
-        let name = |what: &str| format!("KB_AGENT_LLM_{what}_{job}");
-        Ok(JobConfig {
-            model: named(&name("MODEL")),
-            temperature: number(environment, &name("TEMPERATURE"), 0.0..=2.0)?,
-            max_tokens: number(environment, &name("MAX_TOKENS"), 16..=1_000_000)?,
-        })
+/// What is set of an endpoint, whether its address is or not.
+fn endpoint(environment: &Environment) -> EndpointConfig {
+    let [analyze, plan, grade, synthesize] = JOBS.map(|job| JobConfig {
+        model: environment.parsed(&format!("{LLM_MODEL}_{job}")),
+        temperature: environment.parsed(&format!("KB_AGENT_LLM_TEMPERATURE_{job}")),
+        max_tokens: environment.parsed(&format!("KB_AGENT_LLM_MAX_TOKENS_{job}")),
     });
-    let api_key = secret(environment, LLM_API_KEY)?;
-    let timeout = number(environment, "KB_AGENT_LLM_TIMEOUT_SECS", 1..=3600)?;
-    let retries = number(environment, "KB_AGENT_LLM_RETRIES", 0..=10)?;
-    let context_tokens = number(
-        environment,
-        "KB_AGENT_LLM_CONTEXT_TOKENS",
-        1_024..=10_000_000,
-    )?;
-    let evidence_tokens = number(environment, EVIDENCE_TOKENS, 100..=1_000_000)?;
-    let decides = choice(environment, LLM_DECIDES, &DECIDES)?.flatten();
-    let (analyze, plan, grade, synthesize) = (analyze?, plan?, grade?, synthesize?);
-    check_answering_model(&synthesize)?;
-    Ok(EndpointConfig {
-        base_url: String::new(),
-        api_key,
-        model: named(LLM_MODEL),
-        timeout: Duration::from_secs(timeout.unwrap_or(DEFAULT_TIMEOUT)),
-        retries,
-        server: named("KB_AGENT_LLM_SERVER"),
-        context_tokens,
-        evidence_tokens,
-        decides,
+    let decides = environment.get("KB_AGENT_LLM_DECIDES");
+    let mut deciding = [DecidedBy::Model, DecidedBy::BuiltIn].into_iter();
+    EndpointConfig {
+        base_url: environment.in_effect(LLM_BASE_URL),
+        api_key: secret(environment, "KB_AGENT_LLM_API_KEY"),
+        model: environment.parsed(LLM_MODEL),
+        timeout: Duration::from_secs(environment.in_effect("KB_AGENT_LLM_TIMEOUT_SECS")),
+        retries: environment.parsed("KB_AGENT_LLM_RETRIES"),
+        server: environment.parsed("KB_AGENT_LLM_SERVER"),
+        context_tokens: environment.parsed("KB_AGENT_LLM_CONTEXT_TOKENS"),
+        evidence_tokens: environment.parsed("KB_AGENT_EVIDENCE_TOKENS"),
+        decides: deciding.find(|one| decides == Some(one.as_str())),
         authorities: Vec::new(),
         analyze,
         plan,
         grade,
         synthesize,
-    })
-}
-
-const DECIDES: [(&str, Option<DecidedBy>); 3] = [
-    ("auto", None),
-    ("model", Some(DecidedBy::Model)),
-    ("built-in", Some(DecidedBy::BuiltIn)),
-];
-
-/// The built-in engine writes no answers beside a model.
-fn check_answering_model(synthesize: &JobConfig) -> Result<(), SettingError> {
-    let name = "KB_AGENT_LLM_MODEL_SYNTHESIZE";
-    match synthesize.model.as_deref() {
-        Some(model) if model == DecidedBy::BuiltIn.as_str() => Err(refused(name, model)),
-        _ => Ok(()),
-    }
-}
-
-/// A value is quoted up to this length.
-const VALUE_CHARS: usize = 80;
-/// What is wrong with a file is told up to this length, its path included.
-const FILE_CHARS: usize = 400;
-
-/// What a probability may be held against; from 0 on everything would be taken.
-const PROBABILITIES: RangeInclusive<f64> = 0.01..=1.0;
-
-fn number<T: FromStr + PartialOrd>(
-    environment: &Environment,
-    name: &str,
-    allowed: RangeInclusive<T>,
-) -> Result<Option<T>, SettingError> {
-    let Some(text) = environment.get(name) else {
-        return Ok(None);
-    };
-    match text.parse::<T>() {
-        Ok(value) if allowed.contains(&value) => Ok(Some(value)),
-        _ => Err(refused(name, text)),
-    }
-}
-
-fn secret(environment: &Environment, name: &str) -> Result<Option<SecretString>, SettingError> {
-    match environment.get(name) {
-        None => Ok(None),
-        Some(text) if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(Some(text.into())),
-        Some(_) => Err(refused_secret(name)),
     }
 }
 
 /// The authorities that a file names; without the setting none.
 fn authorities(environment: &Environment) -> Result<Vec<CertificateDer<'static>>, SettingError> {
+    /// What is wrong with a file is told up to this length, its path included.
+    const FILE_CHARS: usize = 400;
     let Some(path) = environment.get(LLM_CA) else {
         return Ok(Vec::new());
     };
@@ -507,127 +319,6 @@ fn authorities(environment: &Environment) -> Result<Vec<CertificateDer<'static>>
         name: LLM_CA,
         why: one_line(&why, FILE_CHARS),
     })
-}
-
-fn refused(name: &str, value: &str) -> SettingError {
-    let variable = variable(name);
-    SettingError::Value {
-        name: variable.name,
-        value: one_line(value, VALUE_CHARS),
-        allowed: variable.allowed,
-    }
-}
-
-/// The same of a value that may hold a key or a password, which is not repeated.
-fn refused_secret(name: &str) -> SettingError {
-    let variable = variable(name);
-    SettingError::Secret {
-        name: variable.name,
-        allowed: variable.allowed,
-    }
-}
-
-/// The http or https address that a variable is set to.
-fn address(environment: &Environment, name: &'static str) -> Result<Option<String>, SettingError> {
-    let Some(text) = environment.get(name) else {
-        return Ok(None);
-    };
-    match reqwest::Url::parse(text) {
-        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-            Err(SettingError::Secret {
-                name,
-                allowed: "an address without a user or password in it",
-            })
-        }
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
-            Ok(Some(text.to_owned()))
-        }
-        // What cannot be taken apart may still hold a password.
-        _ if text.contains('@') => Err(refused_secret(name)),
-        _ => Err(match with_scheme(text) {
-            Some(meant) => SettingError::Bare {
-                name,
-                value: text.to_owned(),
-                allowed: variable(name).allowed,
-                meant,
-            },
-            None => refused(name, text),
-        }),
-    }
-}
-
-/// The address that is meant where the scheme is left away: names of the wide network are asked
-/// by https, what has a port of its own or is near by http.
-fn with_scheme(text: &str) -> Option<String> {
-    if text.contains("//") || one_line(text, VALUE_CHARS) != text {
-        return None;
-    }
-    let url = reqwest::Url::parse(&format!("http://{text}")).ok()?;
-    let is_far = url.port().is_none() && url.domain().is_some_and(|name| name.contains('.'));
-    let scheme = if is_far { "https" } else { "http" };
-    url.has_host().then(|| format!("{scheme}://{text}"))
-}
-
-/// Refuses to send a key over a network where it can be read on the way: by http to another machine,
-/// unless the user names that.
-fn protect_key(
-    environment: &Environment,
-    key: &'static str,
-    base_url: &str,
-) -> Result<(), SettingError> {
-    let url = reqwest::Url::parse(base_url).ok();
-    let Some(url) = url.filter(|url| url.scheme() == "http" && !is_this_machine(url)) else {
-        return Ok(());
-    };
-    let host = url.host_str().unwrap_or_default();
-    let allowed = environment.get(PLAIN_HTTP_HOSTS);
-    let mut allowed = allowed.unwrap_or_default().split(',');
-    let is_allowed = allowed.any(|name| name.trim().eq_ignore_ascii_case(host));
-    if environment.get(key).is_none() || is_allowed {
-        return Ok(());
-    }
-    Err(SettingError::Unencrypted {
-        name: key,
-        host: one_line(host, VALUE_CHARS),
-        allow: PLAIN_HTTP_HOSTS,
-    })
-}
-
-/// What looks like a setting and is none: a misspelt name must not be silently without effect. Never
-/// with its value, which may be a key under a misspelt name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownSetting {
-    /// What was set, on one line.
-    pub name: String,
-    /// The setting that was probably meant.
-    pub meant: Option<String>,
-}
-
-impl fmt::Display for UnknownSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is no setting of kb-agent: ", self.name)?;
-        match &self.meant {
-            Some(meant) => write!(f, "did you mean {meant}?"),
-            None => f.write_str("look for its name in .env.example"),
-        }
-    }
-}
-
-/// All of them, in order.
-pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = UnknownSetting> {
-    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
-    let names = environment.names();
-    names
-        .filter(|name| variables().all(|known| known.name != *name))
-        .map(move |name| {
-            let known = variables().map(|known| bare(known.name));
-            let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
-            let meant = nearest(wanted, known).into_iter().next();
-            UnknownSetting {
-                name: one_line(name, 80),
-                meant: meant.map(|meant| format!("{PREFIX}{meant}")),
-            }
-        })
 }
 
 /// What has to be said again so that another start in the same folder comes to the same knowledge
@@ -685,8 +376,7 @@ impl StartSettings {
 mod tests {
     use secrecy::ExposeSecret;
 
-    use super::super::shown::SECRETS;
-    use super::super::variables;
+    use super::super::variables::{Kind, variable, variables};
     use super::*;
 
     fn settings<const N: usize>(pairs: [(&str, &str); N]) -> Result<Settings, SettingError> {
@@ -713,7 +403,10 @@ mod tests {
             ("KB_AGENT_EMBEDDING_BASE_URL", "http://127.0.0.1:1/v1"),
             ("KB_AGENT_STORE_URL", "postgres://127.0.0.1/base"),
         ];
-        let values = SECRETS.map(|name| (name, format!("secret-{name}")));
+        let secret = variables().filter(|one| matches!(one.takes, Kind::Secret));
+        let secret = secret.map(|one| one.name.as_str());
+        let values = secret.map(|name| (name, format!("secret-{name}")));
+        let values: Vec<_> = values.collect();
         let set = values.iter().map(|(name, value)| (*name, value.as_str()));
         let environment = Environment::from_pairs(set.chain(others));
         let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
@@ -755,7 +448,7 @@ mod tests {
             let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
                 .unwrap_err()
                 .to_string();
-            let allowed = variables().find(|v| v.name == name).unwrap().allowed;
+            let allowed = &variable(name).unwrap().allowed;
             assert_eq!(line, format!("{name} is '{value}': it must be {allowed}"));
         }
     }
@@ -771,7 +464,7 @@ mod tests {
             ("api.openai.com/v1", "https://api.openai.com/v1"),
         ] {
             for name in [LLM_BASE_URL, EMBEDDING_BASE_URL] {
-                let allowed = variable(name).allowed;
+                let allowed = &variable(name).unwrap().allowed;
                 let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
                     .unwrap_err()
                     .to_string();
@@ -790,7 +483,7 @@ mod tests {
             .filter(|line| !line.starts_with('#'))
             .filter_map(|line| Some(line.split_once('=')?.0))
             .collect();
-        let mut known: Vec<&str> = variables().map(|variable| variable.name).collect();
+        let mut known: Vec<&str> = variables().map(|one| one.name.as_str()).collect();
         named.sort_unstable();
         known.sort_unstable();
         assert_eq!(named, known);
@@ -882,7 +575,7 @@ mod endpoint_tests {
             ("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", "0.7"),
             ("KB_AGENT_LLM_MAX_TOKENS_GRADE", "512"),
         ]);
-        let endpoint = endpoint(&environment).unwrap().unwrap();
+        let endpoint = endpoint(&environment);
         assert_eq!(endpoint.analyze, JobConfig::default());
         assert_eq!(endpoint.grade.model.as_deref(), Some("small"));
         assert_eq!(endpoint.grade.max_tokens, Some(512));
@@ -896,12 +589,11 @@ mod endpoint_tests {
             ("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "0"),
             ("KB_AGENT_LLM_RETRIES", "11"),
             ("KB_AGENT_LLM_CONTEXT_TOKENS", "many"),
+            ("KB_AGENT_LLM_MODEL_SYNTHESIZE", "built-in"),
         ] {
-            let line = endpoint(&Environment::from_pairs([(name, value)])).unwrap_err();
-            assert!(
-                line.to_string()
-                    .starts_with(&format!("{name} is '{value}': it must be"))
-            );
+            let environment = Environment::from_pairs([(name, value)]);
+            let line = check(&environment).unwrap_err().to_string();
+            assert!(line.starts_with(&format!("{name} is '{value}': it must be")));
         }
     }
 }

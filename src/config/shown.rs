@@ -2,28 +2,18 @@
 
 use std::path::Path;
 
-use super::variables::{
-    EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LLM_API_KEY, LLM_BASE_URL, MCP_TOKEN, OTLP_ENDPOINT,
-    STORE_PASSWORD, STORE_URL,
-};
+use super::variables::{Kind, Variable};
 use crate::text::one_line;
 
 /// A value is shown up to this length.
 const SHOWN_CHARS: usize = 300;
 
-/// Settings whose values nobody may see.
-pub(super) const SECRETS: [&str; 4] = [LLM_API_KEY, EMBEDDING_API_KEY, STORE_PASSWORD, MCP_TOKEN];
-pub(super) const ADDRESSES: [&str; 4] =
-    [LLM_BASE_URL, EMBEDDING_BASE_URL, STORE_URL, OTLP_ENDPOINT];
-
-/// What a variable is set to, on one line and without what is secret.
-pub(super) fn masked(name: &str, value: &str) -> String {
-    match name {
-        name if SECRETS.contains(&name) => {
-            format!("[masked, {} characters]", value.chars().count())
-        }
-        name if name == STORE_URL && !value.contains("://") => "[masked]".to_owned(),
-        name if ADDRESSES.contains(&name) => without_secrets(value),
+/// What a setting is set to, on one line and without what is secret.
+pub(super) fn masked(variable: &Variable, value: &str) -> String {
+    match variable.takes {
+        Kind::Secret => format!("[masked, {} characters]", value.chars().count()),
+        Kind::Store if !value.contains("://") => "[masked]".to_owned(),
+        Kind::Address | Kind::Store => without_secrets(value),
         _ => text(value),
     }
 }

@@ -399,7 +399,7 @@ mod thinking_tests {
         let told = |name: &str| {
             let variable = variables().find(|one| one.name == format!("KB_AGENT_LLM_{name}"));
             let variable = variable.expect(name);
-            variable.default.or(variable.unset).unwrap_or_default()
+            variable.while_unset()
         };
         assert_eq!(told("RETRIES"), RETRIES.to_string());
         for job in ModelJob::ALL {

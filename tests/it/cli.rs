@@ -52,10 +52,10 @@ fn r26_help_names_every_setting_with_its_default() {
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, help) = help.split_once("Settings, in order of precedence").unwrap();
     for variable in kb_agent::config::variables() {
-        let name = variable.name;
+        let name = variable.name.as_str();
         let (_, of_help) = help.split_once(&format!(" {name} ")).expect(name);
         let (of_help, _) = of_help.split_once(']').unwrap();
-        let default = variable.default.or(variable.unset).unwrap_or("not set");
+        let default = variable.while_unset();
         assert!(
             of_help.ends_with(&format!("[default: {default}")),
             "{name}: {of_help}"

@@ -110,13 +110,13 @@ fn section(name: &str, help: &str) -> String {
 #[test]
 fn the_settings_page_holds_every_setting() {
     let mut page = SETTINGS.to_owned();
-    for (title, variables) in GROUPS.iter() {
-        page.push_str(&format!("\n## {title}\n"));
-        for one in variables {
+    for group in GROUPS.iter() {
+        page.push_str(&format!("\n## {}\n", group.title));
+        for one in &group.setting {
             page.push_str(&format!(
                 "\n### `{}`\n\n{}\n\nTakes {}. Default: {}.{}\n",
                 one.name,
-                wrapped(one.help, "", COMMENT_WIDTH),
+                wrapped(&one.help, "", COMMENT_WIDTH),
                 one.allowed,
                 default(one),
                 if one.folder {
@@ -131,7 +131,7 @@ fn the_settings_page_holds_every_setting() {
 }
 
 fn default(variable: &Variable) -> String {
-    match (variable.default, variable.unset) {
+    match (&variable.default, &variable.unset) {
         (Some(value), _) => format!("`{value}`"),
         (None, Some(meaning)) => format!("not set ({meaning})"),
         (None, None) => "not set".to_owned(),
@@ -141,11 +141,11 @@ fn default(variable: &Variable) -> String {
 #[test]
 fn the_example_holds_every_setting_with_its_default() {
     let mut text = EXAMPLE.to_owned();
-    for (title, variables) in GROUPS.iter() {
-        text.push_str(&format!("\n# --- {title} ---\n"));
-        for one in variables {
+    for group in GROUPS.iter() {
+        text.push_str(&format!("\n# --- {} ---\n", group.title));
+        for one in &group.setting {
             let folder = if one.folder { "(folder) " } else { "" };
-            let unset = match (one.default, one.unset) {
+            let unset = match (&one.default, &one.unset) {
                 (None, Some(meaning)) => format!(" Not set: {meaning}."),
                 _ => String::new(),
             };
@@ -154,7 +154,7 @@ fn the_example_holds_every_setting_with_its_default() {
             text.push_str(&format!(
                 "\n{}={}\n",
                 one.name,
-                one.default.unwrap_or_default()
+                one.default.as_deref().unwrap_or_default()
             ));
         }
     }
@@ -163,7 +163,7 @@ fn the_example_holds_every_setting_with_its_default() {
 
 #[test]
 fn every_setting_says_what_it_does() {
-    for one in GROUPS.iter().flat_map(|(_, variables)| variables) {
+    for one in GROUPS.iter().flat_map(|group| &group.setting) {
         assert!(one.help.ends_with('.'), "{}: {}", one.name, one.help);
         assert!(one.default.is_none() || one.unset.is_none(), "{}", one.name);
     }

@@ -96,7 +96,7 @@ fn ignored(output: &Output) -> Vec<String> {
 fn trust_a_foreign_env_sets_the_screen_and_routing_alone() {
     let (listener, url) = Listener::start();
     let barred = variables().filter(|variable| !variable.folder);
-    let barred: Vec<&str> = barred.map(|variable| variable.name).collect();
+    let barred: Vec<&str> = barred.map(|variable| &*variable.name).collect();
     let lines = barred.iter().map(|name| {
         let is_address = name.ends_with("_URL");
         let value = if is_address { url.as_str() } else { "there" };

@@ -22,8 +22,7 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
         examination.add(Check::note("ignored", &ignored.line, &ignored.next));
     }
     for unknown in &survey.unknown {
-        let next = format!("rename {}, or remove it", unknown.name);
-        examination.add(Check::note("unknown", unknown.to_string(), next));
+        examination.add(Check::note("unknown", &unknown.line, &unknown.next));
     }
     for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
         examination.add(Check::note("idle", &idle.line, &idle.next));

@@ -30,7 +30,7 @@ impl NamedSettings {
         };
         let found = survey(&environment, overrides);
         let mut unknown = found.unknown.iter();
-        if let Some(failure) = unknown.find_map(|one| wrong(&one.name, one)) {
+        if let Some(failure) = unknown.find_map(|one| wrong(&one.name, &one.line)) {
             return Err(failure);
         }
         let in_file = |error: SettingError| {
