@@ -27,7 +27,7 @@ pub(super) fn check(environment: &Environment) -> Result<(), SettingError> {
 }
 
 fn check_value(
-    variable: &'static Variable,
+    variable: &Variable,
     value: &str,
     environment: &Environment,
 ) -> Result<(), SettingError> {
@@ -42,7 +42,7 @@ fn check_value(
             number.is_ok_and(|number| (*least..=*most).contains(&number))
         }
         Kind::OneOf(words) => words.iter().any(|word| word == value),
-        Kind::Address => return check_address(variable, value),
+        Kind::Address => is_address(value),
         Kind::Store => ["postgres://", "postgresql://"]
             .iter()
             .any(|scheme| value.starts_with(scheme)),
@@ -62,16 +62,34 @@ fn check_value(
     if is_taken {
         return Ok(());
     }
-    let (name, allowed) = (&*variable.name, &*variable.allowed);
-    // Whatever form it has, it may hold a password.
-    Err(match variable.takes {
-        Kind::Secret | Kind::Store => SettingError::Secret { name, allowed },
-        _ => SettingError::Value {
+    Err(refusal(variable, value))
+}
+
+fn refusal(variable: &Variable, value: &str) -> SettingError {
+    let is_address = matches!(variable.takes, Kind::Address);
+    // Whatever form an address has, it may hold a password.
+    let holds_secret = is_address && value.contains('@');
+    let name = &variable.name;
+    let allowed = if holds_secret {
+        "an http or https address without a user or password in it"
+    } else {
+        variable.allowed.as_str()
+    };
+    let next = format!("set {name} to {allowed}");
+    if holds_secret || matches!(variable.takes, Kind::Secret | Kind::Store) {
+        let line = format!("{name} cannot be used: it must be {allowed}");
+        return SettingError::new(name, line, next);
+    }
+    let shown = one_line(value, VALUE_CHARS);
+    let line = format!("{name} is '{shown}': it must be {allowed}");
+    match with_scheme(value).filter(|_| is_address) {
+        Some(meant) => SettingError::new(
             name,
-            value: one_line(value, VALUE_CHARS),
-            allowed,
-        },
-    })
+            format!("{line}; did you mean {meant}?"),
+            format!("set {name} to {meant}"),
+        ),
+        None => SettingError::new(name, line, next),
+    }
 }
 
 /// Whether a theme may have this name: it is that of a file, and no path.
@@ -98,32 +116,11 @@ pub(super) fn inclusion(patterns: &str) -> Option<Inclusion> {
     Inclusion::new(patterns.iter().map(String::as_str)).ok()
 }
 
-fn check_address(variable: &'static Variable, text: &str) -> Result<(), SettingError> {
-    let (name, allowed) = (&*variable.name, &*variable.allowed);
-    match reqwest::Url::parse(text) {
-        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-            Err(SettingError::Secret {
-                name,
-                allowed: "an address without a user or password in it",
-            })
-        }
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(()),
-        // What cannot be taken apart may still hold a password.
-        _ if text.contains('@') => Err(SettingError::Secret { name, allowed }),
-        _ => Err(match with_scheme(text) {
-            Some(meant) => SettingError::Bare {
-                name,
-                value: text.to_owned(),
-                allowed,
-                meant,
-            },
-            None => SettingError::Value {
-                name,
-                value: one_line(text, VALUE_CHARS),
-                allowed,
-            },
-        }),
-    }
+fn is_address(text: &str) -> bool {
+    reqwest::Url::parse(text).is_ok_and(|url| {
+        let is_open = url.username().is_empty() && url.password().is_none();
+        is_open && matches!(url.scheme(), "http" | "https") && url.has_host()
+    })
 }
 
 /// The address that is meant where the scheme is left away: names of the wide network are asked
@@ -140,7 +137,7 @@ fn with_scheme(text: &str) -> Option<String> {
 
 /// Refuses to send a key over a network where it can be read on the way: by http to another machine,
 /// unless the user names that.
-fn check_way(key: &'static Variable, environment: &Environment) -> Result<(), SettingError> {
+fn check_way(key: &Variable, environment: &Environment) -> Result<(), SettingError> {
     let address = key.needs.iter().find_map(|name| environment.get(name));
     let url = address.and_then(|address| reqwest::Url::parse(address).ok());
     let Some(url) = url.filter(|url| url.scheme() == "http" && !is_this_machine(url)) else {
@@ -154,9 +151,9 @@ fn check_way(key: &'static Variable, environment: &Environment) -> Result<(), Se
     if allowed.any(|name| name.trim().eq_ignore_ascii_case(host)) {
         return Ok(());
     }
-    Err(SettingError::Unencrypted {
-        name: &key.name,
-        host: one_line(host, VALUE_CHARS),
-        allow: PLAIN_HTTP_HOSTS,
-    })
+    let (name, host) = (&key.name, one_line(host, VALUE_CHARS));
+    let next =
+        format!("use an https address, or set {PLAIN_HTTP_HOSTS}={host} if that network is yours");
+    let line = format!("{name} would go unencrypted to {host}: {next}");
+    Err(SettingError::new(name, line, next))
 }

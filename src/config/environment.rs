@@ -134,41 +134,23 @@ impl Environment {
 
     /// Takes out of the last layer, which is the working folder's, what does not count there.
     fn bar_last(&mut self) {
-        let Some(Layer { origin, pairs }) = self.layers.pop() else {
+        let Some(folder) = self.layers.last_mut() else {
             return;
         };
         let is_barred = |name: &str| variable(name).is_some_and(|one| !one.folder);
-        let (barred, counting) = pairs.into_iter().partition(|(name, _)| is_barred(name));
-        self.barred = Some(Layer {
-            origin: origin.clone(),
-            pairs: barred,
-        });
-        self.layers.push(Layer {
-            origin,
-            pairs: counting,
-        });
+        let barred = folder.pairs.extract_if(|name, _| is_barred(name));
+        let pairs = barred.collect();
+        let origin = folder.origin.clone();
+        self.barred = Some(Layer { origin, pairs });
     }
 
     /// Exactly these pairs, whatever the process has.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut environment = Self::default();
-        environment.add(Origin::Environment, owned(pairs));
+        let pairs = pairs.into_iter();
+        let pairs = pairs.map(|(name, value)| Ok((name.to_owned(), value.to_owned())));
+        environment.add(Origin::Environment, pairs);
         environment
-    }
-
-    /// The same, with such a `.env` in the working folder.
-    #[cfg(test)]
-    pub(super) fn with_folder<const N: usize>(self, path: &str, pairs: [(&str, &str); N]) -> Self {
-        let mut environment = self.with_own(path, pairs);
-        environment.bar_last();
-        environment
-    }
-
-    /// The same, with such a file of the user's own.
-    #[cfg(test)]
-    pub(super) fn with_own<const N: usize>(mut self, path: &str, pairs: [(&str, &str); N]) -> Self {
-        self.add(Origin::File(PathBuf::from(path)), owned(pairs));
-        self
     }
 
     /// The `.env` files that were read.
@@ -266,17 +248,10 @@ fn process() -> impl Iterator<Item = Result<Pair, SettingError>> {
         match value.into_string() {
             Ok(value) => Some(Ok((name, value))),
             // Taken for unset it would be silently something else than was meant.
-            Err(_) if name.starts_with(PREFIX) => Some(Err(SettingError::NotText { name })),
+            Err(_) if name.starts_with(PREFIX) => Some(Err(not_text(&name))),
             Err(_) => None,
         }
     })
-}
-
-fn owned<'a>(
-    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> impl Iterator<Item = Result<Pair, SettingError>> {
-    let pairs = pairs.into_iter();
-    pairs.map(|(name, value)| Ok((name.to_owned(), value.to_owned())))
 }
 
 /// A value without the spaces around it, where these mean nothing.
@@ -316,7 +291,7 @@ fn read_file(path: &Path) -> Vec<Result<Pair, SettingError>> {
     }
     match read_text_bounded(path, LARGEST) {
         Ok(text) => parse(path, &text),
-        Err(error) => vec![Err(unreadable(path, error.to_string()))],
+        Err(error) => vec![Err(unreadable(path, &error.to_string()))],
     }
 }
 
@@ -324,12 +299,12 @@ fn read_file(path: &Path) -> Vec<Result<Pair, SettingError>> {
 pub(super) fn parse(path: &Path, text: &str) -> Vec<Result<Pair, SettingError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(DOLLAR) {
-        return vec![Err(unreadable(path, "it holds a NUL character".to_owned()))];
+        return vec![Err(unreadable(path, "it holds a NUL character"))];
     }
     let plain = without_dollars(text);
     let pairs = dotenvy::from_read_iter(plain.as_bytes()).map(|pair| match pair {
         Ok((name, value)) => Ok((name, value.replace(DOLLAR, "$"))),
-        Err(error) => Err(unreadable(path, without_line(&error))),
+        Err(error) => Err(unreadable(path, &without_line(&error))),
     });
     pairs.collect()
 }
@@ -364,11 +339,15 @@ fn without_dollars(text: &str) -> String {
     shown.collect()
 }
 
-fn unreadable(path: &Path, why: String) -> SettingError {
-    SettingError::File {
-        path: path.to_owned(),
-        why,
-    }
+fn unreadable(path: &Path, why: &str) -> SettingError {
+    let line = format!("{} cannot be read: {why}", path.display());
+    let next = "correct that file, or name another with --env-file";
+    SettingError::new("", line, next.to_owned())
+}
+
+fn not_text(name: &str) -> SettingError {
+    let line = format!("{name} is not UTF-8 text: give it in UTF-8");
+    SettingError::new(name, line, format!("give {name} in UTF-8"))
 }
 
 /// The parser's message without the line itself, which may hold a key.
@@ -395,8 +374,35 @@ pub(super) fn platform_dirs() -> Option<[PathBuf; 2]> {
 }
 
 #[cfg(test)]
-mod dotenv_tests {
+mod tests {
     use super::*;
+
+    impl Environment {
+        /// The same, with such a `.env` in the working folder.
+        pub(crate) fn with_folder<const N: usize>(
+            self,
+            path: &str,
+            pairs: [(&str, &str); N],
+        ) -> Self {
+            let mut environment = self.with_own(path, pairs);
+            environment.bar_last();
+            environment
+        }
+
+        /// The same, with such a file of the user's own.
+        pub(crate) fn with_own<const N: usize>(
+            mut self,
+            path: &str,
+            pairs: [(&str, &str); N],
+        ) -> Self {
+            let origin = Origin::File(PathBuf::from(path));
+            for Layer { pairs, .. } in Self::from_pairs(pairs).layers {
+                let origin = origin.clone();
+                self.layers.push(Layer { origin, pairs });
+            }
+            self
+        }
+    }
 
     fn values(text: &str) -> Vec<Option<String>> {
         let pairs = parse(Path::new(".env"), text);

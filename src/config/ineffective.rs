@@ -19,16 +19,6 @@ pub struct IneffectiveSetting {
     pub next: String,
 }
 
-impl IneffectiveSetting {
-    pub(super) fn new(name: &str, why: &str, next: String) -> Self {
-        Self {
-            name: name.to_owned(),
-            line: format!("{name} is set without effect: {why}"),
-            next,
-        }
-    }
-}
-
 /// What looks like a setting and is none, in order: a misspelt name must not be silently without effect.
 pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = IneffectiveSetting> {
     let names = environment.names();
@@ -56,36 +46,51 @@ pub(super) fn without_effect(environment: &Environment) -> Vec<String> {
         Some(needed) => needed != LLM_BASE_URL,
         None => one.name == EMBEDDING,
     });
-    let told = told.filter_map(|one| idle(one, environment));
+    let told = told.filter_map(|one| idle(one, environment, None));
     let told = told.chain(unknown(environment));
     told.map(|one| one.line).collect()
 }
 
-/// Why a setting does nothing beside the others.
-pub(super) fn idle(variable: &Variable, environment: &Environment) -> Option<IneffectiveSetting> {
+/// Why what is set of a setting does nothing beside a flag or the other settings.
+pub(super) fn idle(
+    variable: &Variable,
+    environment: &Environment,
+    flag: Option<&str>,
+) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
+    let has_own = |job| is_set(&format!("{LLM_MODEL}_{job}"));
     let name = variable.name.as_str();
     let value = environment.get(name)?;
-    if let Some(needed) = variable.needs.first()
-        && !variable.needs.iter().any(|name| is_set(name))
-    {
-        let next = format!("set {needed}, or remove {name}");
-        let why = format!("{needed} is not set");
-        return Some(IneffectiveSetting::new(name, &why, next));
-    }
-    let has_own = |job| is_set(&format!("{LLM_MODEL}_{job}"));
-    let why = match name {
-        LLM_MODEL if JOBS.into_iter().all(has_own) => "every job has a model of its own",
-        THEME if is_set("NO_COLOR") && value != "mono" => "NO_COLOR takes the colours away",
-        EMBEDDING if is_set(EMBEDDING_BASE_URL) && value != "auto" => "the endpoint embeds",
-        _ => return None,
+    let needs = &variable.needs;
+    let needed = needs
+        .first()
+        .filter(|_| !needs.iter().any(|one| is_set(one)));
+    let mut next = format!("remove {name}");
+    let why = if let Some(flag) = flag {
+        next = format!("nothing, if {flag} is what you want");
+        format!("{flag} wins over it")
+    } else if let Some(needed) = needed {
+        next = format!("set {needed}, or remove {name}");
+        format!("{needed} is not set")
+    } else {
+        let why = match name {
+            LLM_MODEL if JOBS.into_iter().all(has_own) => "every job has a model of its own",
+            THEME if is_set("NO_COLOR") && value != "mono" => "NO_COLOR takes the colours away",
+            EMBEDDING if is_set(EMBEDDING_BASE_URL) && value != "auto" => "the endpoint embeds",
+            _ => return None,
+        };
+        why.to_owned()
     };
-    let next = format!("remove {name}");
-    Some(IneffectiveSetting::new(name, why, next))
+    Some(IneffectiveSetting {
+        name: name.to_owned(),
+        line: format!("{name} is set without effect: {why}"),
+        next,
+    })
 }
 
 /// What a file says in vain, because another place says something else and wins.
 pub(super) fn outvoted(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
+    environment.get(name)?;
     let file = text(&environment.overridden_by(name)?.to_string());
     let winner = match environment.origin(name) {
         Origin::File(file) => path(&file),

@@ -73,24 +73,17 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         } else {
             (&usable, settings.as_ref())
         };
-        let set = from.get(name);
         let resolved = made.and_then(|settings| of_settings(name, settings));
-        let shown = resolved.or_else(|| Some(masked(variable, set?)));
-        // What cannot be used has its own line.
-        let idle = set.filter(|_| !is_refused).and_then(|_| match flag {
-            Some(flag) => Some(IneffectiveSetting::new(
-                name,
-                &format!("{flag} wins over it"),
-                format!("nothing, if {flag} is what you want"),
-            )),
-            None => idle(variable, environment).or_else(|| outvoted(name, environment)),
-        });
+        let shown = resolved.or_else(|| Some(masked(variable, from.get(name)?)));
+        let idle = idle(variable, environment, flag);
+        let idle = idle.or_else(|| outvoted(name, environment));
         ListedSetting {
             name,
             unset: variable.unset.as_deref(),
             value: shown.or_else(|| variable.default.clone()),
             origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
-            idle,
+            // What cannot be used has its own line.
+            idle: idle.filter(|_| !is_refused),
         }
     });
     let listed = listed.collect();

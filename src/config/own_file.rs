@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::environment::{ENV, LARGEST, parse, sets};
-use crate::files::{create_private_dir, read_bounded, write_atomic};
+use crate::files::{create_private_dir, read_text_bounded, write_atomic};
 use crate::text::one_line;
 
 /// Gives these settings these values in `.env` of the configuration folder, and returns the path of that
@@ -17,8 +17,8 @@ pub fn set_in_own_file(folder: &Path, settings: &[(&str, &str)]) -> Result<PathB
     // A link goes on leading to the file that it leads to.
     let file = path.canonicalize().unwrap_or_else(|_| path.clone());
     let failed = |why: &str| format!("{} is not written: {}", path.display(), one_line(why, 200));
-    let before = match read_bounded(&file, LARGEST) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text"))?,
+    let before = match read_text_bounded(&file, LARGEST) {
+        Ok(text) => text,
         Err(error) if error.is_missing() => String::new(),
         Err(error) => return Err(failed(&error.to_string())),
     };
@@ -41,26 +41,25 @@ pub fn set_in_own_file(folder: &Path, settings: &[(&str, &str)]) -> Result<PathB
 
 /// The text with these settings: in the place of the lines that set them, or else at its end.
 fn with_settings(text: &str, settings: &[(&str, &str)]) -> String {
-    let mut text = text.to_owned();
+    let lines = text.split_inclusive('\n').map(str::to_owned);
+    let mut lines: Vec<String> = lines.collect();
     for (name, value) in settings {
         let wanted = format!("{name}={}", quoted(value));
-        let (mut after, mut is_there) = (String::new(), false);
-        for line in text.split_inclusive('\n') {
-            if sets(line, name) {
-                is_there = true;
-                let rest = &line[line.trim_end_matches(['\r', '\n']).len()..];
-                after.extend([&wanted, rest]);
-            } else {
-                after.push_str(line);
-            }
+        let mut is_there = false;
+        for line in lines.iter_mut().filter(|line| sets(line, name)) {
+            is_there = true;
+            let end = line.trim_end_matches(['\r', '\n']).len();
+            line.replace_range(..end, &wanted);
         }
-        if !is_there {
-            let is_open = !after.is_empty() && !after.ends_with('\n');
-            after.extend([if is_open { "\n" } else { "" }, &wanted, "\n"]);
+        if is_there {
+            continue;
         }
-        text = after;
+        if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
+            last.push('\n');
+        }
+        lines.push(wanted + "\n");
     }
-    text
+    lines.concat()
 }
 
 /// Puts a value in quotes where a bare one would be read otherwise.

@@ -1,6 +1,6 @@
 use super::check::Check;
 use super::examination::Examination;
-use crate::config::{ListedSetting, Origin, SettingError, Survey};
+use crate::config::{ListedSetting, Origin, Survey};
 use crate::text::plural;
 
 /// What was set in vain, wrongly or under a name that does not exist.
@@ -16,7 +16,8 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
     let all = plural(survey.listed.len(), "setting");
     examination.add(Check::ok("sources", format!("{set} of {all} set; {file}")));
     for error in &survey.refused {
-        examination.add(refusal(error));
+        let kind = error.variable().map_or("file", |_| "value");
+        examination.add(Check::broken(kind, error.to_string(), &error.next));
     }
     if let Some(ignored) = &survey.ignored {
         examination.add(Check::note("ignored", &ignored.line, &ignored.next));
@@ -27,32 +28,4 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
     for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
         examination.add(Check::note("idle", &idle.line, &idle.next));
     }
-}
-
-/// The kind of what is wrong, what that is and what to do; an error in one line says both.
-fn refusal(error: &SettingError) -> Check {
-    let name = error.variable().unwrap_or_default();
-    let (kind, next) = match error {
-        SettingError::Value { allowed, .. } | SettingError::Secret { allowed, .. } => {
-            ("value", format!("set {name} to {allowed}"))
-        }
-        SettingError::Bare { meant, .. } => ("value", format!("set {name} to {meant}")),
-        SettingError::Certificates { .. } => {
-            ("value", "give a certificate file in PEM form".to_owned())
-        }
-        SettingError::NotText { .. } => ("value", format!("give {name} in UTF-8")),
-        SettingError::Unencrypted { host, allow, .. } => (
-            "value",
-            format!("use an https address, or set {allow}={host} if that network is yours"),
-        ),
-        SettingError::File { .. } => {
-            let next = "correct that file, or name another with --env-file";
-            ("file", next.to_owned())
-        }
-        SettingError::NoHome => (
-            "home",
-            "set KB_AGENT_DATA_DIR to a folder that may be written".to_owned(),
-        ),
-    };
-    Check::broken(kind, error.to_string(), next)
 }
