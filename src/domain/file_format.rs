@@ -59,23 +59,65 @@ pub enum FileContent {
 
 const ZIP: &[&[u8]] = &[b"PK\x03\x04", b"PK\x05\x06"];
 const COMPOUND: &[&[u8]] = &[b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"];
-const OFFICE: &[&[u8]] = &[
-    b"PK\x03\x04",
-    b"PK\x05\x06",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-];
-/// First bytes of workbooks from before Excel 5, which are bare records.
+const OFFICE: &[&[u8]] = &[ZIP[0], ZIP[1], COMPOUND[0]];
+/// The last three begin workbooks from before Excel 5, which are bare records.
 const WORKBOOK: &[&[u8]] = &[
-    b"PK\x03\x04",
-    b"PK\x05\x06",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    ZIP[0],
+    ZIP[1],
+    COMPOUND[0],
     b"\x09\x00\x04\x00",
     b"\x09\x02\x06\x00",
     b"\x09\x04\x06\x00",
 ];
 
-/// A row of [`FILE_FORMATS`] for text that is cited by its lines.
-const fn lines(
+use FileContent::{Data, Prose};
+
+/// Every format. Of those that begin alike, the first stands for a file whose name tells nothing.
+#[rustfmt::skip]
+pub static FILE_FORMATS: &[FileFormat] = &[
+    row(FileKind::Pdf, "PDF", &["pdf"], Prose).begins_with(&[b"%PDF-"]).cited_by(PlaceUnit::Page),
+    row(FileKind::Office, "Word", &["docx", "docm", "dotx", "dotm", "doc", "dot"], Prose).begins_with(OFFICE).cited_by(PlaceUnit::Section),
+    row(FileKind::Office, "PowerPoint", &["pptx", "pptm", "potx", "potm", "ppsx", "ppsm", "ppt", "pps"], Prose)
+        .counted_as("slides").begins_with(OFFICE).cited_by(PlaceUnit::Slide),
+    row(FileKind::Office, "Excel", &["xlsx", "xlsm", "xltx", "xltm", "xlsb", "xls", "xlt"], Data)
+        .counted_as("sheet").begins_with(WORKBOOK).cited_by(PlaceUnit::Row),
+    row(FileKind::Office, "OpenDocument text", &["odt", "ott"], Prose).counted_as("Word").begins_with(ZIP).cited_by(PlaceUnit::Section),
+    row(FileKind::Office, "OpenDocument presentation", &["odp", "otp"], Prose).counted_as("slides").begins_with(ZIP).cited_by(PlaceUnit::Slide),
+    row(FileKind::Office, "OpenDocument spreadsheet", &["ods", "ots"], Data).counted_as("sheet").begins_with(ZIP).cited_by(PlaceUnit::Row),
+    row(FileKind::Office, "EPUB", &["epub"], Prose).counted_as("book").begins_with(ZIP).cited_by(PlaceUnit::Section),
+    row(FileKind::RichText, "rich text", &["rtf"], Prose).begins_with(&[b"{\\rtf"]),
+    row(FileKind::Office, "Outlook message", &["msg", "oft"], Prose).counted_as("mail").begins_with(COMPOUND),
+    row(FileKind::Mail, "mail", &["eml", "emlx"], Prose),
+    row(FileKind::Mailbox, "mailbox", &["mbox", "mbx"], Prose).counted_as("mail").cited_by(PlaceUnit::Message),
+    row(FileKind::SavedPage, "saved web page", &["mht", "mhtml"], Prose).counted_as("web page").cited_by(PlaceUnit::Section),
+    row(FileKind::Html, "web page", &["html", "htm", "xhtml", "shtml"], Prose).cited_by(PlaceUnit::Section),
+    row(FileKind::Records, "table (CSV, TSV)", &["csv", "tsv", "tab"], Data).counted_as("table").cited_by(PlaceUnit::Row),
+    row(FileKind::Notebook, "Jupyter notebook", &["ipynb"], Prose).counted_as("notebook").cited_by(PlaceUnit::Cell),
+    row(FileKind::Agenda, "calendar", &["ics"], Prose).cited_by(PlaceUnit::Section),
+    row(FileKind::Agenda, "contacts", &["vcf", "vcard"], Prose).cited_by(PlaceUnit::Section),
+    row(FileKind::Subtitles, "subtitles", &["srt", "vtt", "sbv"], Prose),
+    row(FileKind::Markdown, "Markdown", &["md", "markdown", "mdown", "mkd", "mdx", "qmd"], Prose),
+    row(FileKind::Org, "Org", &["org"], Prose),
+    row(FileKind::ReStructuredText, "reStructuredText", &["rst", "rest"], Prose),
+    row(FileKind::Json, "JSON", &["json", "geojson", "webmanifest"], Data),
+    row(FileKind::PackedJson, "JSON on one line", &[], Data),
+    row(FileKind::Plain, "plain text", &["txt", "text", "adoc", "asciidoc", "tex"], Prose).counted_as("text"),
+    row(FileKind::Plain, "log", &["log"], Data).counted_as("text"),
+    row(FileKind::Code, "data as text", &["jsonl", "ndjson", "xml", "yaml", "yml", "sql", "po", "pot"], Data),
+    row(FileKind::Code, "source code", &[
+        "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "env", "go", "h", "hpp", "ini", "java", "js", "jsx", "kt", "lua", "php",
+        "pl", "py", "r", "rb", "rs", "scala", "sh", "swift", "toml", "ts", "tsx", "vue",
+    ], FileContent::Code),
+    row(FileKind::Picture, "picture", &["png", "jpg", "jpeg", "tif", "tiff", "webp", "bmp"], Data),
+    row(FileKind::Unread("a compressed file: unpack it into the folder"), "compressed file", &["gz", "tgz"], Data).begins_with(&[b"\x1f\x8b"]),
+    row(FileKind::Unread("an archive: unpack it into the folder"), "archive", &["7z", "rar"], Data)
+        .begins_with(&[b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07"]),
+    row(FileKind::Unread("PostScript is not read: save it as PDF"), "PostScript", &["ps", "eps"], Data).begins_with(&[b"%!PS-Adobe"]),
+    row(FileKind::Unread("DjVu is not read: save it as PDF"), "DjVu", &["djvu", "djv"], Data).begins_with(&[b"AT&TFORM"]),
+];
+
+/// A format whose name is short, whose first bytes tell nothing and whose lines are cited.
+const fn row(
     kind: FileKind,
     name: &'static str,
     endings: &'static [&'static str],
@@ -92,269 +134,22 @@ const fn lines(
     }
 }
 
-/// A row of [`FILE_FORMATS`] for a format that is recognised and not read.
-const fn unread(
-    name: &'static str,
-    endings: &'static [&'static str],
-    signatures: &'static [&'static [u8]],
-    what_to_do: &'static str,
-) -> FileFormat {
-    FileFormat {
-        signatures,
-        ..lines(
-            FileKind::Unread(what_to_do),
-            name,
-            endings,
-            FileContent::Data,
-        )
-    }
-}
-
-/// Every format. Of those that begin alike, the first stands for a file whose name tells nothing.
-pub static FILE_FORMATS: &[FileFormat] = &[
-    FileFormat {
-        kind: FileKind::Pdf,
-        name: "PDF",
-        short_name: "PDF",
-        endings: &["pdf"],
-        signatures: &[b"%PDF-"],
-        unit: Some(PlaceUnit::Page),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "Word",
-        short_name: "Word",
-        endings: &["docx", "docm", "dotx", "dotm", "doc", "dot"],
-        signatures: OFFICE,
-        unit: Some(PlaceUnit::Section),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "PowerPoint",
-        short_name: "slides",
-        endings: &["pptx", "pptm", "potx", "potm", "ppsx", "ppsm", "ppt", "pps"],
-        signatures: OFFICE,
-        unit: Some(PlaceUnit::Slide),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "Excel",
-        short_name: "sheet",
-        endings: &["xlsx", "xlsm", "xltx", "xltm", "xlsb", "xls", "xlt"],
-        signatures: WORKBOOK,
-        unit: Some(PlaceUnit::Row),
-        content: FileContent::Data,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "OpenDocument text",
-        short_name: "Word",
-        endings: &["odt", "ott"],
-        signatures: ZIP,
-        unit: Some(PlaceUnit::Section),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "OpenDocument presentation",
-        short_name: "slides",
-        endings: &["odp", "otp"],
-        signatures: ZIP,
-        unit: Some(PlaceUnit::Slide),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "OpenDocument spreadsheet",
-        short_name: "sheet",
-        endings: &["ods", "ots"],
-        signatures: ZIP,
-        unit: Some(PlaceUnit::Row),
-        content: FileContent::Data,
-    },
-    FileFormat {
-        kind: FileKind::Office,
-        name: "EPUB",
-        short_name: "book",
-        endings: &["epub"],
-        signatures: ZIP,
-        unit: Some(PlaceUnit::Section),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        signatures: &[b"{\\rtf"],
-        ..lines(
-            FileKind::RichText,
-            "rich text",
-            &["rtf"],
-            FileContent::Prose,
-        )
-    },
-    FileFormat {
-        short_name: "mail",
-        signatures: COMPOUND,
-        ..lines(
-            FileKind::Office,
-            "Outlook message",
-            &["msg", "oft"],
-            FileContent::Prose,
-        )
-    },
-    lines(FileKind::Mail, "mail", &["eml", "emlx"], FileContent::Prose),
-    FileFormat {
-        kind: FileKind::Mailbox,
-        name: "mailbox",
-        short_name: "mail",
-        endings: &["mbox", "mbx"],
-        signatures: &[],
-        unit: Some(PlaceUnit::Message),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::SavedPage,
-        name: "saved web page",
-        short_name: "web page",
-        endings: &["mht", "mhtml"],
-        signatures: &[],
-        unit: Some(PlaceUnit::Section),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Html,
-        name: "web page",
-        short_name: "web page",
-        endings: &["html", "htm", "xhtml", "shtml"],
-        signatures: &[],
-        unit: Some(PlaceUnit::Section),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        kind: FileKind::Records,
-        name: "table (CSV, TSV)",
-        short_name: "table",
-        endings: &["csv", "tsv", "tab"],
-        signatures: &[],
-        unit: Some(PlaceUnit::Row),
-        content: FileContent::Data,
-    },
-    FileFormat {
-        kind: FileKind::Notebook,
-        name: "Jupyter notebook",
-        short_name: "notebook",
-        endings: &["ipynb"],
-        signatures: &[],
-        unit: Some(PlaceUnit::Cell),
-        content: FileContent::Prose,
-    },
-    FileFormat {
-        unit: Some(PlaceUnit::Section),
-        ..lines(FileKind::Agenda, "calendar", &["ics"], FileContent::Prose)
-    },
-    FileFormat {
-        unit: Some(PlaceUnit::Section),
-        ..lines(
-            FileKind::Agenda,
-            "contacts",
-            &["vcf", "vcard"],
-            FileContent::Prose,
-        )
-    },
-    lines(
-        FileKind::Subtitles,
-        "subtitles",
-        &["srt", "vtt", "sbv"],
-        FileContent::Prose,
-    ),
-    lines(
-        FileKind::Markdown,
-        "Markdown",
-        &["md", "markdown", "mdown", "mkd", "mdx", "qmd"],
-        FileContent::Prose,
-    ),
-    lines(FileKind::Org, "Org", &["org"], FileContent::Prose),
-    lines(
-        FileKind::ReStructuredText,
-        "reStructuredText",
-        &["rst", "rest"],
-        FileContent::Prose,
-    ),
-    lines(
-        FileKind::Json,
-        "JSON",
-        &["json", "geojson", "webmanifest"],
-        FileContent::Data,
-    ),
-    lines(
-        FileKind::PackedJson,
-        "JSON on one line",
-        &[],
-        FileContent::Data,
-    ),
-    FileFormat {
-        short_name: "text",
-        ..lines(
-            FileKind::Plain,
-            "plain text",
-            &["txt", "text", "adoc", "asciidoc", "tex"],
-            FileContent::Prose,
-        )
-    },
-    FileFormat {
-        short_name: "text",
-        ..lines(FileKind::Plain, "log", &["log"], FileContent::Data)
-    },
-    lines(
-        FileKind::Code,
-        "data as text",
-        &["jsonl", "ndjson", "xml", "yaml", "yml", "sql", "po", "pot"],
-        FileContent::Data,
-    ),
-    lines(
-        FileKind::Code,
-        "source code",
-        &[
-            "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "env", "go", "h", "hpp", "ini",
-            "java", "js", "jsx", "kt", "lua", "php", "pl", "py", "r", "rb", "rs", "scala", "sh",
-            "swift", "toml", "ts", "tsx", "vue",
-        ],
-        FileContent::Code,
-    ),
-    lines(
-        FileKind::Picture,
-        "picture",
-        &["png", "jpg", "jpeg", "tif", "tiff", "webp", "bmp"],
-        FileContent::Data,
-    ),
-    unread(
-        "compressed file",
-        &["gz", "tgz"],
-        &[b"\x1f\x8b"],
-        "a compressed file: unpack it into the folder",
-    ),
-    unread(
-        "archive",
-        &["7z", "rar"],
-        &[b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07"],
-        "an archive: unpack it into the folder",
-    ),
-    unread(
-        "PostScript",
-        &["ps", "eps"],
-        &[b"%!PS-Adobe"],
-        "PostScript is not read: save it as PDF",
-    ),
-    unread(
-        "DjVu",
-        &["djvu", "djv"],
-        &[b"AT&TFORM"],
-        "DjVu is not read: save it as PDF",
-    ),
-];
-
 impl FileFormat {
+    const fn counted_as(mut self, short_name: &'static str) -> Self {
+        self.short_name = short_name;
+        self
+    }
+
+    const fn begins_with(mut self, signatures: &'static [&'static [u8]]) -> Self {
+        self.signatures = signatures;
+        self
+    }
+
+    const fn cited_by(mut self, unit: PlaceUnit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
     /// The format of files whose names end so; `ending` is in lower case, without its dot.
     pub fn by_ending(ending: &str) -> Option<&'static Self> {
         let mut formats = FILE_FORMATS.iter();
