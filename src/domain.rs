@@ -4,6 +4,35 @@
 //! and the pre-filter rules are functions of values. The agent obeys them, the path pane draws
 //! them and a recorded run can be judged by them again, because all three call the same code.
 
+/// Gives an enum its words, in the order of its variants: the same in the log, in settings and on the screen.
+macro_rules! words {
+    ($name:ident: $($variant:ident $word:literal),+ $(,)?) => {
+        impl $name {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
+            /// The word of the wire format.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+
+            /// The one that is called so.
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.as_str() == word)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use words;
+
 mod answer;
 mod approval_rules;
 mod confidence;

@@ -17,20 +17,12 @@ pub enum Outcome {
     Failed,
 }
 
+words!(Outcome: Answered "answered", NotFound "not_found", Cancelled "cancelled", Failed "failed");
+
 impl Outcome {
     /// Whether the run went its whole way: what a run that broke off left undone was not saved.
     pub fn is_complete(self) -> bool {
         matches!(self, Self::Answered | Self::NotFound)
-    }
-
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::NotFound => "not_found",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-        }
     }
 }
 

@@ -16,30 +16,12 @@ pub enum AutoApproveRule {
     HighVectorScore,
 }
 
-impl AutoApproveRule {
-    /// All rules, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [
-        Self::LocalFileQa,
-        Self::ReadFile,
-        Self::FewContext,
-        Self::HighVectorScore,
-    ];
-
-    /// The `rule_name` of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LocalFileQa => "local_file_qa",
-            Self::ReadFile => "read_file",
-            Self::FewContext => "few_context",
-            Self::HighVectorScore => "high_vector_score",
-        }
-    }
-
-    /// The rule of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.as_str() == name)
-    }
-}
+words!(
+    AutoApproveRule: LocalFileQa "local_file_qa",
+    ReadFile "read_file",
+    FewContext "few_context",
+    HighVectorScore "high_vector_score",
+);
 
 /// What the rules ask of the evidence and the calls of a round, whatever the limits are.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,21 +10,12 @@ pub const SUFFICIENT_FROM: f64 = 0.7;
 /// What grades are held against. They are the same in every run; asking what other ones would have
 /// led to is the only reason to name them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GradeThresholds {
     /// Items graded below this leave the context (R19).
-    #[serde(default = "keep_from")]
     pub keep_from: f64,
     /// An average from here on is enough to answer (R20).
-    #[serde(default = "sufficient_from")]
     pub sufficient_from: f64,
-}
-
-fn keep_from() -> f64 {
-    KEEP_FROM
-}
-
-fn sufficient_from() -> f64 {
-    SUFFICIENT_FROM
 }
 
 impl Default for GradeThresholds {
@@ -69,16 +60,7 @@ pub enum GraderAction {
     ReRetrieve,
 }
 
-impl GraderAction {
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Generate => "GENERATE",
-            Self::Refine => "REFINE",
-            Self::ReRetrieve => "RE_RETRIEVE",
-        }
-    }
-}
+words!(GraderAction: Generate "GENERATE", Refine "REFINE", ReRetrieve "RE_RETRIEVE");
 
 /// The grades of `wanted` items, or why these numbers are none (R18). What lies outside 0–1 is
 /// clamped; what was not looked at stays without one.

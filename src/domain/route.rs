@@ -31,21 +31,11 @@ pub enum RouteReason {
     Forced,
 }
 
-impl RouteReason {
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Chitchat => "chitchat",
-            Self::Simple => "simple",
-            Self::Complex => "complex",
-            Self::Generate => "GENERATE",
-            Self::Refine => "REFINE",
-            Self::ReRetrieve => "RE_RETRIEVE",
-            Self::MaxIterations => "max_iterations",
-            Self::Forced => "forced",
-        }
-    }
-}
+words!(
+    RouteReason: Chitchat "chitchat", Simple "simple", Complex "complex",
+    Generate "GENERATE", Refine "REFINE", ReRetrieve "RE_RETRIEVE",
+    MaxIterations "max_iterations", Forced "forced",
+);
 
 impl From<GraderAction> for RouteReason {
     fn from(action: GraderAction) -> Self {
@@ -88,18 +78,12 @@ pub struct RoutingLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RouterThresholds {
     /// Small talk, above 0 to 1.
-    #[serde(
-        default,
-        rename = "chitchat_threshold",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "chitchat_threshold")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chitchat: Option<f64>,
     /// A question that needs several look-ups, above 0 to 1.
-    #[serde(
-        default,
-        rename = "complex_threshold",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "complex_threshold")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub complex: Option<f64>,
 }
 

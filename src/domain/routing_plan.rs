@@ -36,16 +36,7 @@ pub enum Complexity {
     Complex,
 }
 
-impl Complexity {
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Chitchat => "chitchat",
-            Self::Simple => "simple",
-            Self::Complex => "complex",
-        }
-    }
-}
+words!(Complexity: Chitchat "chitchat", Simple "simple", Complex "complex");
 
 /// Something that spoke for the route, in the words of the engine that decided it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

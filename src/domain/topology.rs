@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::RouteReason;
@@ -61,31 +59,19 @@ pub fn edge(from: NodeName, reason: Option<RouteReason>) -> Option<&'static Edge
     })
 }
 
+words!(
+    NodeName: AnalyzeAndRoute "analyze_and_route",
+    Plan "plan",
+    ToolExec "tool_exec",
+    GradeEvidence "grade_evidence",
+    Synthesize "synthesize",
+);
+
 impl NodeName {
-    /// All nodes, in the order of the graph.
-    pub const ALL: [Self; 5] = [AnalyzeAndRoute, Plan, ToolExec, GradeEvidence, Synthesize];
-
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AnalyzeAndRoute => "analyze_and_route",
-            Plan => "plan",
-            ToolExec => "tool_exec",
-            GradeEvidence => "grade_evidence",
-            Synthesize => "synthesize",
-        }
-    }
-
     /// Returns the round, from 1, of a visit of the node after so many gradings. A round is a
     /// search and what comes of it; the answer that is written after the last one belongs to no
     /// round.
     pub fn round(self, gradings: u32) -> Option<u32> {
         (self != Self::Synthesize).then(|| gradings.saturating_add(1))
-    }
-}
-
-impl fmt::Display for NodeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

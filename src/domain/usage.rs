@@ -79,23 +79,13 @@ pub enum PathType {
     RuleAutoApprove,
 }
 
+words!(
+    PathType: Chitchat "chitchat",
+    SimpleSkipGrading "simple_skip_grading",
+    RuleAutoApprove "rule_auto_approve",
+);
+
 impl PathType {
-    /// All of them.
-    pub const ALL: [Self; 3] = [
-        Self::Chitchat,
-        Self::SimpleSkipGrading,
-        Self::RuleAutoApprove,
-    ];
-
-    /// The word of the wire format.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Chitchat => "chitchat",
-            Self::SimpleSkipGrading => "simple_skip_grading",
-            Self::RuleAutoApprove => "rule_auto_approve",
-        }
-    }
-
     /// How many calls of the full pipeline it leaves out: of small talk both plan and grading.
     pub fn calls_saved(self) -> u32 {
         match self {

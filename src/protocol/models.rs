@@ -1,7 +1,7 @@
 //! Models of a chat endpoint: what the screen asks about them, and which does which job.
 
 use super::Mode;
-use crate::domain::{DecidedBy, NodeName};
+use crate::domain::{DecidedBy, NodeName, words};
 use crate::text::one_line;
 
 /// What is said where no endpoint is set.
@@ -25,20 +25,9 @@ pub enum JobName {
     Answer,
 }
 
+words!(JobName: Analyze "analyze", Plan "plan", Grade "grade", Answer "answer");
+
 impl JobName {
-    /// All jobs, in the order of the graph.
-    pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Answer];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Analyze => "analyze",
-            Self::Plan => "plan",
-            Self::Grade => "grade",
-            Self::Answer => "answer",
-        }
-    }
-
     /// The node of the graph that does it.
     pub fn node(self) -> NodeName {
         match self {
@@ -47,11 +36,6 @@ impl JobName {
             Self::Grade => NodeName::GradeEvidence,
             Self::Answer => NodeName::Synthesize,
         }
-    }
-
-    /// The one of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|job| job.as_str() == name)
     }
 }
 
