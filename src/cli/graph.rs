@@ -176,7 +176,7 @@ fn path(events: &[Event]) -> String {
                     end.ms
                 ));
                 if let Some(error) = end.error {
-                    text.push_str(&format!("  {}\n", one_line(error, 400)));
+                    text.push_str(&format!("  {}\n", one_line(&error, 400)));
                 }
             }
             _ => {}

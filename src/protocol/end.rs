@@ -2,8 +2,8 @@ use super::{CostDetails, EventBody};
 use crate::domain::{Complexity, Outcome};
 
 /// What the last event of a run says of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RunEnd<'a> {
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
     /// How it ended.
     pub outcome: Outcome,
     /// The route; unknown when it ended before that was decided.
@@ -21,12 +21,12 @@ pub struct RunEnd<'a> {
     /// Milliseconds from start to end.
     pub ms: f64,
     /// Why it failed, as it was recorded.
-    pub error: Option<&'a str>,
+    pub error: Option<String>,
 }
 
-impl<'a> RunEnd<'a> {
+impl RunEnd {
     /// What this event says; `None` where it ends no run.
-    pub fn from_body(body: &'a EventBody) -> Option<Self> {
+    pub fn from_body(body: &EventBody) -> Option<Self> {
         let EventBody::RunFinished {
             outcome,
             complexity,
@@ -51,7 +51,7 @@ impl<'a> RunEnd<'a> {
             received: *completion_tokens,
             spent: *spent,
             ms: *ms,
-            error: error.as_deref(),
+            error: error.clone(),
         })
     }
 

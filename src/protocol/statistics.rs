@@ -1,8 +1,9 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::iter;
 
 use serde::Serialize;
 
-use super::figures::{NodeVisit, RunFigures, RunResultFigures, ShortCutHits};
+use super::RunFigures;
 use crate::domain::{Complexity, NodeName, Outcome, PathType};
 
 /// What recorded runs came to: a fold over their figures.
@@ -136,28 +137,6 @@ pub struct NodeLatency {
     pub latency: Latency,
 }
 
-/// What is summed up before shares and medians are known.
-#[derive(Debug, Default)]
-struct Sums {
-    runs: usize,
-    reruns: usize,
-    ended: usize,
-    outcomes: Outcomes,
-    fast: Hits,
-    by_path_type: BTreeMap<PathType, Hits>,
-    by_rule: BTreeMap<(PathType, String), Hits>,
-    made: Option<u64>,
-    saved: Option<u64>,
-    tokens: Tokens,
-    /// Calls of the runs with counted tokens, made and saved.
-    counted_calls: (u64, u64),
-    unpriced: usize,
-    cost: f64,
-    whole: Vec<f64>,
-    by_route: BTreeMap<Complexity, Vec<f64>>,
-    by_node: BTreeMap<NodeName, Vec<f64>>,
-}
-
 impl RunStatistics {
     /// What the pieces of reasoning are called: only a model takes tokens, and only models are called.
     pub fn calls_word(&self) -> &'static str {
@@ -169,27 +148,105 @@ impl RunStatistics {
 
     /// Computes the statistics of these runs, each of which has begun.
     pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
-        let mut sums = Sums::default();
-        for run in runs {
-            sums.take(run);
+        let all: Vec<&RunFigures> = runs.into_iter().collect();
+        let runs: Vec<&RunFigures> = all.iter().copied().filter(|run| !run.is_rerun).collect();
+        let count = runs.len();
+        let ends = || runs.iter().filter_map(|run| run.ended.as_ref());
+        let whole = || ends().filter(|end| end.outcome.is_complete());
+        let ended = |outcome: Outcome| ends().filter(|end| end.outcome == outcome).count();
+        let visits = || runs.iter().flat_map(|run| &run.visits);
+        // Beside each hit the place of its run, which may take a short cut several times.
+        let hits = || {
+            let numbered = runs.iter().enumerate();
+            numbered.flat_map(|(at, run)| run.hits.iter().map(move |hit| (hit, at)))
+        };
+        let mut by_rule: BTreeMap<(PathType, &str), Vec<usize>> = BTreeMap::new();
+        for ((path_type, rule), at) in hits() {
+            let places = by_rule.entry((*path_type, rule.as_str())).or_default();
+            places.push(at);
         }
-        sums.result()
+
+        let all_ends = || {
+            all.iter()
+                .filter_map(|run| Some((run, run.ended.as_ref()?)))
+        };
+        // The sums of a run are 0 also where nothing was counted.
+        let counted = || all_ends().filter(|(run, end)| run.is_counted || end.tokens() > 0);
+        let tokens = Tokens {
+            runs: counted().count(),
+            prompt: sum(counted().map(|(_, end)| end.sent)),
+            completion: sum(counted().map(|(_, end)| end.received)),
+            estimated: counted().any(|(_, end)| end.spent.estimated),
+        };
+        let cost: Option<f64> = counted().map(|(_, end)| end.spent.cost_usd).sum();
+        let cost_usd = cost.filter(|_| tokens.runs > 0);
+        let made: u64 = counted().map(|(_, end)| u64::from(end.calls)).sum();
+        let of_runs = counted().filter(|(run, _)| !run.is_rerun);
+        let not_needed = of_runs.filter_map(|(_, end)| end.saved_if_complete());
+        let not_needed: u64 = not_needed.map(u64::from).sum();
+        // Of a call not needed, at the mean of those made.
+        let share = (made > 0).then(|| not_needed as f64 / made as f64);
+        let sent = tokens.prompt.unwrap_or(0);
+        let taken = sent.saturating_add(tokens.completion.unwrap_or(0)) as f64;
+
+        let of_route = |route: Complexity| {
+            let on_it = whole().filter(|end| end.route == Some(route));
+            let latency = Latency::from_times(on_it.map(|end| end.ms));
+            RouteLatency { route, latency }
+        };
+        Self {
+            runs: count,
+            reruns: all.len() - count,
+            outcomes: Outcomes {
+                answered: ended(Outcome::Answered),
+                not_found: ended(Outcome::NotFound),
+                cancelled: ended(Outcome::Cancelled),
+                failed: ended(Outcome::Failed),
+                unfinished: count - ends().count(),
+            },
+            fast_path: Hits::count(hits().map(|(_, at)| at), count),
+            by_path_type: Vec::from(PathType::ALL.map(|path_type| {
+                let of_type = hits().filter(|(hit, _)| hit.0 == path_type);
+                let hits = Hits::count(of_type.map(|(_, at)| at), count);
+                PathTypeHits { path_type, hits }
+            })),
+            by_rule_name: (by_rule.into_iter())
+                .map(|((path_type, rule), places)| RuleHits {
+                    path_type,
+                    rule_name: rule.to_owned(),
+                    hits: Hits::count(places.into_iter(), count),
+                })
+                .collect(),
+            calls: sum(all_ends().map(|(_, end)| u64::from(end.calls))),
+            saved: sum(whole().map(|end| u64::from(end.saved))),
+            tokens,
+            cost_usd,
+            tokens_saved: share.map(|share| (taken * share).round() as u64),
+            saved_usd: share.zip(cost_usd).map(|(share, cost)| cost * share),
+            latency: Latency::from_times(whole().map(|end| end.ms)),
+            latency_by_route: (Complexity::ALL.into_iter().map(of_route))
+                .filter(|of| of.latency.count > 0)
+                .collect(),
+            latency_by_node: Vec::from(NodeName::ALL.map(|node| {
+                let of_node = visits().filter(|visit| visit.0 == node);
+                let latency = Latency::from_times(of_node.map(|visit| visit.1));
+                NodeLatency { node, latency }
+            })),
+        }
     }
 
     /// The hits of one kind of short cut.
     pub fn of_path_type(&self, path_type: PathType) -> Hits {
-        let known = self
-            .by_path_type
-            .iter()
-            .find(|of| of.path_type == path_type);
-        known.map_or_else(|| Hits::default().with_rate(self.runs), |of| of.hits)
+        let mut kinds = self.by_path_type.iter();
+        let known = kinds.find(|of| of.path_type == path_type);
+        known.map_or_else(|| Hits::count(iter::empty(), self.runs), |of| of.hits)
     }
 
     /// The hits of one rule.
     pub fn of_rule(&self, path_type: PathType, rule_name: &str) -> Hits {
-        let is_it = |of: &&RuleHits| of.path_type == path_type && of.rule_name == rule_name;
-        let known = self.by_rule_name.iter().find(is_it);
-        known.map_or_else(|| Hits::default().with_rate(self.runs), |of| of.hits)
+        let mut rules = self.by_rule_name.iter();
+        let known = rules.find(|of| of.path_type == path_type && of.rule_name == rule_name);
+        known.map_or_else(|| Hits::count(iter::empty(), self.runs), |of| of.hits)
     }
 
     /// How long whole runs on one route took.
@@ -213,169 +270,30 @@ impl RunStatistics {
     }
 }
 
-impl Sums {
-    fn take(&mut self, run: &RunFigures) {
-        if run.is_rerun {
-            self.reruns += 1;
-            if let Some(ended) = &run.ended {
-                self.spend(ended, 0, run.is_counted);
-            }
-            return;
-        }
-        self.runs += 1;
-        let mut types = BTreeSet::new();
-        for (at, ShortCutHits(path_type, rule, times)) in run.hits.iter().enumerate() {
-            self.fast.count(*times, at == 0);
-            let of_type = self.by_path_type.entry(*path_type).or_default();
-            of_type.count(*times, types.insert(*path_type));
-            let of_rule = self.by_rule.entry((*path_type, rule.clone()));
-            of_rule.or_default().count(*times, true);
-        }
-        for NodeVisit(node, ms) in &run.visits {
-            self.by_node.entry(*node).or_default().push(*ms);
-        }
-        if let Some(ended) = &run.ended {
-            self.end(ended, run.is_counted);
-        }
-    }
-
-    fn end(&mut self, ended: &RunResultFigures, is_counted: bool) {
-        let RunResultFigures {
-            outcome,
-            route,
-            saved,
-            ms,
-            ..
-        } = *ended;
-        let saved = u64::from(saved);
-        self.ended += 1;
-        self.outcomes.count(outcome);
-        if outcome.is_complete() {
-            add(&mut self.saved, saved);
-            self.whole.push(ms);
-            if let Some(route) = route {
-                self.by_route.entry(route).or_default().push(ms);
-            }
-        }
-        let saved = if outcome.is_complete() { saved } else { 0 };
-        self.spend(ended, saved, is_counted);
-    }
-
-    /// Counts calls, tokens and money.
-    fn spend(&mut self, ended: &RunResultFigures, saved: u64, is_counted: bool) {
-        let RunResultFigures {
-            calls,
-            sent: prompt,
-            received: completion,
-            estimated,
-            cost_usd: cost,
-            ..
-        } = *ended;
-        let made = u64::from(calls);
-        add(&mut self.made, made);
-        // The sums of a run are 0 also where nothing was counted.
-        if is_counted || prompt > 0 || completion > 0 {
-            self.tokens.runs += 1;
-            add(&mut self.tokens.prompt, prompt);
-            add(&mut self.tokens.completion, completion);
-            self.tokens.estimated |= estimated;
-            self.counted_calls.0 += made;
-            self.counted_calls.1 += saved;
-            match cost {
-                Some(cost) => self.cost += cost,
-                None => self.unpriced += 1,
-            }
-        }
-    }
-
-    fn result(self) -> RunStatistics {
-        let runs = self.runs;
-        let of_path_type = |path_type: PathType| PathTypeHits {
-            path_type,
-            hits: self
-                .by_path_type
-                .get(&path_type)
-                .copied()
-                .unwrap_or_default()
-                .with_rate(runs),
-        };
-        let of_node = |node: NodeName| NodeLatency {
-            node,
-            latency: self
-                .by_node
-                .get(&node)
-                .map_or_else(Latency::default, |taken| Latency::from_samples(taken)),
-        };
-        let is_priced = self.tokens.runs > 0 && self.unpriced == 0;
-        let (made, saved) = self.counted_calls;
-        // Of a call not needed, at the mean of those made.
-        let share = (made > 0).then(|| saved as f64 / made as f64);
-        let sent = self.tokens.prompt.unwrap_or(0);
-        let taken = sent.saturating_add(self.tokens.completion.unwrap_or(0)) as f64;
-        RunStatistics {
-            runs,
-            reruns: self.reruns,
-            outcomes: Outcomes {
-                unfinished: runs - self.ended,
-                ..self.outcomes
-            },
-            fast_path: self.fast.with_rate(runs),
-            by_path_type: PathType::ALL.into_iter().map(of_path_type).collect(),
-            latency_by_node: NodeName::ALL.into_iter().map(of_node).collect(),
-            by_rule_name: (self.by_rule.into_iter())
-                .map(|((path_type, rule_name), hits)| RuleHits {
-                    path_type,
-                    rule_name,
-                    hits: hits.with_rate(runs),
-                })
-                .collect(),
-            calls: self.made,
-            saved: self.saved,
-            tokens: self.tokens,
-            cost_usd: is_priced.then_some(self.cost),
-            tokens_saved: share.map(|share| (taken * share).round() as u64),
-            saved_usd: share.filter(|_| is_priced).map(|share| self.cost * share),
-            latency: Latency::from_samples(&self.whole),
-            latency_by_route: (self.by_route.iter())
-                .map(|(route, taken)| RouteLatency {
-                    route: *route,
-                    latency: Latency::from_samples(taken),
-                })
-                .collect(),
-        }
-    }
-}
-
-fn add(sum: &mut Option<u64>, more: u64) {
-    *sum = Some(sum.unwrap_or(0).saturating_add(more));
-}
-
-impl Outcomes {
-    fn count(&mut self, outcome: Outcome) {
-        *match outcome {
-            Outcome::Answered => &mut self.answered,
-            Outcome::NotFound => &mut self.not_found,
-            Outcome::Cancelled => &mut self.cancelled,
-            Outcome::Failed => &mut self.failed,
-        } += 1;
-    }
+fn sum(counts: impl Iterator<Item = u64>) -> Option<u64> {
+    counts.reduce(u64::saturating_add)
 }
 
 impl Hits {
-    fn count(&mut self, times: usize, is_first_of_run: bool) {
-        self.hits += times;
-        self.runs += usize::from(is_first_of_run);
-    }
-
-    fn with_rate(self, runs: usize) -> Self {
+    /// The hits in so many runs; `places` are those of the runs that took the short cut, in order.
+    fn count(places: impl Iterator<Item = usize>, runs: usize) -> Self {
+        let mut places: Vec<usize> = places.collect();
+        let hits = places.len();
+        places.dedup();
+        let taken = places.len();
         Self {
-            rate: (runs > 0).then(|| self.runs as f64 / runs as f64),
-            ..self
+            runs: taken,
+            hits,
+            rate: (runs > 0).then(|| taken as f64 / runs as f64),
         }
     }
 }
 
 impl Latency {
+    fn from_times(times: impl Iterator<Item = f64>) -> Self {
+        Self::from_samples(&times.collect::<Vec<_>>())
+    }
+
     /// The figures of these times in milliseconds.
     pub fn from_samples(taken: &[f64]) -> Self {
         let mut sorted = taken.to_vec();

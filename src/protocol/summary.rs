@@ -131,7 +131,7 @@ impl RunSummary {
             self.calls = Some(end.calls);
             self.saved = end.saved_if_complete();
             self.ms = Some(end.ms);
-            self.error = end.error.map(str::to_owned);
+            self.error = end.error;
         }
     }
 }

@@ -645,7 +645,7 @@ impl RunResult {
             tokens: end.tokens(),
             spent: end.spent,
             ms: end.ms,
-            error: end.error.map(|error| one_line(error, 400)),
+            error: end.error.map(|error| one_line(&error, 400)),
         })
     }
 

@@ -312,7 +312,7 @@ fn summary(body: &EventBody, run: &RunView) -> String {
 }
 
 /// Outcome, calls or steps, time and cost.
-fn run_end_text(end: RunEnd<'_>, mode: Mode) -> String {
+fn run_end_text(end: RunEnd, mode: Mode) -> String {
     let (calls, time) = (mode.calls(end.calls), duration(end.ms));
     let outcome = end.outcome.as_str();
     let mut text = format!("{outcome} · {calls} · saved {} · {time}", end.saved);
