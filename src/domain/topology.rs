@@ -3,10 +3,13 @@ use serde::{Deserialize, Serialize};
 use super::RouteReason;
 
 /// The five nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeName {
     /// One call: what kind of question, which way, which tools.
+    #[default]
     AnalyzeAndRoute,
     /// Picks the tool calls; never answers.
     Plan,

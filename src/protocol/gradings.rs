@@ -1,11 +1,8 @@
 //! The gradings of a recorded run, with all that they were founded on.
 
-use std::collections::HashMap;
-
-use super::{Event, EventBody, ItemScore};
+use super::{Event, EventBody, ItemScore, RecordedState};
 use crate::domain::{
-    Complexity, DecidedBy, EvidenceId, GradedRound, NodeName, RoutingLimits, RuleGrounds, Score,
-    ToolCall, ToolName, ToolRecord, WhatIf, what_if,
+    Complexity, GradedRound, NodeName, RoutingLimits, RuleGrounds, WhatIf, what_if,
 };
 
 /// The gradings of one run, as its events tell them.
@@ -38,11 +35,7 @@ impl RecordedGradings {
 #[derive(Default)]
 struct GradingsReader {
     gradings: RecordedGradings,
-    /// Gradings made before the node at work.
-    round: u32,
-    /// Which tool found each item, how well it matched, and whose call that was.
-    items: HashMap<EvidenceId, (ToolName, Score, Option<DecidedBy>)>,
-    history: Vec<ToolRecord>,
+    state: RecordedState,
     lacks_scores: bool,
     /// It begins at a node: what the rules ask for is in the log of another run.
     is_rerun: bool,
@@ -50,6 +43,7 @@ struct GradingsReader {
 
 impl GradingsReader {
     fn take(&mut self, body: &EventBody) {
+        self.state.take(body);
         match body {
             EventBody::RunStarted {
                 settings, rerun, ..
@@ -60,38 +54,18 @@ impl GradingsReader {
             EventBody::RoutingPlan { plan, .. } => {
                 self.gradings.complexity = Some(plan.complexity);
             }
-            EventBody::NodeEntered { iteration, .. } => self.round = *iteration,
-            EventBody::ToolCalled { call, by } => self.history.push(ToolRecord {
-                call: call.clone(),
-                round: self.round,
-                scores: Vec::new(),
-                error: None,
-                is_breakdown: false,
-                by: *by,
-            }),
-            EventBody::ToolFinished {
-                call,
-                items,
-                scores,
-                error,
-                ..
-            } => {
+            EventBody::ToolFinished { items, scores, .. } => {
                 self.lacks_scores |= *items != scores.len();
-                if let Some(record) = self.last_call(call) {
-                    record.scores.clone_from(scores);
-                    record.error.clone_from(error);
-                }
-            }
-            EventBody::EvidenceAdded { items } => {
-                let known = items.iter();
-                let known = known.map(|item| (item.id.clone(), (item.tool, item.score, item.by)));
-                self.items.extend(known);
             }
             EventBody::EvidenceGraded { scores, by, .. } if !self.is_rerun => {
-                let known = scores.iter().filter_map(|item| self.items.get(&item.id));
+                let state = &self.state;
+                let item = |graded: &ItemScore| state.items().find(|item| item.id == graded.id);
+                let items = scores.iter().filter_map(item);
+                let items = items.map(|item| (item.tool, item.score, item.by));
+                let round = state.iteration;
                 self.gradings.rounds.push(GradedRound {
-                    round: self.round,
-                    grounds: RuleGrounds::from_items(known.copied(), &self.history, self.round),
+                    round,
+                    grounds: RuleGrounds::from_items(items, &state.tool_history, round),
                     grades: scores.iter().map(ItemScore::grade).collect(),
                     by: *by,
                     reason: None,
@@ -105,10 +79,5 @@ impl GradingsReader {
             }
             _ => {}
         }
-    }
-
-    /// A call is made once in a run.
-    fn last_call(&mut self, call: &ToolCall) -> Option<&mut ToolRecord> {
-        self.history.iter_mut().rfind(|record| record.call == *call)
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     DecidedBy, Evidence, EvidenceId, GradedBy, LineRange, Measured, Place, Score, ToolName, Usage,
-    location,
+    is_same_passage, location,
 };
 
 /// What is known of a cost beside the tokens sent and received; what is not known is left out.
@@ -84,6 +84,12 @@ impl EvidenceItem {
     /// Where in the document, as a person looks it up.
     pub fn location(&self) -> String {
         location(self.lines, self.place.as_ref())
+    }
+
+    /// Whether it holds another item from now on, because it has grown over it (R14).
+    pub fn takes_in(&self, other: &Self) -> bool {
+        self.id != other.id
+            && is_same_passage((&self.source, self.lines), (&other.source, other.lines))
     }
 }
 

@@ -3,13 +3,13 @@ use serde::Serialize;
 use super::{Event, EventBody, EvidenceItem, ItemScore, NumberedItem, RunLabels, RunSummary};
 use crate::domain::{
     Citation, Confidence, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType,
-    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, is_same_passage,
+    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
 };
 
 /// One run as its events tell it: a fold over them that keeps what a reader wants to know later.
 ///
 /// Its serde form is a run of `export --format json`. Texts are as recorded, not made safe to show.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RunRecord {
     /// Beginning and end.
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct RunRecord {
 }
 
 /// One visit of a node, and what it came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Step {
     /// Which node.
     pub node: NodeName,
@@ -183,15 +183,9 @@ impl RunRecord {
         Some(Self {
             summary,
             settings: Some(**settings),
-            path: Vec::new(),
             within: within.clone(),
             filters: filters.clone(),
-            evidence: Vec::new(),
-            answer: None,
-            confidence: None,
-            citations: Vec::new(),
-            warnings: Vec::new(),
-            labels: RunLabels::default(),
+            ..Self::default()
         })
     }
 
@@ -199,9 +193,11 @@ impl RunRecord {
     pub fn apply(&mut self, event: &Event) {
         self.summary.apply(event);
         match &event.body {
-            EventBody::NodeEntered { node, iteration } => {
-                self.path.push(Step::begin(*node, *iteration));
-            }
+            EventBody::NodeEntered { node, iteration } => self.path.push(Step {
+                node: *node,
+                iteration: *iteration,
+                ..Step::default()
+            }),
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceRemoved { id, .. } => {
                 if let Some(known) = self.item_mut(id) {
@@ -245,11 +241,7 @@ impl RunRecord {
                 other.standing,
                 EvidenceStanding::Kept | EvidenceStanding::Low
             );
-            let (theirs, ours) = (
-                (&*other.item.source, other.item.lines),
-                (&*item.source, item.lines),
-            );
-            if other.item.id != item.id && is_in_context && is_same_passage(theirs, ours) {
+            if is_in_context && item.takes_in(&other.item) {
                 other.standing = EvidenceStanding::Within;
                 other.held_by = Some(item.id.clone());
             }
@@ -320,23 +312,6 @@ impl EvidenceRecord {
 }
 
 impl Step {
-    fn begin(node: NodeName, iteration: u32) -> Self {
-        Self {
-            node,
-            iteration,
-            ms: None,
-            calls: None,
-            prompt_tokens: None,
-            completion_tokens: None,
-            plan: None,
-            because: Vec::new(),
-            tools: Vec::new(),
-            fast_path: None,
-            verdict: None,
-            route: None,
-        }
-    }
-
     fn apply(&mut self, body: &EventBody) {
         match body {
             EventBody::NodeFinished {

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::{Event, EventBody, EvidenceItem, PriorGrade, QuestionPlace, RunId};
 use crate::domain::{
     Complexity, EvidenceId, GradedBy, GraderAction, NodeName, PlannedCall, RoutingPlan, Score,
-    ToolRecord, is_same_passage,
+    ToolRecord,
 };
 use crate::text::plural;
 
 /// A run begins with the state that another one had at a node, as it was or changed by hand.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rerun {
     /// The run whose state it takes over.
     pub of: RunId,
@@ -98,10 +98,7 @@ impl Rerun {
         Self {
             of,
             from,
-            dropped: Vec::new(),
-            restored: Vec::new(),
-            graded: Vec::new(),
-            instruction: None,
+            ..Self::default()
         }
     }
 
@@ -138,7 +135,7 @@ impl Rerun {
 pub struct RecordedState {
     /// What the analysis came to.
     pub plan: Option<RoutingPlan>,
-    /// Tool calls that had ended.
+    /// Tool calls that had been made, in the order of their plans.
     pub tool_history: Vec<ToolRecord>,
     /// The calls that were made in this visit, where the node makes them.
     pub pending: Vec<PlannedCall>,
@@ -180,9 +177,14 @@ impl RecordedState {
         Some(state)
     }
 
+    /// All items that are known, those in force first.
+    pub(super) fn items(&self) -> impl Iterator<Item = &EvidenceItem> {
+        self.context.iter().chain(&self.discarded)
+    }
+
     /// The largest number that an item is named by.
     pub fn last_evidence_number(&self) -> usize {
-        let items = self.context.iter().chain(&self.discarded);
+        let items = self.items();
         let numbers = items.filter_map(|item| item.id.0.strip_prefix('e')?.parse().ok());
         numbers.max().unwrap_or(0)
     }
@@ -204,25 +206,35 @@ impl RecordedState {
         self
     }
 
-    fn take(&mut self, body: &EventBody) {
+    /// Takes the next event of the run.
+    pub(super) fn take(&mut self, body: &EventBody) {
         match body {
             EventBody::NodeEntered { iteration, .. } => self.iteration = *iteration,
             EventBody::RoutingPlan { plan, .. } => self.plan = Some(plan.clone()),
+            // As the run itself has them: in the order of the plan, whichever ends first.
+            EventBody::ToolCalled { call, by } => self.tool_history.push(ToolRecord {
+                call: call.clone(),
+                round: self.iteration,
+                scores: Vec::new(),
+                error: None,
+                is_breakdown: false,
+                by: *by,
+            }),
             EventBody::ToolFinished {
                 call,
                 scores,
                 error,
                 is_breakdown,
-                by,
                 ..
-            } => self.tool_history.push(ToolRecord {
-                call: call.clone(),
-                round: self.iteration,
-                scores: scores.clone(),
-                error: error.clone(),
-                is_breakdown: *is_breakdown,
-                by: *by,
-            }),
+            } => {
+                // A call is made once in a run.
+                let mut calls = self.tool_history.iter_mut();
+                if let Some(record) = calls.rfind(|record| record.call == *call) {
+                    record.scores.clone_from(scores);
+                    record.error.clone_from(error);
+                    record.is_breakdown = *is_breakdown;
+                }
+            }
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceGraded { action, .. } => {
                 self.action = Some(*action);
@@ -250,11 +262,7 @@ impl RecordedState {
     /// An item that has grown over others holds them from now on (R14), and has no grade any more.
     fn add(&mut self, item: &EvidenceItem) {
         self.discarded.retain(|known| known.id != item.id);
-        let place = (&*item.source, item.lines);
-        let is_in_it = |known: &EvidenceItem| {
-            known.id != item.id && is_same_passage((&*known.source, known.lines), place)
-        };
-        self.context.retain(|known| !is_in_it(known));
+        self.context.retain(|known| !item.takes_in(known));
         if let Some(grade) = item.known_grade {
             self.grades.insert(item.id.clone(), grade);
         }

@@ -75,7 +75,7 @@ pub struct RecordedAnswer {
 }
 
 /// A recorded conversation as a list shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionSummary {
     /// Which.
     pub id: String,
@@ -135,14 +135,9 @@ impl SessionSummary {
     fn begun_by(run: &RunSummary) -> Self {
         Self {
             id: run.session.clone(),
-            name: None,
             question: run.question.clone(),
-            time: run.time,
-            runs: 0,
-            outcome: None,
-            saved: None,
-            is_current: false,
             is_single: true,
+            ..Self::default()
         }
     }
 

@@ -6,7 +6,7 @@ use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 /// One line about a run: what its first and its last event say.
 ///
 /// Its serde form is a line of `runs --json`. What was not recorded is `null`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Which run.
     pub id: RunId,
@@ -89,13 +89,7 @@ impl RunSummary {
             mode: *mode,
             model: model.clone(),
             forced_route: *forced_route,
-            route: None,
-            outcome: None,
-            confidence_level: None,
-            calls: None,
-            saved: None,
-            ms: None,
-            error: None,
+            ..Self::default()
         })
     }
 
