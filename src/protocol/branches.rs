@@ -70,16 +70,12 @@ impl Branches {
     /// Takes the run that began last; its branch is shown from now on. What it names and is not known
     /// here is passed over: it follows the last question then.
     pub fn add(&mut self, run: &RunId, place: &QuestionPlace) {
-        let known = |first: &Option<RunId>| self.position(first.as_ref()?);
-        let last = match known(&place.retry_of) {
+        let again = place.retry_of.as_ref();
+        let last = match again.and_then(|first| self.position(first)) {
             Some(again) if self.is_in_branch(again, self.recorded) => self.recorded,
             Some(again) => Some(self.newest_below(again)),
             None => {
-                let edited = known(&place.edit_of);
-                let follows = match edited {
-                    Some(edited) => self.questions[edited].follows,
-                    None => known(&place.after).or(self.recorded),
-                };
+                let follows = self.question_before(place);
                 let first = place.retry_of.as_ref().unwrap_or(run).clone();
                 self.questions.push(AskedQuestion { first, follows });
                 Some(self.questions.len() - 1)
@@ -96,19 +92,21 @@ impl Branches {
 
     /// The questions of the branch that is shown, each by its first run.
     pub fn shown_questions(&self) -> Vec<&RunId> {
-        let branch = self.branch(self.shown).into_iter();
-        branch.map(|at| &self.questions[at].first).collect()
+        self.branch(self.shown)
     }
 
     /// The questions that come before one that stands there, each by its first run.
     pub fn questions_before(&self, place: &QuestionPlace) -> Vec<&RunId> {
+        self.branch(self.question_before(place))
+    }
+
+    /// The question that comes right before one that stands there.
+    fn question_before(&self, place: &QuestionPlace) -> Option<usize> {
         let known = |first: &Option<RunId>| self.position(first.as_ref()?);
-        let last = match known(&place.retry_of).or_else(|| known(&place.edit_of)) {
+        match known(&place.retry_of).or_else(|| known(&place.edit_of)) {
             Some(same) => self.questions[same].follows,
             None => known(&place.after).or(self.recorded),
-        };
-        let branch = self.branch(last).into_iter();
-        branch.map(|at| &self.questions[at].first).collect()
+        }
     }
 
     /// Where the next question stands if it follows the last one that is shown.
@@ -152,17 +150,21 @@ impl Branches {
         self.questions.iter().rposition(|one| one.first == *first)
     }
 
-    /// The questions from the first to this one.
-    fn branch(&self, last: Option<usize>) -> Vec<usize> {
-        let before = |at: &usize| self.questions[*at].follows;
-        let mut branch: Vec<usize> = std::iter::successors(last, before).collect();
+    /// This question and those that it follows, back to the first.
+    fn back_from(&self, last: Option<usize>) -> impl Iterator<Item = usize> {
+        std::iter::successors(last, move |at| self.questions[*at].follows)
+    }
+
+    /// The questions from the first to this one, each by its first run.
+    fn branch(&self, last: Option<usize>) -> Vec<&RunId> {
+        let branch = self.back_from(last).map(|at| &self.questions[at].first);
+        let mut branch: Vec<&RunId> = branch.collect();
         branch.reverse();
         branch
     }
 
     fn is_in_branch(&self, question: usize, last: Option<usize>) -> bool {
-        let before = |at: &usize| self.questions[*at].follows;
-        std::iter::successors(last, before).any(|at| at == question)
+        self.back_from(last).any(|at| at == question)
     }
 
     /// The question that was asked last of this one and all that follow it.
@@ -176,10 +178,8 @@ impl Branches {
         let question = self.position(first)?;
         let follows = self.questions[question].follows;
         let all = self.questions.iter().enumerate();
-        let siblings: Vec<usize> = all
-            .filter(|(_, one)| one.follows == follows)
-            .map(|(at, _)| at)
-            .collect();
+        let siblings = all.filter(|(_, one)| one.follows == follows);
+        let siblings: Vec<usize> = siblings.map(|(at, _)| at).collect();
         let at = siblings.iter().position(|at| *at == question)?;
         Some((siblings, at))
     }
