@@ -40,11 +40,10 @@ mod day;
 mod decided_by;
 mod evidence;
 mod file_format;
-mod filter;
 mod grade;
 mod graded_by;
 mod label;
-mod mention;
+mod limits;
 mod passage_ranks;
 mod place;
 mod question;
@@ -68,15 +67,13 @@ pub use day::Day;
 pub use decided_by::DecidedBy;
 pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
-pub use filter::{
-    Condition, FILTERS, Filter, FilterName, Filters, Offers, filter_of, filters, may_be_limited,
-    open_filter, tag_key, without_filters, without_limits,
-};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
 pub use label::{LabelTarget, LabelVerdict, other_routes};
-pub use mention::{
-    Mention, begins_mention, mention_of, mentions, with_quoted_names, without_mentions,
+pub use limits::{
+    Condition, FILTERS, Filter, FilterName, Filters, Mention, Offers, begins_mention, filter_of,
+    filters, may_be_limited, mention_of, mentions, open_filter, tag_key, with_quoted_names,
+    without_filters, without_limits, without_mentions,
 };
 pub use passage_ranks::{Cut, ListPlace, PassageRanks};
 pub use place::{LineRange, Place, PlaceUnit, location};

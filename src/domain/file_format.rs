@@ -202,6 +202,51 @@ impl FileFormat {
     }
 }
 
+/// The names by which kinds of files are asked for.
+pub(super) fn kind_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for format in read_formats() {
+        if !names.contains(&format.short_name) {
+            names.push(format.short_name);
+        }
+    }
+    names
+}
+
+fn read_formats() -> impl Iterator<Item = &'static FileFormat> {
+    let formats = FILE_FORMATS.iter();
+    formats.filter(|format| format.is_read() && !format.endings.is_empty())
+}
+
+/// The endings of the files that are called so: by the name of a kind, else by an ending, else by a word of
+/// the name of a kind.
+pub(super) fn endings_of(value: &str) -> Option<Vec<&'static str>> {
+    let asked = value.trim().trim_start_matches(['.', '*']).to_lowercase();
+    let all = |is_meant: &dyn Fn(&FileFormat) -> bool| -> Option<Vec<&'static str>> {
+        let formats = read_formats().filter(|format| is_meant(format));
+        let endings: Vec<_> = formats.flat_map(|format| format.endings).copied().collect();
+        (!endings.is_empty()).then_some(endings)
+    };
+    let singular = asked.strip_suffix('s').unwrap_or(&asked);
+    let is_asked = |name: &str| {
+        let name = name.to_lowercase();
+        name == asked || name == singular
+    };
+    all(&|format| is_asked(format.short_name) || is_asked(format.name))
+        .or_else(|| {
+            let format = read_formats().find(|format| format.endings.contains(&&*asked))?;
+            // Of many languages one is meant.
+            let is_mixed = matches!(format.kind, FileKind::Code | FileKind::Plain);
+            let endings = format.endings.iter().copied();
+            Some(
+                endings
+                    .filter(|ending| !is_mixed || *ending == asked)
+                    .collect(),
+            )
+        })
+        .or_else(|| all(&|format| format.name.split(' ').any(is_asked)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,5 +259,26 @@ mod tests {
         endings.sort_unstable();
         endings.dedup();
         assert_eq!(endings.len(), all);
+    }
+
+    #[test]
+    fn kinds_are_known_by_name_and_ending() {
+        for (asked, ending, other) in [
+            ("pdf", "pdf", "md"),
+            ("markdown", "md", "txt"),
+            ("Word", "odt", "md"),
+            ("doc", "docx", "md"),
+            ("mails", "msg", "md"),
+            ("code", "rs", "md"),
+            ("rs", "rs", "py"),
+            (".txt", "txt", "adoc"),
+            ("text", "txt", "rtf"),
+            ("sheet", "xlsx", "csv"),
+        ] {
+            let endings = endings_of(asked).unwrap_or_default();
+            assert!(endings.contains(&ending), "{asked}: {endings:?}");
+            assert!(!endings.contains(&other), "{asked}: {endings:?}");
+        }
+        assert_eq!(endings_of("zip"), None);
     }
 }
