@@ -199,132 +199,81 @@ pub enum ArgumentKind {
     List,
 }
 
-impl Argument {
-    const fn needed(name: &'static str, kind: ArgumentKind) -> Self {
-        Self {
-            name,
-            kind,
-            is_optional: false,
-        }
-    }
+use ArgumentKind::{Count, List, Text};
 
-    const fn optional(name: &'static str, kind: ArgumentKind) -> Self {
-        Self {
-            name,
-            kind,
-            is_optional: true,
-        }
+const fn needed(name: &'static str, kind: ArgumentKind) -> Argument {
+    Argument {
+        name,
+        kind,
+        is_optional: false,
+    }
+}
+
+const fn optional(name: &'static str, kind: ArgumentKind) -> Argument {
+    Argument {
+        is_optional: true,
+        ..needed(name, kind)
     }
 }
 
 /// Every tool, in the order of [`ToolName::ALL`].
+#[rustfmt::skip]
 pub static TOOLS: [ToolDescriptor; ToolName::ALL.len()] = [
     ToolDescriptor {
-        name: ToolName::VectorSearch,
-        word: "vector_search",
-        label: "vector",
-        doing: "searching",
-        by: "by meaning",
+        name: ToolName::VectorSearch, word: "vector_search", label: "vector", doing: "searching", by: "by meaning",
         purpose: "Finds the passages nearest in meaning, also in other words than the question's; \
                   choose it for concepts and explanations.",
         example: r#"{"query": "how are documents cut into chunks", "k": 10}"#,
-        arguments: &[
-            Argument::needed("query", ArgumentKind::Text),
-            Argument::optional("k", ArgumentKind::Count),
-        ],
+        arguments: &[needed("query", Text), optional("k", Count)],
         search: Some(|query, _| ToolCall::VectorSearch { query, k: None }),
         is_scored: true,
     },
     ToolDescriptor {
-        name: ToolName::GrepSearch,
-        word: "grep_search",
-        label: "grep",
-        doing: "searching",
-        by: "by words or a regular expression",
+        name: ToolName::GrepSearch, word: "grep_search", label: "grep", doing: "searching", by: "by words or a regular expression",
         purpose: "Finds lines that hold given words or match a regular expression, with ten lines \
                   around each; choose it for ids, setting names, error messages and other literals.",
         example: r#"{"query": "PROJ-123"}"#,
-        arguments: &[Argument::needed("query", ArgumentKind::Text)],
+        arguments: &[needed("query", Text)],
         search: Some(|query, keywords| ToolCall::GrepSearch {
-            query: if keywords.is_empty() {
-                query
-            } else {
-                keywords.join(" ")
-            },
+            query: if keywords.is_empty() { query } else { keywords.join(" ") },
         }),
         is_scored: true,
     },
     ToolDescriptor {
-        name: ToolName::HybridSearch,
-        word: "hybrid_search",
-        label: "hybrid",
-        doing: "searching",
-        by: "both",
+        name: ToolName::HybridSearch, word: "hybrid_search", label: "hybrid", doing: "searching", by: "both",
         purpose: "Finds passages by words and meaning together; choose it when in doubt, and put \
                   words that must be met literally into exact_keywords.",
         example: r#"{"semantic_query": "why is a question not graded", "exact_keywords": ["fast_path_hit"]}"#,
-        arguments: &[
-            Argument::needed("semantic_query", ArgumentKind::Text),
-            Argument::needed("exact_keywords", ArgumentKind::List),
-        ],
-        search: Some(|semantic_query, keywords| ToolCall::HybridSearch {
-            semantic_query,
-            exact_keywords: keywords.to_vec(),
-        }),
+        arguments: &[needed("semantic_query", Text), needed("exact_keywords", List)],
+        search: Some(|semantic_query, keywords| ToolCall::HybridSearch { semantic_query, exact_keywords: keywords.to_vec() }),
         is_scored: true,
     },
     ToolDescriptor {
-        name: ToolName::ReadFile,
-        word: "read_file",
-        label: "read",
-        doing: "reading",
-        by: "a named file",
+        name: ToolName::ReadFile, word: "read_file", label: "read", doing: "reading", by: "a named file",
         purpose: "Opens a named file of the knowledge base, or some of its lines (at most 400); \
                   choose it when the path is known.",
         example: r#"{"path": "guide/setup.md", "start_line": 1, "end_line": 80}"#,
-        arguments: &[
-            Argument::needed("path", ArgumentKind::Text),
-            Argument::optional("start_line", ArgumentKind::Count),
-            Argument::optional("end_line", ArgumentKind::Count),
-        ],
+        arguments: &[needed("path", Text), optional("start_line", Count), optional("end_line", Count)],
         search: None,
         is_scored: false,
     },
     ToolDescriptor {
-        name: ToolName::LocalFileQa,
-        word: "local_file_qa",
-        label: "files",
-        doing: "searching",
-        by: "files by name or topic",
+        name: ToolName::LocalFileQa, word: "local_file_qa", label: "files", doing: "searching", by: "files by name or topic",
         purpose: "Finds files by name, glob or topic and the passages in them that answer; choose \
                   it for questions about which file holds something or what a file says. The query \
                   `*` shows how the documents begin, up to 40; `value` and `field` keep to what says \
                   that of itself (field status, value open).",
         example: r#"{"query": "which file describes the audit log", "path": "docs/*.md"}"#,
-        arguments: &[
-            Argument::needed("query", ArgumentKind::Text),
-            Argument::optional("path", ArgumentKind::Text),
-            Argument::optional("field", ArgumentKind::Text),
-            Argument::optional("value", ArgumentKind::Text),
-        ],
-        search: Some(|query, _| ToolCall::LocalFileQa {
-            query,
-            path: None,
-            field: None,
-            value: None,
-        }),
+        arguments: &[needed("query", Text), optional("path", Text), optional("field", Text), optional("value", Text)],
+        search: Some(|query, _| ToolCall::LocalFileQa { query, path: None, field: None, value: None }),
         is_scored: true,
     },
     ToolDescriptor {
-        name: ToolName::GraphRelated,
-        word: "graph_related",
-        label: "graph",
-        doing: "following links of",
-        by: "links between documents and ticket ids",
+        name: ToolName::GraphRelated, word: "graph_related", label: "graph", doing: "following links of", by: "links between documents and ticket ids",
         purpose: "Finds what a document or ticket is linked with, in both directions, with the \
                   kind of relation (parent, blocks, clones …); choose it for relations.",
         example: r#"{"entity_id": "PROJ-123"}"#,
-        arguments: &[Argument::needed("entity_id", ArgumentKind::Text)],
+        arguments: &[needed("entity_id", Text)],
         search: None,
         is_scored: true,
     },
