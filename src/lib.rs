@@ -45,6 +45,7 @@
 //! |---|---|
 //! | a tool | its call and description in `domain/tool.rs`, its file in `tools/` with a line in `tools.rs` |
 //! | a file format | a row in `domain/file_format.rs`, its reader in `kb/extract/`, its row in `docs/own-files.md` |
+//! | a filter of a question | a row of `FILTERS` and a condition in `domain/limits.rs`, checked in `kb/scope.rs` |
 //! | a theme | a file in `assets/themes/`; touch `themes.rs`, as cargo sees no new file in a folder |
 //! | a language | a file in `assets/language/`; touch `reasoner/offline/language.rs` |
 //! | a setting | an entry in `assets/settings.toml`, which also checks it; its field in `config/settings.rs` |

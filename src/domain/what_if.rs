@@ -157,7 +157,7 @@ fn difference(taken: &Decision, would: &Forecast) -> Change {
 /// The decision as it was recorded.
 fn recorded_decision(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
     let decided = match grading.by {
-        GradedBy::Rule(_) => approved(grading, grading.by, limits),
+        GradedBy::Rule(_) => approved(grading, grading.by),
         GradedBy::Grader | GradedBy::Fallback | GradedBy::NoEvidence | GradedBy::Hand => {
             graded(grading, limits)
         }
@@ -178,7 +178,7 @@ fn decide(grading: &GradedRound, recorded: &RoutingLimits, wanted: &RoutingLimit
         Some(by) if grading.lacks_scores && is_guess(by, grading, recorded, wanted) => {
             Forecast::Unknown(Unknown::NotRecorded)
         }
-        Some(by) => Forecast::Decided(approved(grading, by, wanted)),
+        Some(by) => Forecast::Decided(approved(grading, by)),
         None if matches!(grading.by, GradedBy::Rule(_)) => Forecast::Unknown(Unknown::NotGraded),
         None => Forecast::Decided(graded(grading, wanted)),
     }
@@ -198,13 +198,12 @@ fn is_guess(
     asks_for_scores && !was_sure
 }
 
-fn approved(grading: &GradedRound, by: GradedBy, limits: &RoutingLimits) -> Decision {
-    let action = GraderAction::Generate;
+fn approved(grading: &GradedRound, by: GradedBy) -> Decision {
     Decision {
         by,
         average: None,
-        action,
-        reason: route_after_grade(action, grading.round.saturating_add(1), limits),
+        action: GraderAction::Generate,
+        reason: RouteReason::Generate,
         kept: vec![true; grading.grades.len()],
     }
 }

@@ -71,11 +71,8 @@ impl Clone for EventPacker {
 }
 
 /// An event without what all have in common; its moment counts from the one before.
-#[derive(Serialize)]
-struct PackedLine<'e>(u32, i64, u64, &'e EventBody);
-
-#[derive(Deserialize)]
-struct UnpackedLine(u32, i64, u64, EventBody);
+#[derive(Serialize, Deserialize)]
+struct PackedLine<'e>(u32, i64, u64, Cow<'e, EventBody>);
 
 /// Prompt and reply of the event at this place.
 #[derive(Serialize, Deserialize)]
@@ -88,18 +85,14 @@ impl EventPacker {
         let mut before = 0_u64;
         let mut prompts = Vec::new();
         let mut lines = Vec::with_capacity(events.len());
-        let without_prompts: Vec<Cow<'_, Event>> = events
-            .iter()
-            .enumerate()
-            .map(|(at, event)| without_prompts(at, event, &mut prompts))
-            .collect();
-        for event in &without_prompts {
+        for (at, event) in events.iter().enumerate() {
             if event.run != run {
                 return None;
             }
             let since = event.ts.0.wrapping_sub(before).cast_signed();
             before = event.ts.0;
-            lines.push(PackedLine(event.schema, since, event.seq, &event.body));
+            let body = without_prompts(at, event, &mut prompts);
+            lines.push(PackedLine(event.schema, since, event.seq, body));
         }
         let (bytes, length) = self.deflate(&lines)?;
         let prompts = if prompts.is_empty() {
@@ -119,18 +112,18 @@ impl EventPacker {
 
     /// The events; `None` where they cannot be read, which does not happen to what was packed.
     pub fn unpack(&mut self, packed: &PackedEvents) -> Option<Vec<Event>> {
-        let lines: Vec<UnpackedLine> = self.inflate(&packed.bytes, packed.length)?;
+        let lines: Vec<PackedLine<'static>> = self.inflate(&packed.bytes, packed.length)?;
         let mut before = 0_u64;
         let events = lines
             .into_iter()
-            .map(|UnpackedLine(schema, since, seq, body)| {
+            .map(|PackedLine(schema, since, seq, body)| {
                 before = before.wrapping_add(since.cast_unsigned());
                 Event {
                     schema,
                     ts: Timestamp(before),
                     run: packed.run.clone(),
                     seq,
-                    body,
+                    body: body.into_owned(),
                 }
             });
         let mut events: Vec<Event> = events.collect();
@@ -188,18 +181,18 @@ impl EventPacker {
     }
 }
 
-/// The event, its prompt and reply moved into `prompts`.
+/// The body of the event, its prompt and reply moved into `prompts`.
 fn without_prompts<'e>(
     at: usize,
-    event: &'e Arc<Event>,
+    event: &'e Event,
     prompts: &mut Vec<PromptAndReply>,
-) -> Cow<'e, Event> {
+) -> Cow<'e, EventBody> {
     if !event.holds_prompts() {
-        return Cow::Borrowed(event);
+        return Cow::Borrowed(&event.body);
     }
-    let mut event = Event::clone(event);
-    if let EventBody::ModelCalled { prompt, reply, .. } = &mut event.body {
+    let mut body = event.body.clone();
+    if let EventBody::ModelCalled { prompt, reply, .. } = &mut body {
         prompts.push(PromptAndReply(at, prompt.take(), reply.take()));
     }
-    Cow::Owned(event)
+    Cow::Owned(body)
 }
