@@ -284,7 +284,7 @@ pub fn without_filters(question: &str) -> String {
     left.trim().to_owned()
 }
 
-/// Of the spaces around what was taken out one is enough.
+/// Appends what stands beside something taken out: of the spaces around that one is enough.
 fn push_apart(left: &mut String, text: &str) {
     let is_apart = left.is_empty() || left.ends_with(char::is_whitespace);
     left.push_str(if is_apart { text.trim_start() } else { text });
@@ -379,9 +379,9 @@ pub fn with_quoted_names(question: &str, first_name: impl Fn(&[&str]) -> Option<
         }
         let ends = after.match_indices(char::is_whitespace).map(|(end, _)| end);
         let ends: Vec<usize> = ends.chain([after.len()]).take(MOST_WORDS).collect();
-        let names = ends.iter().rev();
-        let names = names.map(|end| after[..*end].trim_end_matches(is_closing));
-        let names: Vec<&str> = names
+        let shorter = ends.iter().rev();
+        let names: Vec<&str> = shorter
+            .map(|end| after[..*end].trim_end_matches(is_closing))
             .filter(|name| !name.is_empty() && name.len() <= LONGEST)
             .collect();
         let name = first_name(&names).and_then(|at| names.get(at).copied());
