@@ -205,7 +205,12 @@ fn piece_at(question: &str, at: usize) -> Option<(Piece<'_>, usize)> {
     let (filter, colon) = filter_name(rest)?;
     let (value, length) = value_of(&rest[colon..])?;
     let length = colon + length;
-    let condition = (filter.parse)(value).map_err(|why| format!("{} {why}", &rest[..length]));
+    let condition = if value.contains(char::is_alphanumeric) {
+        (filter.parse)(value)
+    } else {
+        Err("holds no letter and no digit, and was read as words".to_owned())
+    };
+    let condition = condition.map_err(|why| format!("{} {why}", &rest[..length]));
     Some((Piece::Filter(condition), length))
 }
 
@@ -544,8 +549,7 @@ fn value_of(text: &str) -> Option<(&str, usize)> {
         None => text.len(),
     };
     let value = text[..end].trim_end_matches(is_closing);
-    let is_value =
-        value.contains(char::is_alphanumeric) && !value.starts_with("//") && value.len() <= LONGEST;
+    let is_value = !value.is_empty() && !value.starts_with("//") && value.len() <= LONGEST;
     is_value.then_some((value, value.len()))
 }
 
@@ -656,11 +660,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_or_kind_is_said_and_stays_words() {
-        let found = filters("the rent after:lunch type:exe");
+    fn what_is_no_value_is_said_and_stays_words() {
+        let found = filters("the rent after:lunch type:exe file:%");
         assert!(found.list.is_empty());
         assert!(found.refused[0].starts_with("after:lunch is no date"));
         assert!(found.refused[1].contains("PDF, Word, slides"), "{found:?}");
+        assert!(found.refused[2].starts_with("file:% holds no letter"));
         assert_eq!(without_filters("type:exe x"), "type:exe x");
     }
 
