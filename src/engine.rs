@@ -17,6 +17,7 @@ mod reading;
 mod samples;
 mod sessions;
 mod steps;
+mod updates;
 mod upkeep;
 mod why;
 

@@ -12,10 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::contents::Contents;
 use super::indexing::Indexing;
 use super::models::ModelChooser;
-use super::reading::{self, PathLister, Receivers, StatisticsReader};
+use super::reading::{self, Receivers};
 use super::samples::Samples;
 use super::sessions::Sessions;
-use super::why::Explainer;
 use super::{Engine, EngineError};
 use crate::agent::ports::WaitSink;
 use crate::agent::{CurrentDialogue, Worker};
@@ -93,9 +92,7 @@ impl Conversation {
             is_asked: is_asked.clone(),
             sessions: tasks,
             index,
-            statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
-            paths: PathLister::new(updates.clone()),
-            explainer: Explainer::new(&engine.audit_log.path, &updates),
+            log: engine.audit_log.path.clone(),
             tools: engine.agent.ports.tools.clone(),
             models: match engine.local.take() {
                 Some(local) => local.chooser(worker.reasoner(), updates.clone()),

@@ -1,4 +1,4 @@
-//! Documents for the person in front of the screen.
+//! The dispatcher of the screen's commands, and the documents and paths that it reads itself.
 //!
 //! The screen reads no file. It asks, beside its questions to the agent, and gets the lines around
 //! the one it names: as the index reads them, bounded, and clean of what a terminal obeys.
@@ -7,12 +7,9 @@ use std::fs;
 use std::future::{Future, pending};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc::error::SendError;
-use tokio::sync::{mpsc, watch};
-use tokio::task::{self, JoinHandle, JoinSet};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::adding::{CurrentBase, expanded};
@@ -20,15 +17,19 @@ use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::models::ModelChooser;
 use super::sessions::Task;
-use super::why::{AskedPassage, Explainer};
+use super::updates::{Latest, info};
+use super::why::{AskedPassage, explained};
 use crate::agent::ScopedCommand;
 use crate::agent::ports::{NarrowedTools, ToolError, Toolbox};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit, may_be_limited};
-use crate::kb::{DocumentReader, Extraction, KnowledgeBase, WholeDocument};
-use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
+use crate::kb::{DocumentReader, Extraction, WholeDocument};
+use crate::protocol::{Command, DocumentPart, DocumentText, Timestamp, Update};
 use crate::text::{one_line, sanitize};
+
+/// What is said where a task about sessions finds no room.
+const BUSY: &str = "the sessions are still being read; try again";
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
@@ -37,113 +38,111 @@ pub(super) struct Receivers {
     pub(super) is_asked: CancellationToken,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
-    pub(super) statistics: StatisticsReader,
-    pub(super) paths: PathLister,
-    pub(super) explainer: Explainer,
     pub(super) models: ModelChooser,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
+    /// The audit log, which holds what can be explained and counted.
+    pub(super) log: PathBuf,
 }
 
-/// Passes commands on and reads documents itself, until the commands end. Only the document that
-/// was asked for last is read. The agent gets its commands in their order.
+/// Passes commands on, or does them itself where only the newest of a kind is wanted, until the commands
+/// end. The agent gets its commands in their order.
 pub(super) async fn dispatch(
     mut commands: mpsc::Receiver<Command>,
-    mut to: Receivers,
+    to: Receivers,
     updates: mpsc::Sender<Update>,
     knowledge: CurrentBase,
 ) {
-    let mut reading: Option<PassageReading> = None;
-    let mut next: Option<PassageRequest> = None;
+    let [mut documents, mut explanations, mut statistics, mut paths] =
+        [(); 4].map(|()| Latest::new(&updates));
     let mut naming: Option<ScopeLookup> = None;
-    loop {
-        tokio::select! {
-            command = commands.recv() => match command {
-                Some(Command::ReadDocument { source, line }) => {
-                    if let Some(reading) = &reading {
-                        reading.stop();
-                    }
-                    next = Some(PassageRequest { source, line });
-                }
-                Some(Command::Explain { run, source, line }) => {
-                    let asked = AskedPassage {
-                        run: run.0.to_string(),
-                        file: source,
-                        line: Some(line),
-                    };
-                    to.explainer.explain(knowledge.get(), asked);
-                }
-                Some(Command::Session(asked)) => {
-                    let reason = "the sessions are still being read; try again";
-                    let refusal = asked.refusal(reason);
-                    if to.sessions.try_send(Task::Command(asked)).is_err() {
-                        let notice = Update::Notice {
-                            level: NoticeLevel::Info,
-                            message: reason.to_owned(),
-                        };
-                        let update = refusal.map_or(notice, Update::Session);
-                        let _ = updates.send(update).await;
-                    }
-                }
-                Some(Command::Label(change)) => {
-                    if to.sessions.try_send(Task::Label(change.clone())).is_err() {
-                        let reason = "the sessions are still being read; try again".to_owned();
-                        let _ = updates.send(Update::NotLabelled { change, reason }).await;
-                    }
-                }
-                Some(Command::AddSource(path)) => if to.index.send(IndexTask::Add(path)).await.is_err() {
-                    break;
-                },
-                Some(Command::Index(asked)) => if to.index.send(IndexTask::Steer(asked)).await.is_err() {
-                    break;
-                },
-                Some(Command::Model(asked)) => to.models.take(asked).await,
-                Some(Command::ListPaths(typed)) => to.paths.list(typed),
-                Some(Command::ReadStatistics) => to.statistics.read(),
-                Some(Command::LeaveStatistics) => to.statistics.stop(),
-                // Without an agent the screen is to know that nothing is taken any more.
-                Some(other) => {
-                    if matches!(other, Command::Ask { .. }) {
-                        to.is_asked.cancel();
-                    }
-                    if other == Command::Forget {
-                        let _ = to.sessions.try_send(Task::Begin);
-                    }
-                    let before = naming.take().map(ScopeLookup::unfinished);
-                    let now = match ScopeLookup::begin(other, &to.tools) {
-                        Ok(begun) => {
-                            naming = Some(begun);
-                            None
-                        }
-                        Err(other) => Some(other.into()),
-                    };
-                    if send(&to.agent, before.into_iter().chain(now)).await.is_err() {
+    'commands: loop {
+        let command = tokio::select! {
+            command = commands.recv() => command,
+            named = next_command(&mut naming) => {
+                match named {
+                    Ok(asked) => if to.agent.send(asked).await.is_err() {
                         break;
+                    },
+                    Err(not_asked) => drop(updates.send(not_asked).await),
+                }
+                continue;
+            }
+        };
+        let Some(command) = command else { break };
+        match command {
+            Command::ReadDocument { source, line } => {
+                let base = knowledge.get();
+                documents.start(move |stop| {
+                    document(source, line, |source| base.whole_document(source, stop))
+                });
+            }
+            Command::Explain { run, source, line } => {
+                let (base, log) = (knowledge.get(), to.log.clone());
+                let asked = AskedPassage {
+                    run: run.0.to_string(),
+                    file: source,
+                    line: Some(line),
+                };
+                explanations.start(move |stop| explained(&base, &log, asked, stop));
+            }
+            Command::ReadStatistics => {
+                let log = to.log.clone();
+                statistics.start(move |stop| {
+                    let read = history(&log, stop).map(Box::new);
+                    Update::Statistics(read.map_err(|error| error.to_string()))
+                });
+            }
+            Command::LeaveStatistics => statistics.stop(),
+            Command::ListPaths(typed) => paths.start(move |_| {
+                let paths = listed(&typed);
+                Update::Paths { typed, paths }
+            }),
+            Command::Session(asked) => {
+                let refusal = asked.refusal(BUSY).map(Update::Session);
+                if to.sessions.try_send(Task::Command(asked)).is_err() {
+                    let _ = updates.send(refusal.unwrap_or_else(|| info(BUSY))).await;
+                }
+            }
+            Command::Label(change) => {
+                if to.sessions.try_send(Task::Label(change.clone())).is_err() {
+                    let reason = BUSY.to_owned();
+                    let _ = updates.send(Update::NotLabelled { change, reason }).await;
+                }
+            }
+            Command::AddSource(path) => {
+                if to.index.send(IndexTask::Add(path)).await.is_err() {
+                    break;
+                }
+            }
+            Command::Index(asked) => {
+                if to.index.send(IndexTask::Steer(asked)).await.is_err() {
+                    break;
+                }
+            }
+            Command::Model(asked) => to.models.take(asked).await,
+            // Without an agent the screen is to know that nothing is taken any more.
+            other => {
+                if matches!(other, Command::Ask { .. }) {
+                    to.is_asked.cancel();
+                }
+                if other == Command::Forget {
+                    let _ = to.sessions.try_send(Task::Begin);
+                }
+                let before = naming.take().map(ScopeLookup::unfinished);
+                let begun = ScopeLookup::begin(other, &to.tools);
+                let now = begun.map(|begun| naming = Some(begun)).err();
+                for asked in before.into_iter().chain(now.map(ScopedCommand::from)) {
+                    if to.agent.send(asked).await.is_err() {
+                        break 'commands;
                     }
                 }
-                None => break,
-            },
-            named = next_command(&mut naming) => match named {
-                Ok(asked) => if to.agent.send(asked).await.is_err() {
-                    break;
-                },
-                Err(not_asked) => drop(updates.send(not_asked).await),
-            },
-            () = wait_for_end(&mut reading) => reading = None,
-        }
-        if reading.is_none() {
-            let wanted = next.take();
-            reading =
-                wanted.map(|wanted| PassageReading::begin(&knowledge.get(), &updates, wanted));
+            }
         }
     }
-    if let Some(last) = &reading {
-        last.stop();
-        wait_for_end(&mut reading).await;
+    for job in [documents, explanations, statistics, paths] {
+        job.end().await;
     }
-    to.statistics.end().await;
-    to.paths.end().await;
-    to.explainer.end().await;
     to.models.end().await;
 }
 
@@ -155,19 +154,28 @@ pub(super) async fn read_documents(
     updates: mpsc::Sender<Update>,
 ) {
     let settings = Arc::new(settings);
-    let mut opened: Option<Arc<DocumentReader>> = None;
-    while let Some(mut command) = commands.recv().await {
-        // Only the one that was asked for last is still wanted.
-        while let Ok(later) = commands.try_recv() {
-            command = later;
-        }
-        let (source, line) = match command {
-            Command::ReadDocument { source, line } => (source, line),
+    let opened: Arc<Mutex<Option<DocumentReader>>> = Arc::default();
+    let mut documents = Latest::new(&updates);
+    while let Some(command) = commands.recv().await {
+        match command {
+            Command::ReadDocument { source, line } => {
+                let (settings, opened) = (Arc::clone(&settings), Arc::clone(&opened));
+                documents.start(move |stop| {
+                    let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+                    let reader = opened.take().map_or_else(|| document_reader(&settings), Ok);
+                    let read = document(source, line, |source| match &reader {
+                        Ok(reader) => reader.whole_document(source, stop),
+                        Err(error) => Err(ToolError::Failed(error.to_string())),
+                    });
+                    *opened = reader.ok();
+                    read
+                });
+            }
             Command::Explain { source, run, .. } => {
-                let run = one_line(&run.0, 80);
-                let file = one_line(&source, 200);
-                let line = format!("in a shell, `kb-agent why {run} {file}` tells this");
-                let lines = vec![line];
+                let (run, file) = (one_line(&run.0, 80), one_line(&source, 200));
+                let lines = vec![format!(
+                    "in a shell, `kb-agent why {run} {file}` tells this"
+                )];
                 if updates
                     .send(Update::Explained { source, lines })
                     .await
@@ -175,93 +183,18 @@ pub(super) async fn read_documents(
                 {
                     break;
                 }
-                continue;
             }
-            _ => continue,
-        };
-        let (settings, known) = (Arc::clone(&settings), opened.take());
-        let wanted = PassageRequest { source, line };
-        let read = task::spawn_blocking(move || {
-            let reader = known.map_or_else(|| document_reader(&settings).map(Arc::new), Ok);
-            let read = document(wanted, |source| match &reader {
-                Ok(reader) => reader.whole_document(source, &AtomicBool::new(false)),
-                Err(error) => Err(ToolError::Failed(error.to_string())),
-            });
-            (read, reader.ok())
-        });
-        // A panic has been reported by the hook.
-        let Ok((read, reader)) = read.await else {
-            continue;
-        };
-        opened = reader;
-        if updates.send(Update::Document(read)).await.is_err() {
-            break;
+            _ => {}
         }
     }
-}
-
-async fn send(
-    agent: &mpsc::Sender<ScopedCommand>,
-    all: impl Iterator<Item = ScopedCommand>,
-) -> Result<(), SendError<ScopedCommand>> {
-    for asked in all {
-        agent.send(asked).await?;
-    }
-    Ok(())
-}
-
-/// The document that is asked for.
-struct PassageRequest {
-    source: String,
-    line: usize,
-}
-
-/// One document that is being read.
-struct PassageReading {
-    task: JoinHandle<()>,
-    stop: Arc<AtomicBool>,
-}
-
-impl PassageReading {
-    fn begin(
-        knowledge: &Arc<KnowledgeBase>,
-        updates: &mpsc::Sender<Update>,
-        wanted: PassageRequest,
-    ) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (knowledge, updates) = (Arc::clone(knowledge), updates.clone());
-        let stopped = Arc::clone(&stop);
-        let task = task::spawn_blocking(move || {
-            let read = |source: &str| knowledge.whole_document(source, &stopped);
-            let read = document(wanted, read);
-            if !stopped.load(Ordering::SeqCst) {
-                // A screen that is gone reads no more.
-                let _ = updates.blocking_send(Update::Document(read));
-            }
-        });
-        Self { task, stop }
-    }
-
-    /// What it reads is not wanted any more.
-    fn stop(&self) {
-        self.stop.store(true, Ordering::SeqCst);
-    }
-}
-
-/// The end of what is being read; never comes while nothing is.
-async fn wait_for_end(reading: &mut Option<PassageReading>) {
-    match reading {
-        // A panic has been reported by the hook, and there is nothing left to send.
-        Some(reading) => drop((&mut reading.task).await),
-        None => pending().await,
-    }
+    documents.end().await;
 }
 
 fn document(
-    wanted: PassageRequest,
+    source: String,
+    line: usize,
     read: impl FnOnce(&str) -> Result<WholeDocument, ToolError>,
-) -> DocumentText {
-    let PassageRequest { source, line } = wanted;
+) -> Update {
     let part = match read(&source) {
         Ok(whole) => Ok(around(&whole, line)),
         Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {
@@ -273,7 +206,7 @@ fn document(
         }
         Err(error) => Err(one_line(&format!("cannot be read: {error}"), 400)),
     };
-    DocumentText { source, line, part }
+    Update::Document(DocumentText { source, line, part })
 }
 
 /// Cuts out as many lines around `line` as may be sent, half of them before it.
@@ -357,14 +290,14 @@ fn places(extraction: &Extraction, first: usize, last: usize) -> Vec<(usize, Str
 // What a question names is looked for before it goes to the agent, which may take a while.
 
 /// A question, as long as it is not known what it names.
-pub(super) struct ScopeLookup {
+struct ScopeLookup {
     command: Command,
     found: Pin<Box<dyn Future<Output = Result<Option<NarrowedTools>, ToolError>> + Send>>,
 }
 
 impl ScopeLookup {
     /// Begins to look; whatever names nothing is given back.
-    pub(super) fn begin(command: Command, tools: &Arc<dyn Toolbox>) -> Result<Self, Command> {
+    fn begin(command: Command, tools: &Arc<dyn Toolbox>) -> Result<Self, Command> {
         let (Command::Ask { query, .. } | Command::Race { query, .. }) = &command else {
             return Err(command);
         };
@@ -377,16 +310,14 @@ impl ScopeLookup {
     }
 
     /// The question as it is: the run looks for what it names.
-    pub(super) fn unfinished(self) -> ScopedCommand {
+    fn unfinished(self) -> ScopedCommand {
         self.command.into()
     }
 }
 
 /// The question once it is known what it names, or why it is not asked; never comes while there is
 /// none.
-pub(super) async fn next_command(
-    naming: &mut Option<ScopeLookup>,
-) -> Result<ScopedCommand, Update> {
+async fn next_command(naming: &mut Option<ScopeLookup>) -> Result<ScopedCommand, Update> {
     let found = match naming {
         Some(naming) => naming.found.as_mut().await,
         None => pending().await,
@@ -414,39 +345,7 @@ const MOST: usize = 200;
 /// So many entries of a folder are looked at.
 const MOST_LOOKED_AT: usize = 20_000;
 
-/// Tells what a path may go on to.
-pub(super) struct PathLister {
-    typed: watch::Sender<String>,
-    task: JoinHandle<()>,
-}
-
-impl PathLister {
-    pub(super) fn new(updates: mpsc::Sender<Update>) -> Self {
-        let (typed, mut asked) = watch::channel(String::new());
-        let task = tokio::spawn(async move {
-            while asked.changed().await.is_ok() {
-                let typed = asked.borrow_and_update().clone();
-                let begun = typed.clone();
-                let listed = task::spawn_blocking(move || listed(&begun)).await;
-                let paths = listed.unwrap_or_default();
-                let _ = updates.send(Update::Paths { typed, paths }).await;
-            }
-        });
-        Self { typed, task }
-    }
-
-    /// Tells what begins so.
-    pub(super) fn list(&self, typed: String) {
-        self.typed.send_replace(typed);
-    }
-
-    /// Waits for the end of what was begun.
-    pub(super) async fn end(self) {
-        drop(self.typed);
-        let _ = self.task.await;
-    }
-}
-
+/// What a path that was begun may go on to.
 fn listed(typed: &str) -> Vec<String> {
     let (folder, begun) = match typed.rfind('/') {
         Some(at) => typed.split_at(at + 1),
@@ -486,61 +385,6 @@ fn end_of(path: &Path) -> Option<&'static str> {
     }
 }
 
-// What all recorded runs came to, for the person in front of the screen.
-//
-// A log may be long. It is read beside everything else, and no longer than it is waited for.
-
-/// Reads the log when it is asked, once at a time.
-pub(super) struct StatisticsReader {
-    log: PathBuf,
-    updates: mpsc::Sender<Update>,
-    readings: JoinSet<()>,
-    /// Ends the last of them.
-    stop: Arc<AtomicBool>,
-}
-
-impl StatisticsReader {
-    pub(super) fn new(log: &Path, updates: &mpsc::Sender<Update>) -> Self {
-        Self {
-            log: log.to_owned(),
-            updates: updates.clone(),
-            readings: JoinSet::new(),
-            stop: Arc::default(),
-        }
-    }
-
-    /// Sends what the log holds now.
-    pub(super) fn read(&mut self) {
-        self.stop();
-        while self.readings.try_join_next().is_some() {}
-        self.stop = Arc::default();
-        let (log, updates, stop) = (
-            self.log.clone(),
-            self.updates.clone(),
-            Arc::clone(&self.stop),
-        );
-        self.readings.spawn_blocking(move || {
-            let read = history(&log, &stop);
-            if !stop.load(Ordering::Relaxed) {
-                let read = read.map(Box::new).map_err(|error| error.to_string());
-                // A screen that is gone reads no more.
-                let _ = updates.blocking_send(Update::Statistics(read));
-            }
-        });
-    }
-
-    /// The caller stopped waiting for it.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Waits for the end of all that was begun.
-    pub(super) async fn end(mut self) {
-        self.stop();
-        while self.readings.join_next().await.is_some() {}
-    }
-}
-
 #[cfg(test)]
 mod naming_tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -558,9 +402,6 @@ mod naming_tests {
     use crate::embed::{BuiltInModel, SentenceEmbedding};
     use crate::engine::adding::CurrentBase;
     use crate::engine::models::ModelChooser;
-    use crate::engine::reading::PathLister;
-    use crate::engine::reading::StatisticsReader;
-    use crate::engine::reading::{Receivers, dispatch};
     use crate::kb::KnowledgeBase;
     use crate::protocol::{EventBody, QuestionPlace};
     use crate::reasoner::offline::OfflineReasoner;
@@ -624,9 +465,7 @@ mod naming_tests {
             agent: to_agent,
             sessions: mpsc::channel(1).0,
             index: mpsc::channel(1).0,
-            statistics: StatisticsReader::new(home.path(), &updates),
-            paths: PathLister::new(updates.clone()),
-            explainer: Explainer::new(home.path(), &updates),
+            log: home.path().to_owned(),
             tools: tools.clone(),
             models: ModelChooser::new(None, offline(), updates.clone()),
         };

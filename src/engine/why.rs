@@ -3,12 +3,8 @@
 //! No model is asked: the calls are those that were recorded. A query is embedded again, as for any search.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use super::error::EngineError;
 use crate::audit::Lookup;
@@ -325,58 +321,17 @@ fn cut(report: &PassageReport) -> Option<Cut> {
     }
 }
 
-/// Explains passages for the screen, one at a time.
-pub(super) struct Explainer {
-    log: PathBuf,
-    updates: mpsc::Sender<Update>,
-    tasks: JoinSet<()>,
-    /// Ends the last of them.
-    stop: Arc<AtomicBool>,
-}
-
-impl Explainer {
-    pub(super) fn new(log: &Path, updates: &mpsc::Sender<Update>) -> Self {
-        Self {
-            log: log.to_owned(),
-            updates: updates.clone(),
-            tasks: JoinSet::new(),
-            stop: Arc::default(),
-        }
-    }
-
-    /// Sends why; an earlier passage is not waited for any more.
-    pub(super) fn explain(&mut self, base: Arc<KnowledgeBase>, asked: AskedPassage) {
-        self.stop.store(true, Ordering::Relaxed);
-        while self.tasks.try_join_next().is_some() {}
-        self.stop = Arc::default();
-        let (log, updates, stop) = (
-            self.log.clone(),
-            self.updates.clone(),
-            Arc::clone(&self.stop),
-        );
-        self.tasks.spawn_blocking(move || {
-            let lines = explained(&base, &log, &asked, &stop);
-            if !stop.load(Ordering::Relaxed) {
-                // A screen that is gone reads no more.
-                let _ = updates.blocking_send(lines);
-            }
-        });
-    }
-
-    /// Ends what is going on.
-    pub(super) async fn end(mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        while self.tasks.join_next().await.is_some() {}
-    }
-}
-
-fn explained(base: &KnowledgeBase, log: &Path, asked: &AskedPassage, stop: &AtomicBool) -> Update {
-    let lines = match explain_passage(base, log, asked, stop) {
+/// What the screen shows of a passage: why it is where it is, or why that cannot be told.
+pub(super) fn explained(
+    base: &KnowledgeBase,
+    log: &Path,
+    asked: AskedPassage,
+    stop: &AtomicBool,
+) -> Update {
+    let lines = match explain_passage(base, log, &asked, stop) {
         Ok(report) => report::why_lines(&report),
         Err(error) => vec![one_line(&error.to_string(), 400)],
     };
-    Update::Explained {
-        source: asked.file.clone(),
-        lines,
-    }
+    let source = asked.file;
+    Update::Explained { source, lines }
 }
