@@ -13,7 +13,7 @@ use super::contents::Contents;
 use super::indexing::Indexing;
 use super::models::ModelChooser;
 use super::reading::{self, Receivers};
-use super::samples::Samples;
+use super::samples::sample_maker;
 use super::sessions::Sessions;
 use super::{Engine, EngineError};
 use crate::agent::ports::WaitSink;
@@ -122,7 +122,7 @@ impl Conversation {
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
         let samples = (!engine.profile.is_demo).then(|| {
             let (base, limits) = (engine.knowledge.clone(), engine.agent.limits);
-            Samples::new(Handle::current(), base, limits).maker()
+            sample_maker(Handle::current(), base, limits)
         });
         let contents = Contents::new(
             engine.knowledge.clone(),

@@ -81,7 +81,7 @@ impl Indexing {
                             if let Some(skipped) = skipped {
                                 self.contents.leave_out(&skipped);
                             }
-                            self.contents.look_again();
+                            self.contents.may_have_changed();
                             if let Some(work) = work.take() {
                                 work.end().await;
                             }

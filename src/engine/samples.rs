@@ -4,7 +4,7 @@
 //! sure answer becomes a sample. They are spread over the documents. Headings are other people's text: only plain, short
 //! ones are used.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -36,52 +36,26 @@ const EVENTS_IN_FLIGHT: usize = 64;
 
 /// Makes the questions to try.
 pub(super) type MakeSamples =
-    dyn Fn(&KnowledgeBase, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
+    dyn Fn(&KnowledgeBase, &AtomicBool) -> Result<Samples, KbError> + Send + Sync;
 
-/// Asks a question: the way it goes, where it gets a sure answer.
-type AskSample = dyn Fn(&str) -> Option<Complexity> + Send + Sync;
-
-/// Makes questions to try.
+/// Questions to try, and the documents that they are about.
+#[derive(Default)]
 pub(super) struct Samples {
-    ask: Box<AskSample>,
-}
-
-/// Questions, and what they were made from.
-pub(super) struct Basis {
     pub(super) questions: Vec<SampleQuestion>,
-    /// Documents and the hashes of what they said: those that the questions are about, and where a
-    /// question is lacking all that were looked into.
+    /// Documents with the hashes of their texts.
     documents: Vec<(String, [u8; 32])>,
-    /// Whether passages were found by their words only when they were asked.
+    /// Whether passages were found by their words only when the questions were asked.
     was_pending: bool,
 }
 
-impl Basis {
-    /// No question, which is all that these documents come to.
-    pub(super) fn none_of(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Self, KbError> {
-        Ok(Self {
-            questions: Vec::new(),
-            documents: chosen(base, stop)?.iter().map(as_it_is).collect(),
-            was_pending: base.status().pending > 0,
-        })
-    }
-
-    /// Whether making them again would come to no more: the documents say what they said, and
-    /// where a question is lacking there is no other to look into.
-    pub(super) fn is_current(
-        &self,
-        base: &KnowledgeBase,
-        stop: &AtomicBool,
-    ) -> Result<bool, KbError> {
-        if self.questions.len() < MOST {
-            if self.was_pending && base.status().pending == 0 {
-                return Ok(false);
-            }
-            let chosen = chosen(base, stop)?;
-            return Ok(self
-                .documents
-                .iter()
-                .eq(&chosen.iter().map(as_it_is).collect::<Vec<_>>()));
+impl Samples {
+    /// Whether they may stay: the documents say what they said. Where there is no question, or one is lacking
+    /// that may be found now, they are made anew.
+    pub(super) fn are_current(&self, base: &KnowledgeBase) -> Result<bool, KbError> {
+        let may_be_more =
+            self.questions.len() < MOST && self.was_pending && base.status().pending == 0;
+        if self.questions.is_empty() || may_be_more {
+            return Ok(false);
         }
         for (source, hash) in &self.documents {
             if base.document(source)?.is_none_or(|now| now.hash != *hash) {
@@ -92,58 +66,63 @@ impl Basis {
     }
 }
 
-fn as_it_is(document: &Arc<Document>) -> (String, [u8; 32]) {
-    (document.source.clone(), document.hash)
+/// Makes them by the embedded engine over this base, with these limits and on this runtime.
+pub(super) fn sample_maker(
+    runtime: Handle,
+    base: CurrentBase,
+    limits: RoutingLimits,
+) -> Arc<MakeSamples> {
+    let agent = Agent {
+        ports: Ports {
+            reasoner: StepRunner::embedded().reasoner.clone(),
+            tools: Arc::new(CurrentTools(base)),
+        },
+        limits,
+        session: String::new(),
+    };
+    Arc::new(move |base, stop| {
+        make_samples(base, stop, |question| {
+            runtime.block_on(route_of_sure(&agent, question))
+        })
+    })
 }
 
-impl Samples {
-    /// Asked of the embedded engine over this base, by these limits and on this runtime.
-    pub(super) fn new(runtime: Handle, base: CurrentBase, limits: RoutingLimits) -> Self {
-        let agent = Agent {
-            ports: Ports {
-                reasoner: StepRunner::embedded().reasoner.clone(),
-                tools: Arc::new(CurrentTools(base)),
-            },
-            limits,
-            session: String::new(),
+/// Looks for headings and asks what can be made of them, until there are enough. `ask` tells the way that a
+/// question goes, where it gets a sure answer. Blocks.
+fn make_samples(
+    base: &KnowledgeBase,
+    stop: &AtomicBool,
+    ask: impl Fn(&str) -> Option<Complexity>,
+) -> Result<Samples, KbError> {
+    let mut samples = Samples {
+        was_pending: base.status().pending > 0,
+        ..Samples::default()
+    };
+    let headings = headings(base, stop)?;
+    let not_chinese: Vec<&str> = headings
+        .iter()
+        .map(|heading| heading.text.as_str())
+        .filter(|text| !is_chinese(text))
+        .collect();
+    let language = not_chinese.join(". ");
+    let until = Instant::now() + PATIENCE;
+    for heading in headings.iter().take(MOST_ASKED) {
+        go_on(stop)?;
+        if samples.questions.len() == MOST || Instant::now() >= until {
+            break;
+        }
+        let text = match &heading.text {
+            text if heading.is_question() => text.clone(),
+            text if is_chinese(text) => question_about(text, text),
+            text => question_about(text, &language),
         };
-        Self {
-            ask: Box::new(move |question: &str| runtime.block_on(route_of_sure(&agent, question))),
+        if let Some(route) = ask(&text) {
+            samples.questions.push(SampleQuestion { route, text });
+            let document = (heading.source.clone(), heading.hash);
+            samples.documents.push(document);
         }
     }
-
-    /// What makes them.
-    pub(super) fn maker(self) -> Arc<MakeSamples> {
-        Arc::new(move |base, stop| self.make(base, stop))
-    }
-
-    /// Looks for headings and asks what can be made of them, one of each document before a second of any. Blocks.
-    fn make(&self, base: &KnowledgeBase, stop: &AtomicBool) -> Result<Basis, KbError> {
-        let was_pending = base.status().pending > 0;
-        let headings = headings(base, stop)?;
-        let until = Instant::now() + PATIENCE;
-        let mut basis = Basis {
-            questions: Vec::new(),
-            documents: Vec::new(),
-            was_pending,
-        };
-        for heading in headings.in_turn().into_iter().take(MOST_ASKED) {
-            go_on(stop)?;
-            if basis.questions.len() == MOST || Instant::now() >= until {
-                break;
-            }
-            let text = headings.question(heading);
-            if let Some(route) = (self.ask)(&text) {
-                basis.questions.push(SampleQuestion { route, text });
-                let document = (heading.source.clone(), heading.hash);
-                basis.documents.push(document);
-            }
-        }
-        if basis.questions.len() < MOST {
-            basis.documents = Basis::none_of(base, stop)?.documents;
-        }
-        Ok(basis)
-    }
+    Ok(samples)
 }
 
 /// The way a question goes that gets a sure answer. It is asked beside any conversation: nothing of it reaches the audit
@@ -184,112 +163,37 @@ const LONGEST: usize = 48;
 const MOST_WORDS: usize = 7;
 
 /// Headings that say nothing about their document.
-const GENERIC: &[&str] = &[
+const GENERIC: [&str; 10] = [
     "introduction",
     "overview",
     "contents",
-    "table of contents",
-    "index",
     "summary",
     "conclusion",
-    "conclusions",
     "references",
-    "appendix",
     "notes",
-    "readme",
     "changelog",
-    "license",
-    "todo",
-    "faq",
-    "abstract",
-    "background",
-    "untitled",
-    "unreleased",
-    "added",
-    "changed",
-    "fixed",
     "目录",
     "简介",
-    "概述",
-    "总结",
-    "前言",
-    "附录",
 ];
 
 /// A heading fit for a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SampleHeading {
-    pub(super) text: String,
-    pub(super) source: String,
+struct SampleHeading {
+    text: String,
+    source: String,
     /// Hash of the document's text.
-    pub(super) hash: [u8; 32],
+    hash: [u8; 32],
     /// Whether it is the document's first.
-    pub(super) is_title: bool,
+    is_title: bool,
 }
 
 impl SampleHeading {
-    /// Whether it is a question itself.
-    fn asks(&self) -> bool {
+    fn is_question(&self) -> bool {
         self.text.ends_with(['?', '？'])
     }
 }
 
-/// Headings fit for questions.
-pub(super) struct SampleHeadings {
-    /// All headings in the order of their documents, each once.
-    pub(super) all: Vec<SampleHeading>,
-    /// Whether most documents have most of theirs in Chinese.
-    pub(super) are_chinese: bool,
-}
-
-impl SampleHeadings {
-    /// The headings in the order in which they are asked about: the best of each document, then the next of each. One
-    /// that is a question says best what its section answers, a section more than a whole document; those in another
-    /// language than most documents come last.
-    fn in_turn(&self) -> Vec<&SampleHeading> {
-        let mut best_first: Vec<&SampleHeading> = self.all.iter().collect();
-        best_first
-            .sort_by_key(|heading| (self.is_foreign(heading), !heading.asks(), heading.is_title));
-        let mut taken: HashMap<&str, usize> = HashMap::new();
-        let turns = best_first.into_iter().map(|heading| {
-            let turn = taken.entry(heading.source.as_str()).or_default();
-            *turn += 1;
-            (*turn, heading)
-        });
-        let mut turns: Vec<(usize, &SampleHeading)> = turns.collect();
-        turns.sort_by_key(|(turn, heading)| (*turn, self.is_foreign(heading)));
-        turns.into_iter().map(|(_, heading)| heading).collect()
-    }
-
-    /// The question about a heading, in the language of the documents.
-    fn question(&self, heading: &SampleHeading) -> String {
-        if heading.asks() {
-            heading.text.clone()
-        } else if self.is_foreign(heading) {
-            question_about(&heading.text, &heading.text)
-        } else {
-            question_about(&heading.text, &self.some_text())
-        }
-    }
-
-    /// Enough of the headings to tell their language.
-    fn some_text(&self) -> String {
-        let own = self.all.iter().filter(|heading| !self.is_foreign(heading));
-        let texts: Vec<&str> = own.map(|it| it.text.as_str()).take(DOCUMENTS).collect();
-        texts.join(". ")
-    }
-
-    /// Whether it is in another language than most documents are: it is used where nothing else is.
-    pub(super) fn is_foreign(&self, heading: &SampleHeading) -> bool {
-        is_chinese(&heading.text) != self.are_chinese
-    }
-}
-
 /// The documents that are looked into.
-pub(super) fn chosen(
-    base: &KnowledgeBase,
-    stop: &AtomicBool,
-) -> Result<Vec<Arc<Document>>, KbError> {
+fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>, KbError> {
     // Rows and code have names of sheets and files in their place.
     let has_headings = |source: &str| {
         matches!(
@@ -312,42 +216,30 @@ pub(super) fn chosen(
     Ok(chosen)
 }
 
-/// Headings that a question can be made of.
-pub(super) fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<SampleHeadings, KbError> {
-    let mut found: Vec<SampleHeading> = Vec::new();
-    let (mut chinese, mut others) = (0, 0);
+/// Headings that a question can be made of, each once, in the order in which they are asked about: the best of each
+/// document, then the next of each. One that is a question says best what its section answers, a section more than a
+/// whole document.
+fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<SampleHeading>, KbError> {
+    let worth = |heading: &SampleHeading| (!heading.is_question(), heading.is_title);
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
     for document in chosen(base, stop)? {
         go_on(stop)?;
-        let source = &document.source;
-        let headings = base.headings(source, PASSAGES, stop)?;
-        let in_chinese = headings.iter().filter(|text| is_chinese(text)).count();
-        match headings.len() {
-            0 => {}
-            all if 2 * in_chinese > all => chinese += 1,
-            _ => others += 1,
-        }
-        for (at, heading) in headings.iter().enumerate() {
-            let Some(text) = usable(heading) else {
-                continue;
-            };
-            let folded = text.to_lowercase();
-            if found
-                .iter()
-                .all(|known| known.text.to_lowercase() != folded)
-            {
-                found.push(SampleHeading {
-                    text,
-                    source: source.clone(),
-                    hash: document.hash,
-                    is_title: at == 0,
-                });
-            }
-        }
+        let headings = base.headings(&document.source, PASSAGES, stop)?;
+        let own = headings.iter().enumerate().filter_map(|(at, heading)| {
+            let text = usable(heading).filter(|text| known.insert(text.to_lowercase()))?;
+            Some(SampleHeading {
+                text,
+                source: document.source.clone(),
+                hash: document.hash,
+                is_title: at == 0,
+            })
+        });
+        let mut own: Vec<SampleHeading> = own.collect();
+        own.sort_by_key(worth);
+        found.extend(own.into_iter().enumerate());
     }
-    Ok(SampleHeadings {
-        all: found,
-        are_chinese: chinese > others,
-    })
+    found.sort_by_key(|(turn, heading)| (*turn, worth(heading)));
+    Ok(found.into_iter().map(|(_, heading)| heading).collect())
 }
 
 /// The heading without its number and marks; `None` where no question can be made of it.
@@ -385,7 +277,7 @@ fn without_number(line: &str) -> &str {
 }
 
 /// An error once it is to stop.
-pub(super) fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
+fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
     if stop.load(Ordering::Relaxed) {
         return Err(KbError::Stopped);
     }
@@ -449,17 +341,15 @@ mod tests {
         let roots = [docs.path().to_owned()];
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = Arc::clone(&asked);
-        let samples = Samples {
-            ask: Box::new(move |text| {
-                noted.lock().unwrap().push(text.to_owned());
-                is_answered(text).then_some(Complexity::Simple)
-            }),
-        };
         let made = tokio::task::spawn_blocking(move || {
             let base = KnowledgeBase::open(&roots, home.path(), Arc::new(NoMeaning)).unwrap();
             let go_on = AtomicBool::new(false);
             update_words(&base, &|_| (), &go_on).unwrap();
-            samples.make(&base, &go_on).unwrap().questions
+            let samples = make_samples(&base, &go_on, |text| {
+                noted.lock().unwrap().push(text.to_owned());
+                is_answered(text).then_some(Complexity::Simple)
+            });
+            samples.unwrap().questions
         });
         let made = made.await.unwrap();
         let asked = asked.lock().unwrap().clone();
@@ -474,8 +364,6 @@ mod tests {
         "garden.md",
         "# Garden plan\n\n## Watering the rhubarb\n\nAt dawn.\n",
     );
-    const FLOWERS: (&str, &str) = ("b.md", "# 花园计划\n\n## 浇水时间\n\n清晨浇水。\n");
-    const DEPOSIT: (&str, &str) = ("c.md", "# 房屋租约\n\n## 押金\n\n两个月租金。\n");
 
     #[tokio::test(flavor = "multi_thread")]
     async fn ui_only_questions_with_a_sure_answer_become_samples() {
@@ -496,26 +384,6 @@ mod tests {
         assert_eq!(made.len(), 1, "{made:?}");
         let (made, asked) = samples(&[LEASE, GARDEN], |_| false).await;
         assert_eq!((made, asked.len()), (Vec::new(), 5));
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn ui_most_documents_decide_the_language_of_the_samples() {
-        // Its heading is a question, which is asked before any other of its document.
-        let one = ("a.md", "# 租金是多少？\n\n每月九百元。\n");
-        let asked = (
-            "d.md",
-            "# What does the alarm code do?\n\nIt opens the door.\n",
-        );
-        for (files, are_chinese) in [
-            (vec![one, LEASE, GARDEN], false),
-            (vec![one, FLOWERS, DEPOSIT, asked], true),
-        ] {
-            let (made, _) = samples(&files, |_| true).await;
-            let first = made.iter().take(2);
-            for sample in first {
-                assert_eq!(is_chinese(&sample.text), are_chinese, "{made:?}");
-            }
-        }
     }
 }
 
