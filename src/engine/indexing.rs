@@ -3,22 +3,26 @@
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinHandle};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::adding::{Adding, CurrentBase, ExtendedBase};
 use super::contents::Contents;
+use super::updates::{info, warning};
 use super::upkeep::{Upkeep, keep_up_to_date};
 use crate::agent::ports::blocking;
-use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
-use crate::protocol::{
-    IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Timestamp, Update,
-};
+use crate::kb::{KnowledgeBase, Phase, Progress, UpdateReport, Watch};
+use crate::protocol::{IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, Timestamp, Update};
 use crate::text::one_line;
+
+/// A status is sent this often at most.
+const STATUS_EVERY: Duration = Duration::from_millis(100);
 
 /// What is to be done about the index.
 #[derive(Debug)]
@@ -44,11 +48,25 @@ impl Indexing {
     /// Works until `end`, and rests between a [`IndexCommand::Stop`] and the next
     /// [`IndexCommand::Resume`] or source.
     pub(super) async fn run(self, tasks: mpsc::Receiver<IndexTask>, end: CancellationToken) {
-        tokio::join!(self.contents.follow(&end), self.run_tasks(tasks, &end));
+        let (shown, newest) = watch::channel(None);
+        tokio::join!(
+            self.contents.follow(&end),
+            self.run_tasks(tasks, &shown, &end),
+            async {
+                end.run_until_cancelled(send_newest(newest, &self.updates))
+                    .await;
+            },
+        );
     }
 
-    async fn run_tasks(&self, mut tasks: mpsc::Receiver<IndexTask>, end: &CancellationToken) {
-        let mut work = Some(self.begin());
+    async fn run_tasks(
+        &self,
+        mut tasks: mpsc::Receiver<IndexTask>,
+        shown: &watch::Sender<Option<IndexState>>,
+        end: &CancellationToken,
+    ) {
+        let state = |activity| IndexState::new(self.base.get(), activity);
+        let mut work = Some(self.begin(shown));
         // What came while a source was read.
         let mut waiting = VecDeque::new();
         loop {
@@ -65,7 +83,7 @@ impl Indexing {
                 Some(IndexTask::Add(path)) => {
                     let read = tokio::select! {
                         () = end.cancelled() => break,
-                        read = self.read(path, &mut tasks, &mut waiting) => read,
+                        read = self.read(path, shown, &mut tasks, &mut waiting) => read,
                     };
                     match read {
                         Ok(ExtendedBase {
@@ -85,24 +103,27 @@ impl Indexing {
                             if let Some(work) = work.take() {
                                 work.end().await;
                             }
-                            work = Some(self.begin());
+                            work = Some(self.begin(shown));
                         }
                         Err(line) => {
                             let line = one_line(&line, 600);
                             let _ = self.updates.send(Update::SourceAdded(Err(line))).await;
-                            let stopped = work.is_none().then_some(Activity::Stopped);
-                            self.send_status(stopped.unwrap_or(Activity::None)).await;
+                            let activity = match work {
+                                Some(_) => Activity::None,
+                                None => Activity::Stopped,
+                            };
+                            shown.send_replace(Some(state(activity)));
                         }
                     }
                 }
                 Some(IndexTask::Steer(IndexCommand::Stop)) => {
                     if let Some(work) = work.take() {
                         work.end().await;
-                        self.send_status(Activity::Stopped).await;
+                        shown.send_replace(Some(state(Activity::Stopped)));
                     }
                 }
                 Some(IndexTask::Steer(IndexCommand::Resume)) if work.is_none() => {
-                    work = Some(self.begin());
+                    work = Some(self.begin(shown));
                 }
                 Some(IndexTask::Steer(IndexCommand::Resume)) => {}
                 // Only the screen's end ends the work.
@@ -117,26 +138,22 @@ impl Indexing {
         }
     }
 
-    /// Reads another source and tells how far that is. What else is to be done waits, but for a
+    /// Reads another source and shows how far that is. What else is to be done waits, but for a
     /// stop, which ends it.
     async fn read(
         &self,
         path: String,
+        shown: &watch::Sender<Option<IndexState>>,
         tasks: &mut mpsc::Receiver<IndexTask>,
         waiting: &mut VecDeque<IndexTask>,
     ) -> Result<ExtendedBase, String> {
         let (adding, before) = (Arc::clone(&self.adding), self.base.get());
-        let updates = self.updates.clone();
+        let shown = shown.clone();
         let stopped = format!("{} is not added: it was stopped", one_line(&path, 200));
         let reading = blocking(move |stop| {
-            let last_report = Mutex::new(Instant::now());
             let report = |step| {
-                let mut last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner);
-                if last_report.elapsed() >= PROGRESS_EVERY {
-                    *last_report = Instant::now();
-                    let status = status(&before, Activity::Indexing, Some(step));
-                    let _ = updates.try_send(Update::Knowledge(status));
-                }
+                let state = IndexState::new(Arc::clone(&before), Activity::Indexing(Some(step)));
+                shown.send_replace(Some(state));
             };
             adding.open(&before, &path, &report, stop)
         });
@@ -158,29 +175,27 @@ impl Indexing {
         }
     }
 
-    async fn send_status(&self, activity: Activity) {
-        let base = self.base.get();
-        let asked = task::spawn_blocking(move || status(&base, activity, None));
-        let Ok(status) = asked.await else { return };
-        let _ = self.updates.send(Update::Knowledge(status)).await;
-    }
-
-    fn begin(&self) -> Work {
+    fn begin(&self, shown: &watch::Sender<Option<IndexState>>) -> Work {
         let watch = Arc::new(Watch::new());
-        let (watched, knowledge) = (Arc::clone(&watch), self.base.get());
-        let (updates, own_files) = (self.updates.clone(), self.own_files.clone());
-        let contents = Arc::clone(&self.contents);
+        let screen = ScreenReporter {
+            base: self.base.get(),
+            watch: Arc::clone(&watch),
+            shown: shown.clone(),
+            updates: self.updates.clone(),
+            contents: Arc::clone(&self.contents),
+            left_out_notice_sent: AtomicBool::new(false),
+        };
+        let own_files = self.own_files.clone();
         let task = task::spawn_blocking(move || {
-            let screen = ScreenReporter::new(&knowledge, &updates, &watched, &contents);
             let keep = || {
-                screen.progress();
-                keep_up_to_date(&knowledge, &watched, &own_files, &|upkeep| {
+                screen.show(Activity::Indexing(None));
+                keep_up_to_date(&screen.base, &screen.watch, &own_files, &|upkeep| {
                     screen.report(upkeep);
                 });
             };
             if panic::catch_unwind(AssertUnwindSafe(keep)).is_err() {
-                screen.last(Activity::None);
-                screen.send(broke_off());
+                screen.show(Activity::None);
+                screen.send(warning(BROKE_OFF));
             }
         });
         Work { watch, task }
@@ -205,221 +220,164 @@ impl Drop for Work {
     }
 }
 
-// What the screen is last_report of the index: how far it is, what was left out, what went wrong; not more
-// often than that can be read.
+// What the screen shows of the index: how far it is, what was left out, what went wrong.
 
-/// How often a long indexing tells how far it is.
-pub(super) const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// It is not kept up to date any more.
-pub(super) fn broke_off() -> Update {
-    Update::Notice {
-        level: NoticeLevel::Warning,
-        message: "the index is no longer kept up to date: that broke off; the diagnostics say \
-                  why, and a new start takes it up again"
-            .to_owned(),
-    }
-}
-
-fn warning(error: &KbError) -> Update {
-    Update::Notice {
-        level: NoticeLevel::Warning,
-        message: error.notice(),
-    }
-}
-
-fn left_out(report: &UpdateReport) -> Option<Update> {
-    let first = report.skipped.first()?;
-    Some(Update::Notice {
-        level: NoticeLevel::Info,
-        message: format!(
-            "{} left out, the first: {}: {}; 'kb-agent index' lists them",
-            match report.skipped.len() {
-                1 => "1 file was".to_owned(),
-                count => format!("{count} files were"),
-            },
-            first.path,
-            first.reason
-        ),
-    })
-}
+const BROKE_OFF: &str = "the index is no longer kept up to date: that broke off; the diagnostics \
+    say why, and a new start takes it up again";
 
 /// What is being done about the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
+enum Activity {
     None,
-    Indexing,
+    /// The step of an update, where there is one.
+    Indexing(Option<Progress>),
     Stopped,
 }
 
-/// Tells the screen how far the index is.
-pub(super) struct ScreenReporter<'a> {
-    knowledge: &'a KnowledgeBase,
-    updates: &'a mpsc::Sender<Update>,
-    watch: &'a Watch,
-    contents: &'a Contents,
-    last_report: Mutex<LastReport>,
+/// A base, and what is being done about its index.
+#[derive(Clone)]
+struct IndexState {
+    base: Arc<KnowledgeBase>,
+    activity: Activity,
 }
 
-struct LastReport {
-    at: Instant,
-    step: Option<Progress>,
-    status: Option<KnowledgeStatus>,
-    /// What was left out is last_report once; 'kb-agent index' lists it any time.
-    missing_texts: bool,
-}
-
-impl<'a> ScreenReporter<'a> {
-    pub(super) fn new(
-        knowledge: &'a KnowledgeBase,
-        updates: &'a mpsc::Sender<Update>,
-        watch: &'a Watch,
-        contents: &'a Contents,
-    ) -> Self {
-        Self {
-            knowledge,
-            updates,
-            watch,
-            contents,
-            last_report: Mutex::new(LastReport {
-                at: Instant::now(),
-                step: None,
-                status: None,
-                missing_texts: false,
-            }),
+/// Sends the newest state to the screen. One that is behind misses those between, and none is sent twice,
+/// or a screen that nothing happens on would be drawn again and again.
+async fn send_newest(
+    mut newest: watch::Receiver<Option<IndexState>>,
+    updates: &mpsc::Sender<Update>,
+) {
+    let mut last: Option<KnowledgeStatus> = None;
+    while newest.changed().await.is_ok() {
+        let Some(state) = newest.borrow_and_update().clone() else {
+            continue;
+        };
+        let Ok(status) = task::spawn_blocking(move || state.status()).await else {
+            continue;
+        };
+        if last.as_ref().is_some_and(|last| is_same(last, &status)) {
+            continue;
         }
+        last = Some(status.clone());
+        if updates.send(Update::Knowledge(status)).await.is_err() {
+            return;
+        }
+        sleep(STATUS_EVERY).await;
+    }
+}
+
+/// Whether a status says what the one before said, at whatever time.
+fn is_same(before: &KnowledgeStatus, status: &KnowledgeStatus) -> bool {
+    let mut status = status.clone();
+    if let (Some(progress), Some(before)) = (&mut status.progress, before.progress) {
+        progress.at = before.at;
+    }
+    status == *before
+}
+
+impl IndexState {
+    fn new(base: Arc<KnowledgeBase>, activity: Activity) -> Self {
+        Self { base, activity }
     }
 
-    pub(super) fn report(&self, upkeep: Upkeep) {
+    /// What the base holds, with the step that is going on.
+    fn status(&self) -> KnowledgeStatus {
+        let status = self.base.status();
+        let (indexing, step) = match self.activity {
+            Activity::Indexing(step) => (true, step),
+            Activity::None | Activity::Stopped => (false, None),
+        };
+        let reading = step.filter(|step| step.phase == Phase::Reading && step.total > 0);
+        // Of the whole base, so that a pause does not begin to count anew.
+        let to_embed = status.to_embed();
+        let embedding = (IndexStep::Embedding, to_embed - status.pending, to_embed);
+        let (step, done, total) = reading.map_or(embedding, |files| {
+            (IndexStep::Reading, files.done, files.total)
+        });
+        let is_known = reading.is_some() || status.pending > 0;
+        let is_stopped = self.activity == Activity::Stopped;
+        KnowledgeStatus {
+            name: status.name,
+            documents: status.documents,
+            chunks: status.chunks,
+            pending: status.pending,
+            languages: status.languages,
+            indexing,
+            progress: (indexing && is_known).then(|| IndexProgress {
+                step,
+                done,
+                total,
+                at: Timestamp::now(),
+            }),
+            stopped: is_stopped,
+            watching: !is_stopped && self.base.has_files(),
+        }
+    }
+}
+
+/// Passes on what happens while an index is kept up to date.
+struct ScreenReporter {
+    base: Arc<KnowledgeBase>,
+    watch: Arc<Watch>,
+    shown: watch::Sender<Option<IndexState>>,
+    updates: mpsc::Sender<Update>,
+    contents: Arc<Contents>,
+    /// Files that were left out are named once; 'kb-agent index' lists them any time.
+    left_out_notice_sent: AtomicBool,
+}
+
+impl ScreenReporter {
+    fn report(&self, upkeep: Upkeep) {
         match upkeep {
-            Upkeep::Step(step) => self.step(step),
+            Upkeep::Step(step) => self.show(Activity::Indexing(Some(step))),
             Upkeep::Words(report) => {
-                let mut last_report = self.last_report();
-                last_report.step = None;
-                let first = !std::mem::replace(&mut last_report.missing_texts, true);
-                drop(last_report);
-                if let Some(notice) = left_out(&report).filter(|_| first) {
-                    self.send(notice);
+                if let Some(line) = left_out(&report)
+                    && !self.left_out_notice_sent.swap(true, Ordering::Relaxed)
+                {
+                    self.send(info(line));
                 }
-                self.progress();
+                self.show(Activity::Indexing(None));
                 self.contents.leave_out(&report.skipped);
                 self.contents.may_have_changed();
             }
             Upkeep::Meaning(_) => {}
-            Upkeep::Following => {
-                // The task that does the work is at it as long as there is some.
-                if self.knowledge.status().pending > 0 {
-                    self.last(Activity::Indexing);
-                } else {
-                    self.idle();
-                }
+            // The task that does the work is at it as long as there is some.
+            Upkeep::Following if self.base.status().pending > 0 => {
+                self.show(Activity::Indexing(None));
                 self.contents.may_have_changed();
             }
-            Upkeep::Idle => {
-                self.idle();
-                // What is found by its meaning, too, may have surer answers.
+            // What is found by its meaning, too, may have surer answers.
+            Upkeep::Following | Upkeep::Idle => {
+                self.show(Activity::None);
                 self.contents.may_have_changed();
             }
-            Upkeep::Trouble(error) => self.send(warning(&error)),
-            Upkeep::Notice(message) => self.send(Update::Notice {
-                level: NoticeLevel::Info,
-                message,
-            }),
+            Upkeep::Trouble(error) => self.send(warning(error.notice())),
+            Upkeep::Notice(message) => self.send(info(message)),
         }
     }
 
-    fn idle(&self) {
-        self.last_report().step = None;
-        self.last(Activity::None);
+    fn show(&self, activity: Activity) {
+        let state = IndexState::new(Arc::clone(&self.base), activity);
+        self.shown.send_replace(Some(state));
     }
 
-    fn step(&self, step: Progress) {
-        let mut last_report = self.last_report();
-        let is_new = last_report
-            .step
-            .is_none_or(|before| before.phase != step.phase);
-        last_report.step = Some(step);
-        if is_new || last_report.at.elapsed() >= PROGRESS_EVERY {
-            last_report.at = Instant::now();
-            drop(last_report);
-            self.progress();
-        }
-    }
-
-    /// A screen that is behind misses a step and gets the next.
-    pub(super) fn progress(&self) {
-        let status = self.status(Activity::Indexing);
-        self.last_report().status = Some(status.clone());
-        let _ = self.updates.try_send(Update::Knowledge(status));
-    }
-
-    /// The last word on the index must arrive, or the screen would say "indexing" for ever. It is
-    /// not repeated, or a screen that nothing happens on would be drawn again and again.
-    pub(super) fn last(&self, activity: Activity) {
-        let status = self.status(activity);
-        let before = self.last_report().status.replace(status.clone());
-        let is_known = before.is_some_and(|before| {
-            let at = |status: &KnowledgeStatus| status.progress.map(|progress| progress.at);
-            let mut now = status.clone();
-            if let (Some(progress), Some(at)) = (&mut now.progress, at(&before)) {
-                progress.at = at;
-            }
-            now == before
-        });
-        if !is_known {
-            self.send(Update::Knowledge(status));
-        }
-    }
-
-    /// A screen that is gone needs no more, and one that stopped this is last_report by who stops it.
-    pub(super) fn send(&self, update: Update) {
+    /// A screen that is gone needs no more, and who stops this work says so.
+    fn send(&self, update: Update) {
         if !self.watch.is_closed() {
             let _ = self.updates.blocking_send(update);
         }
     }
-
-    fn last_report(&self) -> MutexGuard<'_, LastReport> {
-        self.last_report
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn status(&self, activity: Activity) -> KnowledgeStatus {
-        let step = self.last_report().step;
-        status(self.knowledge, activity, step)
-    }
 }
 
-/// The status to be last_report, with the step that is going on.
-pub(super) fn status(
-    knowledge: &KnowledgeBase,
-    activity: Activity,
-    step: Option<Progress>,
-) -> KnowledgeStatus {
-    let status = knowledge.status();
-    let indexing = activity == Activity::Indexing;
-    let reading = step.filter(|step| step.phase == Phase::Reading && step.total > 0);
-    // Of the whole base, so that a pause does not begin to count anew.
-    let to_embed = status.to_embed();
-    let embedding = (IndexStep::Embedding, to_embed - status.pending, to_embed);
-    let (step, done, total) = reading.map_or(embedding, |files| {
-        (IndexStep::Reading, files.done, files.total)
-    });
-    let is_known = reading.is_some() || status.pending > 0;
-    KnowledgeStatus {
-        name: status.name,
-        documents: status.documents,
-        chunks: status.chunks,
-        pending: status.pending,
-        languages: status.languages,
-        indexing,
-        progress: (indexing && is_known).then(|| IndexProgress {
-            step,
-            done,
-            total,
-            at: Timestamp::now(),
-        }),
-        stopped: activity == Activity::Stopped,
-        watching: activity != Activity::Stopped && knowledge.has_files(),
-    }
+/// One line on files that are not in the index, where there are some.
+fn left_out(report: &UpdateReport) -> Option<String> {
+    let first = report.skipped.first()?;
+    let files = match report.skipped.len() {
+        1 => "1 file was".to_owned(),
+        count => format!("{count} files were"),
+    };
+    let (path, reason) = (&first.path, &first.reason);
+    Some(format!(
+        "{files} left out, the first: {path}: {reason}; 'kb-agent index' lists them"
+    ))
 }
