@@ -232,9 +232,7 @@ impl DoctorReport {
     }
 
     fn line(&self, check: &Check) -> String {
-        let took = check
-            .took
-            .map(|took| format!(" ({})", duration(took.as_secs_f64() * 1000.0)));
+        let took = check.ms.map(|ms| format!(" ({})", duration(ms)));
         let took = took.unwrap_or_default();
         let mark = check.status.as_str();
         let line = format!("  {mark:<6} {}: {}{took}", check.name, check.detail);

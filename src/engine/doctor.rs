@@ -7,51 +7,42 @@
 
 mod check;
 mod endpoint_checks;
-mod examination;
 mod index_checks;
+mod report;
 mod setting_checks;
 mod storage_checks;
+mod store_checks;
 mod trace_checks;
 
+use super::knowledge::access;
 use crate::config::Survey;
 
-use check::not_tried;
-use examination::Examination;
+use report::Report;
 
 pub use check::{Check, Status};
-pub use examination::ExaminationProgress;
+pub use report::ExaminationProgress;
 
-/// Looks at everything that the settings name. Ends by itself: every wait on a network has the
-/// limits that a question has.
-pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress)) {
-    let mut examination = Examination::new(survey.settings.as_ref(), report);
-    setting_checks::check(survey, &mut examination);
+/// Looks at everything that the settings name, one area after the other. Ends by itself: every wait on
+/// a network has the limits that a question has.
+pub async fn examine(survey: &Survey, send: &mut dyn FnMut(ExaminationProgress)) {
+    let report = &mut Report::new(survey.settings.as_ref(), send);
+    setting_checks::check(survey, report);
     let Some(settings) = &survey.settings else {
         return;
     };
-    let refused = |names: &[&str]| {
-        let errors = survey.refused.iter();
-        errors
-            .filter_map(|error| error.variable())
-            .find(|name| names.contains(name))
-            .map(str::to_owned)
-    };
-    let at = refused(&["KB_AGENT_LLM_BASE_URL", "KB_AGENT_LLM_API_KEY"]);
-    endpoint_checks::check(settings, at, &mut examination).await;
-    let at = refused(&["KB_AGENT_EMBEDDING_BASE_URL", "KB_AGENT_EMBEDDING_API_KEY"]);
-    let embedding = match at {
-        Some(name) => {
-            examination.area = "embedding";
-            examination.add(not_tried(&name));
-            None
+    let endpoint = endpoint_checks::check(survey, settings, report).await;
+    report.end(endpoint);
+    let embedding = endpoint_checks::check_embedding(survey, settings, report).await;
+    let embedding = report.end(embedding).flatten();
+    match access(settings) {
+        Some(access) => store_checks::check(settings, access, report).await,
+        None => {
+            let index = index_checks::check(settings, embedding, report).await;
+            report.end(index);
         }
-        None => endpoint_checks::check_embedding(settings, &mut examination).await,
-    };
-    match super::knowledge::access(settings) {
-        Some(access) => index_checks::check_store(settings, access, &mut examination).await,
-        None => index_checks::check(settings, embedding, &mut examination).await,
     }
-    trace_checks::check(settings, &mut examination).await;
-    storage_checks::check_formats(settings, &mut examination);
-    storage_checks::check(settings, &mut examination).await;
+    let traces = trace_checks::check(settings, report).await;
+    report.end(traces);
+    storage_checks::check_formats(settings, report);
+    storage_checks::check(settings, report).await;
 }

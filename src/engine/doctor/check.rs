@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::config::Survey;
 use crate::text::Trouble;
 
 /// One thing that was looked at. Its serde form is a check of `doctor --json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// The part of the program that was checked.
     pub area: &'static str,
     /// What was looked at.
-    pub name: String,
+    pub name: &'static str,
     /// The result of the check.
     pub status: Status,
     /// What was found, one line.
@@ -20,17 +21,9 @@ pub struct Check {
     /// What to do, one line; never missing where something is not well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// How long it took, where that says something.
-    #[serde(rename = "ms", serialize_with = "as_ms")]
+    /// Milliseconds that it took, to a tenth, where that says something.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub took: Option<Duration>,
-}
-
-/// Milliseconds, to a tenth.
-#[expect(clippy::ref_option, reason = "serde calls it so")]
-fn as_ms<S: Serializer>(took: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-    let tenths = took.map(|took| (took.as_secs_f64() * 10_000.0).round());
-    tenths.map(|tenths| tenths / 10.0).serialize(to)
+    pub ms: Option<f64>,
 }
 
 /// The result of a check.
@@ -58,23 +51,19 @@ impl Status {
 
 impl Check {
     /// A check without a problem.
-    pub fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn ok(name: &'static str, detail: impl Into<String>) -> Self {
         Self {
             area: "",
-            name: name.into(),
+            name,
             status: Status::Ok,
             detail: detail.into(),
             next: None,
-            took: None,
+            ms: None,
         }
     }
 
     /// It works, and `next` would make it better.
-    pub fn note(
-        name: impl Into<String>,
-        detail: impl Into<String>,
-        next: impl Into<String>,
-    ) -> Self {
+    pub fn note(name: &'static str, detail: impl Into<String>, next: impl Into<String>) -> Self {
         Self {
             status: Status::Note,
             next: Some(next.into()),
@@ -83,11 +72,7 @@ impl Check {
     }
 
     /// It does not work; `next` mends it.
-    pub fn broken(
-        name: impl Into<String>,
-        detail: impl Into<String>,
-        next: impl Into<String>,
-    ) -> Self {
+    pub fn broken(name: &'static str, detail: impl Into<String>, next: impl Into<String>) -> Self {
         Self {
             status: Status::Broken,
             ..Self::note(name, detail, next)
@@ -95,7 +80,7 @@ impl Check {
     }
 
     /// It does not work, as an error says.
-    pub(super) fn failed(name: impl Into<String>, trouble: Trouble) -> Self {
+    pub(super) fn failed(name: &'static str, trouble: Trouble) -> Self {
         let unknown_cause = || "see the diagnostics in the data folder's logs".to_owned();
         let next = trouble.next.unwrap_or_else(unknown_cause);
         Self::broken(name, trouble.what, next)
@@ -118,22 +103,20 @@ impl Check {
     /// How long it took.
     #[must_use]
     pub(super) fn took(mut self, took: Duration) -> Self {
-        self.took = Some(took);
+        self.ms = Some((took.as_secs_f64() * 10_000.0).round() / 10.0);
         self
     }
 }
 
-/// Nothing is tried with a variable that cannot be used.
-pub(super) fn not_tried(variable: &str) -> Check {
-    let line = format!("not tried: {variable} cannot be used");
-    let next = format!("correct {variable} and run kb-agent doctor again");
-    Check::note("reach", line, next)
-}
-
-/// The code that looks has itself failed.
-pub(super) fn broke_off() -> Check {
-    let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
-    Check::broken("examination", "it broke off", next)
+/// An error where one of these variables cannot be used: nothing is tried with it then.
+pub(super) fn must_be_usable(survey: &Survey, names: [&str; 2]) -> Result<(), Check> {
+    let mut refused = survey.refused.iter().filter_map(|error| error.variable());
+    let Some(name) = refused.find(|name| names.contains(name)) else {
+        return Ok(());
+    };
+    let line = format!("not tried: {name} cannot be used");
+    let next = format!("correct {name} and run kb-agent doctor again");
+    Err(Check::note("reach", line, next))
 }
 
 #[cfg(test)]

@@ -1,20 +1,16 @@
-use std::sync::atomic::AtomicBool;
-
-use super::check::{Check, not_tried};
-use super::examination::Examination;
+use super::check::{Check, Status, must_be_usable};
+use super::report::{Report, off_thread};
 use crate::agent::ports::{Caveat, Reasoner, ReasonerError};
-use crate::config::{EndpointConfig, Settings};
+use crate::config::{EndpointConfig, Settings, Survey};
 use crate::domain::Languages;
 use crate::engine::knowledge;
 use crate::engine::local_servers::in_words;
-use crate::engine::models::endpoint_reasoner;
-use crate::engine::models::{is_called, models_of};
+use crate::engine::models::{endpoint_reasoner, is_called, models_of};
 use crate::protocol::{JobModels, JobName, joined};
 use crate::reasoner::llm::{
-    Answered, EndpointReasoner, ListedModel, ModelJob, ModelUse, Structured, StructuredReply,
-    local_servers,
+    Answered, ListedModel, ModelJob, ModelUse, Structured, StructuredReply, local_servers,
 };
-use crate::text::{duration, nearest, one_line, plural};
+use crate::text::{Trouble, duration, nearest, one_line, plural};
 
 /// So many models are named where none is near.
 const NAMED: usize = 3;
@@ -25,89 +21,108 @@ const ONE_PIECE: u64 = 16;
 
 /// The chat endpoint, if there is one: reached, its models, a judgement, an answer.
 pub(super) async fn check(
+    survey: &Survey,
     settings: &Settings,
-    refused: Option<String>,
-    examination: &mut Examination<'_>,
-) {
-    examination.area = "endpoint";
-    if let Some(name) = refused {
-        return examination.add(not_tried(&name));
-    }
+    report: &mut Report<'_>,
+) -> Result<(), Check> {
+    report.area = "endpoint";
+    must_be_usable(survey, ["KB_AGENT_LLM_BASE_URL", "KB_AGENT_LLM_API_KEY"])?;
     let Some(llm) = &settings.llm else {
         let offline = "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine: rules \
                        route, extracts answer, and no network is needed";
         let with_model = "set KB_AGENT_LLM_BASE_URL to let a language model think";
-        examination.add(Check::ok("mode", offline).hint(with_model));
-        return check_local(settings, examination).await;
+        report.add(Check::ok("mode", offline).hint(with_model));
+        check_local(settings, report).await;
+        return Ok(());
     };
-    let reasoner = match endpoint_reasoner(settings, llm) {
-        Ok(reasoner) => reasoner,
-        Err(error) => {
-            let next = "correct that setting or file, and run kb-agent doctor again";
-            return examination.add(Check::broken("set-up", error.to_string(), next));
+    let reasoner = endpoint_reasoner(settings, llm).map_err(|error| {
+        let next = "correct that setting or file, and run kb-agent doctor again";
+        Check::broken("set-up", error.to_string(), next)
+    })?;
+    let listing = async {
+        match reasoner.models().await {
+            Err(error @ ReasonerError::Unreachable(_)) => Err(or_offline(error.trouble())),
+            listed => Ok(listed),
         }
     };
-    let (listed, took) = examination.timed("the endpoint", reasoner.models()).await;
-    if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
-        let failed = Check::failed("reach", error.trouble()).took(took);
-        let next = failed.next.clone().unwrap_or_default();
-        let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
-        return examination.add(failed.hint(format!("{next}; {offline}")));
-    }
-    let reached = format!(
-        "{} answers; its kind of server: {}",
-        reasoner.host(),
-        reasoner.server()
-    );
-    examination.add(Check::ok("reach", reached).took(took));
-    let listed = match listing(llm, listed) {
-        Ok((check, listed)) => {
-            examination.add(check);
-            listed
-        }
-        Err(broken) => return examination.add(broken),
+    let reaching = report.try_out("the endpoint", "reach", listing, |_| {
+        let (host, server) = (reasoner.host(), reasoner.server());
+        let line = format!("{host} answers; its kind of server: {server}");
+        Check::ok("reach", line)
+    });
+    let Some(listed) = reaching.await else {
+        return Ok(());
     };
+    let (check, listed) = listing_check(llm, listed)?;
+    report.add(check);
     // A main model that is not set is found out.
-    if let Err(error) = reasoner.ready(None).await {
-        return examination.add(Check::failed("models", error.trouble()));
-    }
+    let failed = |error: ReasonerError| Check::failed("models", error.trouble());
+    reasoner.ready(None).await.map_err(failed)?;
     for check in jobs(llm, &models_of(&reasoner), &listed) {
-        examination.add(check);
+        report.add(check);
     }
-    if judging(&reasoner, examination).await {
-        let answering = reasoner.try_answering();
-        let (answered, took) = examination.timed("a streamed reply", answering).await;
-        let model = reasoner.model_of(ModelJob::Synthesize).await;
-        let model = model.unwrap_or_default();
-        examination.add(match answered {
-            Ok(answered) => stream(model, &answered).took(took),
-            Err(error) => Check::failed("stream", error.trouble()).took(took),
+    let mut tried: Vec<&str> = Vec::new();
+    for job in [ModelJob::Grade, ModelJob::Analyze, ModelJob::Plan] {
+        let model = reasoner.model_of(job).await.map_err(failed)?;
+        if tried.contains(&model) {
+            continue;
+        }
+        tried.push(model);
+        let mut is_gone = false;
+        let judging = async {
+            reasoner.try_judging(job).await.map_err(|error| {
+                is_gone = matches!(error, ReasonerError::Unreachable(_));
+                error.trouble()
+            })
+        };
+        let trying = report.try_out("a structured reply", "structured", judging, |judged| {
+            structured(model, judged)
         });
+        trying.await;
+        if is_gone {
+            return Ok(());
+        }
     }
+    let synthesis = reasoner.model_of(ModelJob::Synthesize).await;
+    let model = synthesis.unwrap_or_default();
+    let answering = async {
+        let answered = reasoner.try_answering().await;
+        answered.map_err(|error| error.trouble())
+    };
+    let trying = report.try_out("a streamed reply", "stream", answering, |answered| {
+        stream(model, answered)
+    });
+    trying.await;
+    Ok(())
+}
+
+/// What to do about an endpoint that is not there.
+fn or_offline(trouble: Trouble) -> Trouble {
+    let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
+    let next = trouble.next.map(|next| format!("{next}; {offline}"));
+    Trouble::new(trouble.what, next.unwrap_or_else(|| offline.to_owned()))
 }
 
 /// Servers on this machine that could be the endpoint, where they are looked for.
-async fn check_local(settings: &Settings, examination: &mut Examination<'_>) {
+async fn check_local(settings: &Settings, report: &mut Report<'_>) {
     const NAME: &str = "this machine";
     if settings.local.is_none() {
         return;
     }
-    let asking = local_servers(settings.config_dir.as_deref());
-    let (found, took) = examination.timed("servers on this machine", asking).await;
-    examination.add(match found {
-        Ok(found) => match found.first() {
-            Some(first) => {
-                let next = format!(
-                    "set KB_AGENT_LLM_BASE_URL={}, or take a model by /model on the screen",
-                    first.base_url
-                );
-                Check::ok(NAME, in_words(&found, NAMED)).hint(next)
-            }
-            None => Check::ok(NAME, "no server that lists models at the usual ports"),
-        }
-        .took(took),
-        Err(error) => Check::broken(NAME, error, "correct that file, or remove it"),
+    let asking = async {
+        let found = local_servers(settings.config_dir.as_deref()).await;
+        found.map_err(|why| Trouble::new(why, "correct that file, or remove it"))
+    };
+    let trying = report.try_out("servers on this machine", NAME, asking, |found| {
+        let Some(first) = found.first() else {
+            return Check::ok(NAME, "no server that lists models at the usual ports");
+        };
+        let url = &first.base_url;
+        let next =
+            format!("set KB_AGENT_LLM_BASE_URL={url}, or take a model by /model on the screen");
+        Check::ok(NAME, in_words(found, NAMED)).hint(next)
     });
+    trying.await;
 }
 
 /// The variable that sets a job's model, and its value; `None` where nothing does.
@@ -124,9 +139,8 @@ fn setting_of(llm: &EndpointConfig, job: JobName) -> Option<(&'static str, &str)
     set.next()
 }
 
-/// What the server lists; nothing where it lists none. The error is a check too: there is no model
-/// that could be asked.
-fn listing(
+/// What the server lists; nothing where it lists none. An error where there is no model that could be asked.
+fn listing_check(
     llm: &EndpointConfig,
     listed: Result<Option<Vec<ListedModel>>, ReasonerError>,
 ) -> Result<(Check, Vec<ListedModel>), Check> {
@@ -138,19 +152,20 @@ fn listing(
             let line = "this server lists no models, which is fine";
             return Ok((Check::ok(NAME, line), Vec::new()));
         }
-        Err(error) if JobName::ALL.into_iter().all(is_named) => {
+        Err(error) => {
             let failed = Check::failed(NAME, error.trouble());
-            let next = failed.next.unwrap_or_default();
-            return Ok((Check::note(NAME, failed.detail, next), Vec::new()));
+            if !JobName::ALL.into_iter().all(is_named) {
+                return Err(failed);
+            }
+            let status = Status::Note;
+            return Ok((Check { status, ..failed }, Vec::new()));
         }
-        Err(error) => return Err(Check::failed(NAME, error.trouble())),
     };
-    let others = listed.iter().filter(|model| !chats(model)).count();
-    let others = match others {
-        0 => String::new(),
-        others => format!(", {others} of them cannot chat"),
+    let line = plural(listed.len(), "model") + " listed";
+    let line = match listed.iter().filter(|model| !chats(model)).count() {
+        0 => line,
+        others => format!("{line}, {others} of them cannot chat"),
     };
-    let line = format!("{} listed{others}", plural(listed.len(), "model"));
     Ok((Check::ok(NAME, line), listed))
 }
 
@@ -193,35 +208,6 @@ fn jobs(llm: &EndpointConfig, models: &JobModels, listed: &[ListedModel]) -> Vec
     models.by_model().into_iter().map(check).collect()
 }
 
-/// A structured reply of each model that judges; whether the server may be asked on.
-async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>) -> bool {
-    let mut tried: Vec<&str> = Vec::new();
-    for job in [ModelJob::Grade, ModelJob::Analyze, ModelJob::Plan] {
-        let model = match reasoner.model_of(job).await {
-            Ok(model) => model,
-            Err(error) => {
-                examination.add(Check::failed("models", error.trouble()));
-                return false;
-            }
-        };
-        if tried.contains(&model) {
-            continue;
-        }
-        tried.push(model);
-        let judging = reasoner.try_judging(job);
-        let (judged, took) = examination.timed("a structured reply", judging).await;
-        let is_gone = matches!(&judged, Err(ReasonerError::Unreachable(_)));
-        examination.add(match judged {
-            Ok(judged) => structured(model, &judged).took(took),
-            Err(error) => Check::failed("structured", error.trouble()).took(took),
-        });
-        if is_gone {
-            return false;
-        }
-    }
-    true
-}
-
 fn structured(model: &str, judged: &StructuredReply) -> Check {
     const NAME: &str = "structured";
     let form = match judged.form {
@@ -229,10 +215,8 @@ fn structured(model: &str, judged: &StructuredReply) -> Check {
         Structured::JsonObject => "held to a JSON object",
         Structured::JsonSchema => "held to a JSON schema",
     };
-    let (form, warnings) = (
-        format!("{form} ({})", judged.form.as_str()),
-        as_text(&judged.grades.warnings),
-    );
+    let form = format!("{form} ({})", judged.form.as_str());
+    let warnings = as_text(&judged.grades.warnings);
     let why = match &judged.grades.scores {
         Ok(scores) if scores.len() == 1 => {
             return Check::ok(NAME, format!("{model}: {form}{warnings}"));
@@ -292,43 +276,44 @@ pub(super) struct Embedding {
 
 /// One text is embedded, by the endpoint or by the built-in model; `None` where that broke off.
 pub(super) async fn check_embedding(
+    survey: &Survey,
     settings: &Settings,
-    examination: &mut Examination<'_>,
-) -> Option<Embedding> {
-    examination.area = "embedding";
-    let (embedder, choice) = match knowledge::embedder_of_base(settings) {
-        Ok(found) => found,
-        Err(error) => {
-            examination.add(Check::failed("set-up", error.trouble()));
-            return None;
+    report: &mut Report<'_>,
+) -> Result<Option<Embedding>, Check> {
+    report.area = "embedding";
+    must_be_usable(
+        survey,
+        ["KB_AGENT_EMBEDDING_BASE_URL", "KB_AGENT_EMBEDDING_API_KEY"],
+    )?;
+    let (embedder, choice) = knowledge::embedder_of_base(settings)
+        .map_err(|error| Check::failed("set-up", error.trouble()))?;
+    let embedding =
+        off_thread(move |_| Ok((embedder.model_id().to_owned(), embedder.embed(&[TEXT]))));
+    let trying = report.try_out("the embedding", "vector", embedding, |(model, vectors)| {
+        let name = model.strip_prefix("endpoint:").unwrap_or(model);
+        let who = match &settings.embedding {
+            Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
+            None => match choice.filter(|choice| choice.languages == Languages::All) {
+                Some(choice) => format!("{name}, built in, as {}", choice.reason()),
+                None => format!("{name}, built in"),
+            },
+        };
+        match vectors.as_ref().map(|made| made.first()) {
+            Ok(Some(vector)) => {
+                let line = format!("{who}: a vector of {} numbers came back", vector.len());
+                Check::ok("vector", line)
+            }
+            Ok(None) => {
+                let next = "choose another KB_AGENT_EMBEDDING_MODEL";
+                Check::broken("vector", format!("{who} gave no vector"), next)
+            }
+            Err(error) => Check::failed("vector", error.trouble()),
         }
-    };
-    let work = move |_: &AtomicBool| (embedder.model_id().to_owned(), embedder.embed(&[TEXT]));
-    let ((model, vectors), took) = examination.blocking("the embedding", work).await?;
-    let dimensions = match &vectors {
-        Ok(made) => made.first().map(Vec::len),
-        Err(_) => None,
-    };
-    let name = model.strip_prefix("endpoint:").unwrap_or(&model);
-    let who = match &settings.embedding {
-        Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
-        None => match choice.filter(|choice| choice.languages == Languages::All) {
-            Some(choice) => format!("{name}, built in, as {}", choice.reason()),
-            None => format!("{name}, built in"),
-        },
-    };
-    examination.add(match (&vectors, dimensions) {
-        (Ok(_), Some(length)) => {
-            let line = format!("{who}: a vector of {length} numbers came back");
-            Check::ok("vector", line).took(took)
-        }
-        (Ok(_), None) => {
-            let next = "choose another KB_AGENT_EMBEDDING_MODEL";
-            Check::broken("vector", format!("{who} gave no vector"), next)
-        }
-        (Err(error), _) => Check::failed("vector", error.trouble()).took(took),
     });
-    Some(Embedding { model, dimensions })
+    Ok(trying.await.map(|(model, vectors)| Embedding {
+        model,
+        dimensions: vectors.ok().and_then(|made| made.first().map(Vec::len)),
+    }))
 }
 
 /// Host and port of an address that has been checked.

@@ -1,13 +1,11 @@
 use super::check::Check;
 use super::endpoint_checks::Embedding;
-use super::examination::Examination;
+use super::report::{Report, off_thread};
 use super::storage_checks::megabytes;
 use crate::config::Settings;
 use crate::engine::knowledge::{demo_folder, other_demo_folders};
-use crate::kb::{
-    IndexState, Indexed, Inspection, Sources, StoreAccess, StoreAdministration, StoreState, inspect,
-};
-use crate::text::{one_line, plural};
+use crate::kb::{IndexState, Indexed, Inspection, Sources, inspect};
+use crate::text::plural;
 
 const WAIT: &str = "wait: another kb-agent is at it right now";
 const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either makes it";
@@ -16,19 +14,19 @@ const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either make
 pub(super) async fn check(
     settings: &Settings,
     embedding: Option<Embedding>,
-    examination: &mut Examination<'_>,
-) {
-    examination.area = "index";
+    report: &mut Report<'_>,
+) -> Result<(), Check> {
+    report.area = "index";
     let demo = demo_folder(&settings.data_dir);
     for path in other_demo_folders(&settings.data_dir) {
         let line = format!("{} holds another version's demo", path.display());
         let next = "nothing, or remove it once no note of yours is in it";
-        examination.add(Check::note("demo", line, next));
+        report.add(Check::note("demo", line, next));
     }
     let is_demo = settings.sources.is_empty();
     if is_demo && !demo.is_dir() {
         let line = "no index yet; no folder is named, so the bundled demo will be searched";
-        return examination.add(Check::note("contents", line, MADE_BY_ITSELF));
+        return Err(Check::note("contents", line, MADE_BY_ITSELF));
     }
     let sources = Sources {
         paths: if is_demo {
@@ -38,41 +36,37 @@ pub(super) async fn check(
         },
         include: settings.include.clone(),
     };
-    let model = embedding
-        .as_ref()
-        .map_or_else(String::new, |of| of.model.clone());
-    let home = settings.index_dir();
-    let look = move |stop: &_| inspect(sources, &home, &model, stop);
-    let Some((inspected, took)) = examination.blocking("the index", look).await else {
-        return;
+    let model = embedding.as_ref().map(|of| of.model.clone());
+    let (model, home) = (model.unwrap_or_default(), settings.index_dir());
+    let looking = off_thread(move |stop| {
+        inspect(sources, &home, &model, stop).map_err(|error| error.trouble())
+    });
+    let looking = report.try_out("the index", "contents", looking, |seen| {
+        Check::ok(
+            "place",
+            format!("{} of '{}'", seen.home.display(), seen.name),
+        )
+    });
+    let Some(seen) = looking.await else {
+        return Ok(());
     };
-    let seen = match inspected {
-        Ok(seen) => seen,
-        Err(error) => return examination.add(Check::failed("contents", error.trouble())),
-    };
-    let place = format!("{} of '{}'", seen.home.display(), seen.name);
-    let mut checks = vec![Check::ok("place", place), contents(&seen).took(took)];
+    report.add(contents(&seen));
     if let IndexState::Ready(indexed) = &seen.state {
-        checks.push(files(&seen, indexed));
-        checks.extend(
-            embedding
-                .as_ref()
-                .map(|embedding| meaning(&seen, indexed, embedding)),
-        );
+        report.add(files(&seen, indexed));
+        if let Some(embedding) = embedding {
+            report.add(meaning(&seen, indexed, &embedding));
+        }
     }
-    checks.extend(other_versions(&seen));
-    if seen.is_written || seen.is_embedded {
-        let doing = if seen.is_written {
-            "updates"
-        } else {
-            "embeds for"
-        };
-        let line = format!("another kb-agent {doing} it right now, which is fine");
-        checks.push(Check::ok("in use", line));
+    if let Some(others) = other_versions(&seen) {
+        report.add(others);
     }
-    for check in checks {
-        examination.add(check);
-    }
+    let doing = match (seen.is_written, seen.is_embedded) {
+        (true, _) => "updates",
+        (false, true) => "embeds for",
+        (false, false) => return Ok(()),
+    };
+    let line = format!("another kb-agent {doing} it right now, which is fine");
+    Err(Check::ok("in use", line))
 }
 
 fn contents(seen: &Inspection) -> Check {
@@ -193,111 +187,6 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
         line,
         format!("{who}; until then they are found by their words"),
     )
-}
-
-// The store that the settings name.
-
-/// Whether the store can be reached, is as this version needs it, and may be written.
-pub(super) async fn check_store(
-    settings: &Settings,
-    access: StoreAccess,
-    examination: &mut Examination<'_>,
-) {
-    examination.area = "store";
-    let looking = examination.blocking("the store", move |stop| {
-        StoreAdministration::new(&access).and_then(|store| store.state(stop))
-    });
-    let Some((state, took)) = looking.await else {
-        return;
-    };
-    let state = match state {
-        Ok(state) => state,
-        Err(error) => return examination.add(Check::failed("reach", error.trouble())),
-    };
-    let only_reads = settings.sources.is_empty();
-    let lag = state
-        .lag_ms
-        .map(|lag| Check::ok("replica", format!("a replica, {lag} ms behind")));
-    let files = only_reads.then(|| {
-        Check::note(
-            "files",
-            "no folder is named: documents come from the store; grep_search and the source view have no files here",
-            "nothing, or name the folders with --kb or KB_AGENT_SOURCE",
-        )
-    });
-    let checks = [
-        Some(reach(&state).took(took)),
-        Some(versions(&state)),
-        lag,
-        Some(rights(&state)),
-        Some(spaces(&state, only_reads)),
-        files,
-    ];
-    checks
-        .into_iter()
-        .flatten()
-        .for_each(|check| examination.add(check));
-}
-
-fn reach(state: &StoreState) -> Check {
-    let address = &state.address;
-    if state.is_encrypted {
-        return Check::ok("reach", format!("{address} answers, by TLS"));
-    }
-    Check::note(
-        "reach",
-        format!("{address} answers, not encrypted"),
-        "nothing on one machine; else sslmode=require in KB_AGENT_STORE_URL, with KB_AGENT_STORE_CA for an authority of your own",
-    )
-}
-
-fn versions(state: &StoreState) -> Check {
-    let server = format!("PostgreSQL {}", state.server);
-    let next = "run CREATE EXTENSION vector there as its owner, or kb-agent store init";
-    match &state.vector {
-        Some(vector) => Check::ok("versions", format!("{server}, pgvector {vector}")),
-        None => Check::broken("versions", server + " without the extension pgvector", next),
-    }
-}
-
-fn rights(state: &StoreState) -> Check {
-    let missing = "nothing of this version is kept there yet";
-    match (state.is_prepared, state.may_write) {
-        (false, _) => Check::broken("rights", missing, "kb-agent store init makes it"),
-        (true, true) => Check::ok("rights", "this user may read and write"),
-        (true, false) => {
-            let line = "this user may read: searches go on over what others index";
-            Check::ok("rights", line)
-        }
-    }
-}
-
-/// Where nothing is indexed from here, the space that is named should be there.
-fn spaces(state: &StoreState, only_reads: bool) -> Check {
-    let spaces = state.spaces.iter().map(|space| {
-        let documents = plural(space.documents as usize, "document");
-        let passages = plural(space.chunks as usize, "passage");
-        format!("{}: {documents} in {passages}", space.name)
-    });
-    let spaces: Vec<String> = spaces.collect();
-    let named = state.space.as_ref().filter(|_| only_reads);
-    if let Some(named) = named
-        && !state.spaces.iter().any(|space| space.name == *named)
-    {
-        let known = match spaces.as_slice() {
-            [] => "there is none yet".to_owned(),
-            spaces => format!("there are: {}", spaces.join("; ")),
-        };
-        return Check::broken(
-            "spaces",
-            format!("no space '{}'; {known}", one_line(named, 100)),
-            "see to `space=` in KB_AGENT_STORE_URL, or run kb-agent index --kb PATH where the files are",
-        );
-    }
-    if spaces.is_empty() {
-        return Check::note("spaces", "none yet", "kb-agent index makes one");
-    }
-    Check::ok("spaces", spaces.join("; "))
 }
 
 #[cfg(test)]

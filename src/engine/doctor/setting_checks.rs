@@ -1,11 +1,11 @@
 use super::check::Check;
-use super::examination::Examination;
+use super::report::Report;
 use crate::config::{ListedSetting, Origin, Survey};
 use crate::text::plural;
 
 /// What was set in vain, wrongly or under a name that does not exist.
-pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
-    examination.area = "settings";
+pub(super) fn check(survey: &Survey, report: &mut Report<'_>) {
+    report.area = "settings";
     let is_set = |one: &&ListedSetting| one.origin != Origin::Default;
     let set = survey.listed.iter().filter(is_set).count();
     let file = match &survey.files[..] {
@@ -14,18 +14,18 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
         paths => format!("{} were read", paths.join(" and ")),
     };
     let all = plural(survey.listed.len(), "setting");
-    examination.add(Check::ok("sources", format!("{set} of {all} set; {file}")));
+    report.add(Check::ok("sources", format!("{set} of {all} set; {file}")));
     for error in &survey.refused {
         let kind = error.variable().map_or("file", |_| "value");
-        examination.add(Check::broken(kind, error.to_string(), &error.next));
+        report.add(Check::broken(kind, error.to_string(), &error.next));
     }
     if let Some(ignored) = &survey.ignored {
-        examination.add(Check::note("ignored", &ignored.line, &ignored.next));
+        report.add(Check::note("ignored", &ignored.line, &ignored.next));
     }
     for unknown in &survey.unknown {
-        examination.add(Check::note("unknown", &unknown.line, &unknown.next));
+        report.add(Check::note("unknown", &unknown.line, &unknown.next));
     }
     for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
-        examination.add(Check::note("idle", &idle.line, &idle.next));
+        report.add(Check::note("idle", &idle.line, &idle.next));
     }
 }

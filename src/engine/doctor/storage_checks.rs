@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use super::check::{Check, Status};
-use super::examination::Examination;
+use super::report::{Report, off_thread};
 use crate::audit::{AuditError, check_is_log};
 use crate::config::Settings;
 use crate::domain::FILE_FORMATS;
@@ -24,21 +24,22 @@ const LITTLE: u64 = 500 * MEGABYTE;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where things are kept.
-pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>) {
-    examination.area = "storage";
+pub(super) async fn check(settings: &Settings, report: &mut Report<'_>) {
+    report.area = "storage";
     let (data, log) = (settings.data_dir.clone(), settings.audit_log.clone());
-    let looking = examination.blocking("the data folder", move |_| {
+    let looking = off_thread(move |_| {
         let folder = folder(&data);
         let is_there = folder.status != Status::Broken;
         let disk = is_there.then(|| disk(&data)).flatten();
-        [Some(folder), Some(audit_log(&log)), disk]
+        Ok([Some(folder), Some(audit_log(&log)), disk])
     });
-    let checks = looking.await.map(|(checks, _)| checks);
-    checks
-        .into_iter()
-        .flatten()
-        .flatten()
-        .for_each(|check| examination.add(check));
+    match report.timed("the data folder", looking).await.0 {
+        Ok(checks) => checks
+            .into_iter()
+            .flatten()
+            .for_each(|check| report.add(check)),
+        Err(trouble) => report.add(Check::failed("data folder", trouble)),
+    }
 }
 
 fn folder(path: &Path) -> Check {
@@ -151,11 +152,11 @@ pub(super) fn megabytes(bytes: u64) -> String {
 const SCANS: &str = "text of scans and pictures";
 
 /// What of the files can be read.
-pub(super) fn check_formats(settings: &Settings, examination: &mut Examination<'_>) {
-    examination.area = "files";
+pub(super) fn check_formats(settings: &Settings, report: &mut Report<'_>) {
+    report.area = "files";
     let read = FILE_FORMATS.iter().filter(|format| format.is_read());
     let names: Vec<&str> = read.map(|format| format.name).collect();
-    examination.add(Check::ok("read", names.join(", ")));
+    report.add(Check::ok("read", names.join(", ")));
     let missing: Vec<&str> = RECOGNITION_PROGRAMS
         .into_iter()
         .filter(|program| !is_installed(program))
@@ -170,7 +171,7 @@ pub(super) fn check_formats(settings: &Settings, examination: &mut Examination<'
             "install it, or leave KB_AGENT_OCR out",
         ),
     };
-    examination.add(check);
+    report.add(check);
 }
 
 /// Whether a folder of `PATH` holds a file of that name.

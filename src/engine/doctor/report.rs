@@ -1,14 +1,14 @@
 //! An examination that is going on.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
 
-use super::check::{Check, broke_off};
+use super::check::Check;
+use crate::agent::ports::blocking;
 use crate::config::Settings;
-use crate::text::one_line;
+use crate::text::{Trouble, one_line};
 
 /// Longer lines are cut.
 const DETAIL_CHARS: usize = 600;
@@ -16,7 +16,7 @@ const DETAIL_CHARS: usize = 600;
 const SHORTEST_KEY: usize = 8;
 
 /// How far an examination is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ExaminationProgress {
     /// The name of what is waited for.
     Waiting(&'static str),
@@ -24,53 +24,59 @@ pub enum ExaminationProgress {
     Checked(Check),
 }
 
-/// An examination that is going on.
-pub(super) struct Examination<'a> {
+/// Sends what is found as soon as it is.
+pub(super) struct Report<'a> {
     /// The part of the program that is checked.
     pub(super) area: &'static str,
-    report: &'a mut dyn FnMut(ExaminationProgress),
+    send: &'a mut dyn FnMut(ExaminationProgress),
     /// Keys that no line may show.
     keys: Vec<String>,
 }
 
-impl<'a> Examination<'a> {
+impl<'a> Report<'a> {
     pub(super) fn new(
         settings: Option<&Settings>,
-        report: &'a mut dyn FnMut(ExaminationProgress),
+        send: &'a mut dyn FnMut(ExaminationProgress),
     ) -> Self {
         Self {
             area: "",
-            report,
+            send,
             keys: settings.map(keys).unwrap_or_default(),
         }
     }
 
-    /// Waits for work whose name is told, and says how long it took.
+    /// Waits for work whose name is shown, and says how long it took.
     pub(super) async fn timed<T>(
         &mut self,
         what: &'static str,
         work: impl Future<Output = T>,
     ) -> (T, Duration) {
-        (self.report)(ExaminationProgress::Waiting(what));
+        (self.send)(ExaminationProgress::Waiting(what));
         let begun = Instant::now();
         (work.await, begun.elapsed())
     }
 
-    /// Does work that blocks beside everything else; it is stopped when this is given up. `None` where
-    /// it broke off, which is told.
-    pub(super) async fn blocking<T: Send + 'static>(
+    /// Tries something out: the check that `well` makes of the result, or one of that name that says what is
+    /// wrong.
+    pub(super) async fn try_out<T>(
         &mut self,
         what: &'static str,
-        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
-    ) -> Option<(T, Duration)> {
-        let stop = Stopping(Arc::default());
-        let stopped = Arc::clone(&stop.0);
-        let working = tokio::task::spawn_blocking(move || work(&stopped));
-        let (done, took) = self.timed(what, working).await;
-        if done.is_err() {
-            self.add(broke_off());
-        }
-        Some((done.ok()?, took))
+        name: &'static str,
+        work: impl Future<Output = Result<T, Trouble>>,
+        well: impl FnOnce(&T) -> Check,
+    ) -> Option<T> {
+        let (done, took) = self.timed(what, work).await;
+        let check = match &done {
+            Ok(found) => well(found),
+            Err(trouble) => Check::failed(name, trouble.clone()),
+        };
+        self.add(check.took(took));
+        done.ok()
+    }
+
+    /// What was found of an area; an error is the last check of it.
+    pub(super) fn end<T>(&mut self, area: Result<T, Check>) -> Option<T> {
+        area.map_err(|check| self.add(check)).ok()
     }
 
     /// Text of documents, models and servers in it becomes one line without a key.
@@ -83,20 +89,19 @@ impl<'a> Examination<'a> {
             one_line(&text, DETAIL_CHARS)
         };
         check.area = self.area;
-        check.name = clean(&check.name);
         check.detail = clean(&check.detail);
         check.next = check.next.as_deref().map(clean);
-        (self.report)(ExaminationProgress::Checked(check));
+        (self.send)(ExaminationProgress::Checked(check));
     }
 }
 
-/// Says that work is to stop once it is dropped.
-struct Stopping(Arc<AtomicBool>);
-
-impl Drop for Stopping {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
+/// Does work that blocks beside everything else; it is stopped when this is given up.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> Result<T, Trouble> + Send + 'static,
+) -> Result<T, Trouble> {
+    let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
+    let done = blocking(work).await;
+    done.unwrap_or_else(|_| Err(Trouble::new("the examination broke off", next)))
 }
 
 fn keys(settings: &Settings) -> Vec<String> {
