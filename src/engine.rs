@@ -134,10 +134,9 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Running, EngineError> {
         // What it names to be kept within must be there.
-        let narrowed = tokio::select! {
-            () = cancel.cancelled() => return Err(EngineError::Cancelled),
-            narrowed = self.agent.ports.tools.narrow(&request.query) => narrowed,
-        };
+        let narrowing = self.agent.ports.tools.narrow(&request.query);
+        let finished = cancel.run_until_cancelled(narrowing).await;
+        let narrowed = finished.ok_or(EngineError::Cancelled)?;
         request.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
@@ -180,11 +179,6 @@ impl Engine {
     /// What is searched.
     pub fn knowledge(&self) -> Arc<KnowledgeBase> {
         self.knowledge.get()
-    }
-
-    /// What else is known of it.
-    pub fn profile(&self) -> &Profile {
-        &self.profile
     }
 
     /// Which engine thinks, with which model.
@@ -243,18 +237,8 @@ impl Running {
             match self.updates.recv().await? {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
-                Update::Starting { .. }
-                | Update::Knowledge(_)
-                | Update::Contents(_)
-                | Update::Document(_)
-                | Update::Explained { .. }
-                | Update::Model(_)
-                | Update::NotAsked { .. }
-                | Update::NotLabelled { .. }
-                | Update::Session(_)
-                | Update::Paths { .. }
-                | Update::SourceAdded(_)
-                | Update::Statistics(_) => {}
+                // All else is for a screen.
+                _ => {}
             }
         }
     }
@@ -272,24 +256,17 @@ impl Running {
             .map_err(|error| EngineError::Run(format!("the run broke off: {error}")))?;
         // The events have ended, so the thread is at its end too.
         let _ = self.audit.join();
-        match (answer, end) {
-            (Some(answer), _) => Ok(answer),
-            (
-                None,
-                Some(EventBody::RunFinished {
-                    outcome: Outcome::Cancelled,
-                    ..
-                }),
-            ) => Err(EngineError::Cancelled),
-            (
-                None,
-                Some(EventBody::RunFinished {
-                    error: Some(error), ..
-                }),
-            ) => Err(EngineError::Run(error)),
-            _ => Err(EngineError::Run("the run ended without a word".to_owned())),
-        }
+        let why = match (answer, end) {
+            (Some(answer), _) => return Ok(answer),
+            (None, Some(EventBody::RunFinished { outcome, error, .. })) => {
+                if outcome == Outcome::Cancelled {
+                    return Err(EngineError::Cancelled);
+                }
+                error
+            }
+            (None, _) => None,
+        };
+        let silent = || "the run ended without a word".to_owned();
+        Err(EngineError::Run(why.unwrap_or_else(silent)))
     }
 }
-
-// Why something cannot be done.

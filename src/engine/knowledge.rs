@@ -37,34 +37,23 @@ pub fn open_knowledge_at(
     space: &str,
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, &BuiltInModels::new())?;
-    let base = match access(settings) {
-        Some(access) => {
-            let access = StoreAccess {
-                space: Some(space.to_owned()),
-                ..access
-            };
-            KnowledgeBase::open_shared(roots, home, embedder, &access)?
-        }
-        None => KnowledgeBase::open(roots, home, embedder)?,
-    };
-    Ok(base
-        .reading_by(settings.own_program.as_deref())
-        .recognising(recognition(settings)))
+    let access = access(settings).map(|access| StoreAccess {
+        space: Some(space.to_owned()),
+        ..access
+    });
+    open_over(settings, roots.into(), home, access, embedder)
 }
 
 /// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
-    let embedder = embedder(settings, &BuiltInModels::new())?;
-    let embedder = of_passages(settings, embedder);
-    let home = settings.index_dir();
-    let base = match access(settings) {
+    if settings.store.is_some() {
         // What is broken there, opening does not meet.
-        Some(access) => KnowledgeBase::open_shared(sources(settings)?, &home, embedder, &access)?,
-        None => KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?,
-    };
-    Ok(base
-        .reading_by(settings.own_program.as_deref())
-        .recognising(recognition(settings)))
+        return open_knowledge(settings);
+    }
+    let embedder = of_passages(settings, embedder(settings, &BuiltInModels::new())?);
+    let (sources, home) = (sources(settings)?, settings.index_dir());
+    let base = KnowledgeBase::open_for_rebuild(sources, &home, embedder)?;
+    Ok(reading_as_set(settings, base))
 }
 
 /// How the text of scans and pictures is recognised, if it is.
@@ -133,23 +122,29 @@ fn embedding_data(folder: Option<&Path>) -> Result<EmbeddingData, EngineError> {
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
-    let embedder = of_passages(settings, embedder);
-    open_over(settings, sources(settings)?, embedder)
+    let (embedder, home) = (of_passages(settings, embedder), settings.index_dir());
+    let sources = sources(settings)?;
+    open_over(settings, sources, &home, access(settings), embedder)
 }
 
 fn open_over(
     settings: &Settings,
     sources: Sources,
+    home: &Path,
+    access: Option<StoreAccess>,
     embedder: Arc<dyn Embedder>,
 ) -> Result<KnowledgeBase, EngineError> {
-    let home = settings.index_dir();
-    let base = match access(settings) {
-        Some(access) => KnowledgeBase::open_shared(sources, &home, embedder, &access)?,
-        None => KnowledgeBase::open(sources, &home, embedder)?,
+    let base = match access {
+        Some(access) => KnowledgeBase::open_shared(sources, home, embedder, &access)?,
+        None => KnowledgeBase::open(sources, home, embedder)?,
     };
-    Ok(base
-        .reading_by(settings.own_program.as_deref())
-        .recognising(recognition(settings)))
+    Ok(reading_as_set(settings, base))
+}
+
+/// The base with the settings that say how its files are read.
+fn reading_as_set(settings: &Settings, base: KnowledgeBase) -> KnowledgeBase {
+    base.reading_by(settings.own_program.as_deref())
+        .recognising(recognition(settings))
 }
 
 /// The base over the folders that the settings name with the index in the data folder, whatever store
@@ -190,7 +185,8 @@ pub(super) fn open_with(
     let embedder = of_passages(settings, embedder(settings, built_in)?);
     let mut sources = sources(settings)?;
     sources.paths.extend_from_slice(more);
-    open_over(settings, sources, embedder)
+    let home = settings.index_dir();
+    open_over(settings, sources, &home, access(settings), embedder)
 }
 
 /// The passages of the demo have their vectors already.

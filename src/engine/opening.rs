@@ -262,13 +262,13 @@ fn holds_only_ours(path: &Path) -> bool {
     all && (has_log || holds_an_index(&path.join("index")))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod data_folder_tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
+    #[cfg(unix)]
     #[test]
     fn trust_an_earlier_data_folder_is_closed_and_no_other() {
+        use super::*;
+        use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let event = r#"{"event":"x","run":"a","schema":1,"seq":0,"ts":"t"}"#;
