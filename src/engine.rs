@@ -11,6 +11,7 @@ mod error;
 mod indexing;
 mod knowledge;
 mod local_servers;
+mod model_chooser;
 mod models;
 mod opening;
 mod reading;
@@ -65,7 +66,7 @@ pub struct Engine {
     agent: Agent,
     thinking: ThinkingEngine,
     /// What is looked for on this machine, where no endpoint is set.
-    local: Option<Box<LocalServers>>,
+    local: Option<Arc<LocalServers>>,
     knowledge: CurrentBase,
     adding: Arc<Adding>,
     profile: Profile,

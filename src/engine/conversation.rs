@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::Contents;
 use super::indexing::Indexing;
-use super::models::ModelChooser;
+use super::model_chooser::ModelChooser;
 use super::reading::{self, Receivers};
 use super::samples::sample_maker;
 use super::sessions::Sessions;
@@ -94,14 +94,12 @@ impl Conversation {
             index,
             log: engine.audit_log.path.clone(),
             tools: engine.agent.ports.tools.clone(),
-            models: match engine.local.take() {
-                Some(local) => local.chooser(worker.reasoner(), updates.clone()),
-                None => ModelChooser::new(
-                    engine.thinking.endpoint.clone(),
-                    worker.reasoner(),
-                    updates.clone(),
-                ),
-            },
+            models: ModelChooser::new(
+                engine.thinking.endpoint.clone(),
+                engine.local.take(),
+                worker.reasoner(),
+                updates.clone(),
+            ),
         };
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);

@@ -1,14 +1,9 @@
-//! Models for the person in front of the screen: which there are, and which does which job.
-//!
-//! A server may take its time, so it is asked beside everything else and not for long. What is chosen
-//! holds from the next question on and as long as the screen is open; the settings stay as they are.
+//! The thinking engine that the settings ask for, and which model of an endpoint does which job.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::EngineError;
@@ -17,10 +12,7 @@ use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::domain::DecidedBy;
 use crate::embed::CachedEmbedder;
-use crate::protocol::{
-    JobModels, JobName, ModelCommand, ModelListing, ModelOffer, ModelUpdate, ModelWish,
-    OFFLINE_HAS_NO_MODELS, Update,
-};
+use crate::protocol::{JobModels, JobName, ModelListing, ModelOffer, ModelWish};
 use crate::reasoner::llm::{
     Decides, EndpointReasoner, EndpointSettings, JobSettings, Jobs, ListedModel, ModelJob, ModelUse,
 };
@@ -29,8 +21,6 @@ use crate::text::{nearest, one_line};
 
 /// How long a person waits for a list.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Commands that may wait.
-const IN_FLIGHT: usize = 16;
 /// Columns of a name in a line.
 const LONGEST_NAME: usize = 60;
 
@@ -59,85 +49,6 @@ pub(super) fn model_job(job: JobName) -> ModelJob {
 /// Whether a server that lists the one takes the other: `:latest` may be left out.
 pub(super) fn is_called(listed: &str, name: &str) -> bool {
     listed == name || listed.strip_suffix(":latest") == Some(name)
-}
-
-/// Answers what is asked about models, one after the other.
-pub(super) struct ModelChooser {
-    asked: mpsc::Sender<ModelCommand>,
-    updates: mpsc::Sender<Update>,
-    task: JoinHandle<()>,
-}
-
-impl ModelChooser {
-    /// For this endpoint, if there is one; what is chosen thinks in the place of `current`.
-    pub(super) fn new(
-        endpoint: Option<Arc<EndpointReasoner>>,
-        current: CurrentReasoner,
-        updates: mpsc::Sender<Update>,
-    ) -> Self {
-        let answers = updates.clone();
-        Self::answering_by(updates, |commands| {
-            answer(commands, endpoint, current, answers)
-        })
-    }
-
-    /// Commands are answered by this.
-    pub(super) fn answering_by<F: Future<Output = ()> + Send + 'static>(
-        updates: mpsc::Sender<Update>,
-        answer: impl FnOnce(mpsc::Receiver<ModelCommand>) -> F,
-    ) -> Self {
-        let (asked, commands) = mpsc::channel(IN_FLIGHT);
-        let task = tokio::spawn(answer(commands));
-        Self {
-            asked,
-            updates,
-            task,
-        }
-    }
-
-    /// Takes one command.
-    pub(super) async fn take(&self, command: ModelCommand) {
-        let is_list = matches!(command, ModelCommand::List);
-        if self.asked.try_send(command).is_err() {
-            let busy = "the server is still being asked for its models; try again".to_owned();
-            let update = Update::Model(if is_list {
-                ModelUpdate::Listed(Err(busy))
-            } else {
-                ModelUpdate::NotChosen(busy)
-            });
-            let _ = self.updates.send(update).await;
-        }
-    }
-
-    /// Ends what was begun: nobody waits for it any more.
-    pub(super) async fn end(self) {
-        self.task.abort();
-        let _ = self.task.await;
-    }
-}
-
-async fn answer(
-    mut commands: mpsc::Receiver<ModelCommand>,
-    endpoint: Option<Arc<EndpointReasoner>>,
-    current: CurrentReasoner,
-    updates: mpsc::Sender<Update>,
-) {
-    let mut chosen = endpoint.map(|endpoint| ChosenModels::new(endpoint, current, Vec::new()));
-    while let Some(command) = commands.recv().await {
-        let offline = || OFFLINE_HAS_NO_MODELS.to_owned();
-        let update = match (&mut chosen, command) {
-            (Some(chosen), ModelCommand::List) => ModelUpdate::Listed(chosen.list().await),
-            (Some(chosen), ModelCommand::Choose(wish)) => match chosen.choose(wish).await {
-                Ok(models) => ModelUpdate::Chosen(models),
-                Err(why) => ModelUpdate::NotChosen(why),
-            },
-            (None, ModelCommand::List) => ModelUpdate::Listed(Err(offline())),
-            (None, ModelCommand::Choose(_)) => ModelUpdate::NotChosen(offline()),
-        };
-        if updates.send(Update::Model(update)).await.is_err() {
-            break;
-        }
-    }
 }
 
 /// What was chosen so far.
@@ -170,7 +81,8 @@ impl ChosenModels {
         models_of(&self.reasoner())
     }
 
-    async fn list(&mut self) -> Result<ModelListing, String> {
+    /// What the server can do, for a person who chooses.
+    pub(super) async fn list(&mut self) -> Result<ModelListing, String> {
         let host = self.endpoint.host().to_owned();
         let Some(listed) = self.ask().await? else {
             return Err(format!(

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::adding::{CurrentBase, expanded};
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
-use super::models::ModelChooser;
+use super::model_chooser::ModelChooser;
 use super::sessions::Task;
 use super::updates::{Latest, info};
 use super::why::{AskedPassage, explained};
@@ -400,8 +400,6 @@ mod naming_tests {
     use crate::agent::{Agent, CurrentReasoner, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
     use crate::embed::{BuiltInModel, SentenceEmbedding};
-    use crate::engine::adding::CurrentBase;
-    use crate::engine::models::ModelChooser;
     use crate::kb::KnowledgeBase;
     use crate::protocol::{EventBody, QuestionPlace};
     use crate::reasoner::offline::OfflineReasoner;
@@ -467,7 +465,7 @@ mod naming_tests {
             index: mpsc::channel(1).0,
             log: home.path().to_owned(),
             tools: tools.clone(),
-            models: ModelChooser::new(None, offline(), updates.clone()),
+            models: ModelChooser::new(None, None, offline(), updates.clone()),
         };
         let base = CurrentBase::new(Arc::new(base));
         tokio::spawn(dispatch(received, to, updates, base));
