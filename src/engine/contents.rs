@@ -259,24 +259,16 @@ impl Overview {
 
     /// Its own and those of the folders that it lies in.
     fn add_names(&mut self, source: &str) {
-        let folders = source.match_indices('/').enumerate();
-        let folders = folders.map(|(depth, (at, _))| (depth, false, &source[..=at]));
-        let depth = source.matches('/').count();
-        for (depth, is_document, name) in folders.chain([(depth, true, source)]) {
-            let is_fit = mention_of(name).is_some() && sanitize(name) == name;
-            let is_before = self.names.len() < MOST_NAMES
-                || self
-                    .names
-                    .last()
-                    .is_some_and(|(last_depth, last_kind, last)| {
-                        (depth, is_document, name) < (*last_depth, *last_kind, last.as_str())
-                    });
-            if is_fit && is_before {
+        let folders = source.match_indices('/').map(|(at, _)| &source[..=at]);
+        for name in folders.chain([source]) {
+            if mention_of(name).is_some() && sanitize(name) == name {
+                let path = name.trim_end_matches('/');
+                let (depth, is_document) = (path.matches('/').count(), path == name);
                 self.names.insert((depth, is_document, name.to_owned()));
-                if self.names.len() > MOST_NAMES {
-                    self.names.pop_last();
-                }
             }
+        }
+        while self.names.len() > MOST_NAMES {
+            self.names.pop_last();
         }
     }
 

@@ -81,8 +81,7 @@ struct Keeper<'a> {
 }
 
 /// What went wrong last with one half of the work, so that it is reported once.
-#[derive(Default)]
-struct LastTrouble(Mutex<Option<String>>);
+type LastTrouble = Mutex<Option<String>>;
 
 impl<'a> Keeper<'a> {
     fn new(
@@ -164,7 +163,7 @@ impl<'a> Keeper<'a> {
         loop {
             match update_changed(self.knowledge, changes, &step, self.watch.closed()) {
                 Ok(report) => {
-                    self.words.is_over();
+                    replace(&self.words, None);
                     self.report_missing_roots(&report);
                     (self.tell)(Upkeep::Words(report));
                     return true;
@@ -234,7 +233,7 @@ impl<'a> Keeper<'a> {
         let interrupt = self.watch.interrupt();
         match embed_some(self.knowledge, &step, self.watch.closed(), interrupt) {
             Ok(report) => {
-                self.meaning.is_over();
+                replace(&self.meaning, None);
                 (self.tell)(Upkeep::Meaning(report.embedded));
                 (self.knowledge.status().pending > 0).then_some(FOLLOW)
             }
@@ -268,8 +267,9 @@ impl<'a> Keeper<'a> {
         self.watch.closed().load(Ordering::Relaxed)
     }
 
-    fn report_error(&self, trouble: &LastTrouble, error: KbError) {
-        if trouble.is_new(&error.to_string()) {
+    fn report_error(&self, last: &LastTrouble, error: KbError) {
+        let line = Some(error.to_string());
+        if replace(last, line.clone()) != line {
             (self.tell)(Upkeep::Trouble(error));
         }
     }
@@ -285,19 +285,10 @@ fn renew(lease: &dyn Lease, led: &Receiver<()>, is_lost: &AtomicBool) {
     }
 }
 
-impl LastTrouble {
-    fn is_new(&self, line: &str) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = last.as_deref() != Some(line);
-        if is_new {
-            *last = Some(line.to_owned());
-        }
-        is_new
-    }
-
-    fn is_over(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+/// Sets the trouble of now, and returns the one before.
+fn replace(last: &LastTrouble, line: Option<String>) -> Option<String> {
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *last, line)
 }
 
 #[cfg(test)]
