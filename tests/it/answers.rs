@@ -39,16 +39,16 @@ struct Bounds {
 }
 
 const DEMO: Bounds = Bounds {
-    right: 0.77,
-    invented: 0.17,
-    right_after: 0.77,
-    invented_after: 0.07,
+    right: 0.73,
+    invented: 0.15,
+    right_after: 0.74,
+    invented_after: 0.05,
 };
 const HOME: Bounds = Bounds {
-    right: 0.75,
-    invented: 0.16,
-    right_after: 0.73,
-    invented_after: 0.16,
+    right: 0.67,
+    invented: 0.10,
+    right_after: 0.64,
+    invented_after: 0.10,
 };
 const OFFICE: Bounds = Bounds {
     right: 0.70,

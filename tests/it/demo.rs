@@ -52,7 +52,7 @@ type Expected = (
 const EXPECTED: &[(&str, Expected)] = &table![
     "chitchat", ("as", "answered", 1, Some("chitchat"), &[]);
     "simple",
-        ("apts", "answered", 3, Some("simple"), &["four auto-approve rules are tried in order"]);
+        ("apts", "answered", 3, Some("simple"), &["`few_context` and `high_vector_score`"]);
     "complex · rule", ("aptgs", "answered", 3, Some("read_file"), &["thresholds", "rule"]);
     "complex · graded", ("aptgs", "answered", 4, None, &["RE_RETRIEVE starts the search afresh"]);
     "refine", ("aptgptgs", "answered", 6, None, &["all read this same stream"]);
