@@ -113,6 +113,7 @@ impl Reasoner for Instant {
         Ok(Analysis {
             plan: self.plan.clone(),
             because: Vec::new(),
+            search_hint: None,
             reply: Some("Hello!".to_owned()),
             small_talk: None,
             by: None,

@@ -44,7 +44,9 @@ pub(super) fn interrupted_runs(log: &Path) -> Result<Vec<(InterruptedRun, Event)
 fn end_of_run(events: &[Event]) -> Option<(InterruptedRun, Event)> {
     let last = events.last()?;
     let mut record = events.iter().find_map(RunRecord::begin)?;
-    events.iter().for_each(|event| record.apply(event));
+    for event in events {
+        record.apply(event);
+    }
     let RunRecord { summary, path, .. } = record;
     let calls = |of: fn(&Step) -> u32| path.iter().map(of).fold(0, u32::saturating_add);
     let tokens = |of: fn(&Step) -> Option<u64>| {

@@ -141,11 +141,11 @@ impl Contents {
 
     /// Makes questions to try; `None` where that failed, or is not wanted any more.
     async fn make(&self, base: &Arc<KnowledgeBase>) -> Option<Samples> {
-        let (make, base) = (self.samples.clone()?, Arc::clone(base));
+        let (make_samples, base) = (self.samples.clone()?, Arc::clone(base));
         let made = tokio::select! {
             biased;
             () = self.is_asked.cancelled() => return None,
-            made = blocking(move |stop: &AtomicBool| make(&base, stop)) => made,
+            made = blocking(move |stop: &AtomicBool| make_samples(&base, stop)) => made,
         };
         // A panic has been reported by the hook; the documents are read all the same.
         made.ok()?

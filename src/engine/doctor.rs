@@ -30,16 +30,15 @@ pub async fn examine(survey: &Survey, send: &mut dyn FnMut(ExaminationProgress))
     let Some(settings) = &survey.settings else {
         return;
     };
-    let endpoint = endpoint_checks::check(survey, settings, report).await;
+    let endpoint = Box::pin(endpoint_checks::check(survey, settings, report)).await;
     report.end(endpoint);
     let embedding = endpoint_checks::check_embedding(survey, settings, report).await;
     let embedding = report.end(embedding).flatten();
-    match access(settings) {
-        Some(access) => store_checks::check(settings, access, report).await,
-        None => {
-            let index = index_checks::check(settings, embedding, report).await;
-            report.end(index);
-        }
+    if let Some(access) = access(settings) {
+        store_checks::check(settings, access, report).await;
+    } else {
+        let index = index_checks::check(settings, embedding, report).await;
+        report.end(index);
     }
     let traces = trace_checks::check(settings, report).await;
     report.end(traces);

@@ -199,8 +199,8 @@ impl ModelChoice {
             return Ok(vec![chosen(models.choose(wish).await?)]);
         }
         let server = self.server_of(&name, wish.server.as_deref()).await?;
-        let used = self.server.as_ref();
-        let is_used = used.is_some_and(|used| used.base_url == server.base_url);
+        let current = self.server.as_ref();
+        let is_used = current.is_some_and(|it| it.base_url == server.base_url);
         let is_kept = wish.is_kept;
         let models = match &mut self.chosen {
             Some(models) if wish.job.is_some() && is_used => models.choose(wish).await?,

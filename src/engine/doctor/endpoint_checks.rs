@@ -78,7 +78,7 @@ pub(super) async fn check(
         let trying = report.try_out("a structured reply", "structured", judging, |judged| {
             structured(model, judged)
         });
-        trying.await;
+        Box::pin(trying).await;
         if is_gone {
             return Ok(());
         }
