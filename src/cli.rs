@@ -318,7 +318,7 @@ struct ManArgs {
 
 fn write_manual(man: &ManArgs) -> Result<(), CommandFailure> {
     clap_mangen::generate_to(command(), &man.dir)
-        .map_err(|error| CommandFailure::failed(format!("{}: {error}", man.dir.display())))
+        .map_err(|error| CommandFailure::of_file(&man.dir, error))
 }
 
 /// This program, to be started again. One that cannot be found cannot be started either, which is

@@ -3,8 +3,8 @@ use std::io::{IsTerminal, Read};
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
-use super::catch_up::{SearchNeeds, bring_up_to_date};
-use super::interruption::interruptible;
+use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
+use super::interruption::{interruptible, unless_cancelled};
 use super::narrator::{Detail, Narrator};
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use super::rerun::RerunArgs;
@@ -74,14 +74,12 @@ async fn answer(
     settings: &Settings,
     cancel: CancellationToken,
 ) -> Result<(), CommandFailure> {
-    let engine = tokio::select! {
-        engine = Engine::open(settings) => engine?,
-        () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-    };
+    let engine = unless_cancelled(&cancel, Engine::open(settings)).await??;
     for notice in engine.notices() {
         print_notice(notice);
     }
-    let embedding = bring_up_to_date(&engine.knowledge(), SearchNeeds::Dense, &cancel).await?;
+    let (knowledge, form) = (engine.knowledge(), ProgressForm::Bar);
+    let embedding = bring_up_to_date(&knowledge, SearchNeeds::Dense, form, &cancel).await?;
     let mut run = engine.stream(request, cancel.clone()).await?;
     // Who looks at the terminal sees no answer come, and wants to know why.
     let tells_waits = !json && std::io::stderr().is_terminal();

@@ -5,7 +5,7 @@ use clap::Args;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::interruption::interruptible_screen;
+use super::interruption::{interruptible_screen, unless_cancelled};
 use super::labels::read_labels;
 use super::output::{CommandFailure, print_json};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
@@ -43,10 +43,7 @@ async fn converse(
     start: &StartOptions,
     cancel: CancellationToken,
 ) -> Result<EndedConversation, CommandFailure> {
-    let opening = tokio::select! {
-        opening = Opening::begin(settings) => opening?,
-        () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-    };
+    let opening = unless_cancelled(&cancel, Opening::begin(settings)).await??;
     let (identity, models) = (opening.identity(), opening.models());
     let profile = opening.profile().clone();
     let samples = if profile.is_demo { SAMPLES } else { &[] };
@@ -61,10 +58,7 @@ async fn converse(
             tokio::spawn(begin(opening, name, ends, leave.clone())),
         ),
         Some(which) => {
-            let mut engine = tokio::select! {
-                engine = opening.finish() => engine?,
-                () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-            };
+            let mut engine = unless_cancelled(&cancel, opening.finish()).await??;
             let resumed = take_up(&mut engine, Some(which), None).await?;
             engine.notices().clone_into(&mut notices);
             let begun = Conversation::start(ends, engine);
@@ -237,14 +231,14 @@ pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(),
     if wanted.list {
         return runs::list(&log, None, false);
     }
-    let lookup = Lookup::open(&log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(&log)?;
     if lookup.runs().is_empty() {
         let log = log.display();
         return Err(CommandFailure::failed(format!(
             "no runs are recorded in {log}"
         )));
     }
-    let events = events_of_run(&log, run).map_err(CommandFailure::failed)?;
+    let events = events_of_run(&log, run)?;
     if wanted.json.is_some() {
         for event in events {
             print_json(&event)?;
@@ -256,7 +250,7 @@ pub(super) fn run_replay(wanted: &ReplayArgs, settings: &Settings) -> Result<(),
             "the screen needs a terminal that can be drawn on; 'kb-agent replay --json RUN' prints a run's events",
         ));
     }
-    let summary = lookup.run(run).map_err(CommandFailure::failed)?;
+    let summary = lookup.run(run)?;
     let labels = read_labels(&log).of_run(&summary.id);
     show_run(RecordedRun { events, labels }, summary, settings)
 }

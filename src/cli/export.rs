@@ -69,12 +69,10 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
     if export.size.is_some() && !matches!(export.format, ExportFormat::Cast) {
         return Err(CommandFailure::usage("--size goes with --format cast"));
     }
-    let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
-    let wanted = lookup
-        .run_or_session(&export.name)
-        .map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(&settings.audit_log)?;
+    let wanted = lookup.run_or_session(&export.name)?;
     let records = || -> Result<Vec<RunRecord>, CommandFailure> {
-        let mut records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+        let mut records = lookup.records(&wanted)?;
         read_labels(&settings.audit_log).attach_to(&mut records);
         Ok(records)
     };
@@ -83,7 +81,7 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFai
         ExportFormat::Html => print_text(report::html(&records()?))?,
         ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records()?}))?,
         ExportFormat::Otlp => {
-            let events = lookup.events(&wanted).map_err(CommandFailure::failed)?;
+            let events = lookup.events(&wanted)?;
             let detail = TraceDetail::from_audit_prompts(settings.audit_prompts);
             print_json(&trace_request(&events, detail))?;
         }
@@ -110,7 +108,7 @@ fn print_cast(
         return Err(CommandFailure::usage(why));
     };
     let recorded = RecordedRun {
-        events: lookup.events(wanted).map_err(CommandFailure::failed)?,
+        events: lookup.events(wanted)?,
         labels: read_labels(&settings.audit_log).of_run(&run.id),
     };
     let setup = setup_of_run(run, settings);

@@ -24,7 +24,7 @@ pub(super) struct Graph {
 /// Prints the topology, or the way one run took through it.
 pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), CommandFailure> {
     let events = match &graph.run {
-        Some(run) => events_of_run(&settings.audit_log, run).map_err(CommandFailure::failed)?,
+        Some(run) => events_of_run(&settings.audit_log, run)?,
         None => Vec::new(),
     };
     let text = match (graph.mermaid, events.is_empty()) {

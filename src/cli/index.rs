@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::catch_up::{LAST_STEP, UpdateStep, update};
-use super::interruption::interruptible;
+use super::catch_up::{UpdateStep, update};
+use super::interruption::{LAST_STEP, interruptible};
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::Languages;
@@ -74,8 +74,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         return watch(index, settings, knowledge, started);
     }
     let (report, trouble) = interruptible(async |cancel| {
-        let words = update(knowledge.clone(), index.words(), &cancel).await?;
-        let mut report = words.map_err(CommandFailure::failed)?;
+        let mut report = update(knowledge.clone(), index.words(), &cancel).await??;
         for pattern in knowledge.unused_patterns() {
             print_notice(&format!(
                 "KB_AGENT_INCLUDE: '{}' fits no file; what .gitignore leaves out is read only where \

@@ -17,6 +17,8 @@ use crate::tui::{editor_has_terminal, give_back_terminal};
 
 /// How long an end in order may take.
 const IN_ORDER: Duration = Duration::from_secs(2);
+/// How long a step that is under way has for its end once it was asked to stop.
+pub(super) const LAST_STEP: Duration = Duration::from_secs(1);
 /// How long a terminal that takes nothing is waited for.
 const LAST_WRITE: Duration = Duration::from_millis(200);
 /// The exit code of what was interrupted.
@@ -27,19 +29,18 @@ const INTERRUPTED: i32 = 130;
 pub(super) fn interruptible<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
-    let ending = Arc::new(Ending::default());
-    watch_signals(&ending).map_err(CommandFailure::failed)?;
-    run(&ending, work)
+    run(|ending| watch_signals(ending, true), work)
 }
 
 /// [`interruptible`] for work that owns the terminal: it is also asked to stop when that is gone.
 pub(super) fn interruptible_screen<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
-    let ending = Arc::new(Ending::default());
-    watch_signals(&ending).map_err(CommandFailure::failed)?;
-    watch_terminal(&ending).map_err(CommandFailure::failed)?;
-    run(&ending, work)
+    let watch = |ending: &Arc<Ending>| {
+        watch_signals(ending, true)?;
+        watch_terminal(ending)
+    };
+    run(watch, work)
 }
 
 /// [`interruptible`] for work that takes Ctrl+C as a message of its own.
@@ -49,23 +50,56 @@ pub(super) fn interruptible_lines<T>(
         tokio::sync::mpsc::Receiver<()>,
     ) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
-    let ending = Arc::new(Ending::default());
-    watch_ends(&ending).map_err(CommandFailure::failed)?;
-    run(&ending, async |cancel| {
-        let (send, interrupts) = tokio::sync::mpsc::channel(1);
-        let forwarding = tokio::spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() && send.send(()).await.is_ok() {}
-        });
-        let result = work(cancel, interrupts).await;
-        forwarding.abort();
-        result
-    })
+    run(
+        |ending| watch_signals(ending, false),
+        async |cancel| {
+            let (send, interrupts) = tokio::sync::mpsc::channel(1);
+            let forwarding = tokio::spawn(async move {
+                while tokio::signal::ctrl_c().await.is_ok() && send.send(()).await.is_ok() {}
+            });
+            let result = work(cancel, interrupts).await;
+            forwarding.abort();
+            result
+        },
+    )
+}
+
+/// What the work comes to, unless it is cancelled before; then it is dropped where it is.
+pub(super) fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> impl Future<Output = Result<T, CommandFailure>> {
+    let work = Box::pin(work);
+    async move {
+        let done = cancel.run_until_cancelled(work).await;
+        done.ok_or_else(CommandFailure::interrupted)
+    }
+}
+
+/// What blocking work on a thread of its own comes to. An interruption raises its flag.
+pub(super) async fn blocking_work<T: Send + 'static>(
+    cancel: &CancellationToken,
+    what: &str,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> Result<T, CommandFailure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let mut working = tokio::task::spawn_blocking(move || work(&stopped));
+    if let Some(done) = cancel.run_until_cancelled(&mut working).await {
+        return done.map_err(|error| CommandFailure::failed(format!("{what} broke off: {error}")));
+    }
+    stop.store(true, Ordering::Relaxed);
+    // What is under way may still be kept; a folder that does not answer is left behind.
+    let _ = tokio::time::timeout(LAST_STEP, working).await;
+    Err(CommandFailure::interrupted())
 }
 
 fn run<T>(
-    ending: &Arc<Ending>,
+    watch: impl FnOnce(&Arc<Ending>) -> io::Result<()>,
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
+    let ending = Arc::new(Ending::default());
+    watch(&ending).map_err(CommandFailure::failed)?;
     let runtime = Runtime::new().map_err(CommandFailure::failed)?;
     let result = runtime.block_on(work(ending.cancel.clone()));
     ending.over.store(true, Ordering::SeqCst);
@@ -129,26 +163,17 @@ fn end_now() -> ! {
     process::exit(INTERRUPTED)
 }
 
+/// Watches for what ends the program; without `ctrl_c` that is a message to others.
 #[cfg(unix)]
-fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
-    watch(ending, &[signal_hook::consts::SIGINT])
-}
-
-/// What ends the program beside Ctrl+C.
-#[cfg(unix)]
-fn watch_ends(ending: &Arc<Ending>) -> io::Result<()> {
-    watch(ending, &[])
-}
-
-#[cfg(unix)]
-fn watch(ending: &Arc<Ending>, more: &[i32]) -> io::Result<()> {
+fn watch_signals(ending: &Arc<Ending>, ctrl_c: bool) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGQUIT, SIGTERM].iter().chain(more))?;
-    if !survives_its_terminal() {
-        signals.add_signal(SIGHUP)?;
-    }
+    let signals = [(SIGQUIT, true), (SIGTERM, true), (SIGINT, ctrl_c)];
+    let hangup = (SIGHUP, !survives_its_terminal());
+    let wanted = signals.into_iter().chain([hangup]);
+    let wanted = wanted.filter_map(|(signal, is_wanted)| is_wanted.then_some(signal));
+    let mut signals = Signals::new(wanted)?;
     let ending = Arc::clone(ending);
     thread::Builder::new()
         .name("signals".to_owned())
@@ -207,7 +232,10 @@ fn watch_terminal(ending: &Arc<Ending>) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
+fn watch_signals(ending: &Arc<Ending>, ctrl_c: bool) -> io::Result<()> {
+    if !ctrl_c {
+        return Ok(());
+    }
     let ending = Arc::clone(ending);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -221,11 +249,6 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
                 }
             }
         })?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn watch_ends(_: &Arc<Ending>) -> io::Result<()> {
     Ok(())
 }
 

@@ -7,8 +7,8 @@ mod judged;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::output::{Column, CommandFailure, Side, column, table, terminal_width};
-use super::output::{print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::output::{table_within, terminal_width};
 use crate::config::Settings;
 use crate::domain::LabelTarget;
 use crate::protocol::Label;
@@ -20,13 +20,7 @@ pub(super) use judged::read_labels;
 /// The longest part of a question or a path that a table shows, in characters.
 const LONGEST: usize = 200;
 
-const COLUMNS: [Column; 5] = [
-    column("run", Side::Left, 2),
-    column("time", Side::Left, 1),
-    column("what", Side::Left, 0),
-    column("verdict", Side::Left, 0),
-    column("question or passage", Side::Left, 0),
-];
+const COLUMNS: &str = "run|time|what|verdict|question or passage";
 
 /// Arguments of `labels`.
 #[derive(Debug, Args)]
@@ -72,7 +66,7 @@ fn list(judged: &JudgedRuns, json: bool, settings: &Settings) -> Result<(), Comm
         .iter()
         .map(|label| row(judged, label))
         .collect();
-    let listed = table(&COLUMNS, &rows, terminal_width());
+    let listed = table_within(terminal_width(), COLUMNS, "run|time", &rows);
     print_text(format!("{listed}\n{}", report.agreement.as_text()))?;
     if judged.missing > 0 {
         let runs = plural(judged.missing, "judged run");

@@ -1,10 +1,12 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::audit::ReadError;
 use crate::config::SettingError;
 use crate::engine::EngineError;
 use crate::kb::KbError;
@@ -18,28 +20,33 @@ pub(super) struct CommandFailure {
 }
 
 impl CommandFailure {
+    fn new(code: u8, why: impl Display) -> Self {
+        let line = Some(why.to_string());
+        Self { code, line }
+    }
+
+    const fn silent(code: u8) -> Self {
+        Self { code, line: None }
+    }
+
     /// It could not be done.
     pub(super) fn failed(why: impl Display) -> Self {
-        Self {
-            code: 1,
-            line: Some(why.to_string()),
-        }
+        Self::new(1, why)
+    }
+
+    /// A file or folder cannot be used.
+    pub(super) fn of_file(path: &Path, why: impl Display) -> Self {
+        Self::failed(format!("{}: {why}", path.display()))
     }
 
     /// It was asked for wrongly.
     pub(super) fn usage(why: impl Display) -> Self {
-        Self {
-            code: 2,
-            line: Some(why.to_string()),
-        }
+        Self::new(2, why)
     }
 
     /// A failure that is already reported.
     pub(super) fn reported() -> Self {
-        Self {
-            code: 1,
-            line: None,
-        }
+        Self::silent(1)
     }
 
     /// Turns the exit code into that of wrong usage.
@@ -49,18 +56,12 @@ impl CommandFailure {
 
     /// The user stopped it.
     pub(super) fn interrupted() -> Self {
-        Self {
-            code: 130,
-            line: None,
-        }
+        Self::silent(130)
     }
 
     /// Nothing more is to be done, and nothing went wrong.
     pub(super) fn finished() -> Self {
-        Self {
-            code: 0,
-            line: None,
-        }
+        Self::silent(0)
     }
 
     /// Whether nothing went wrong.
@@ -99,6 +100,18 @@ impl From<EngineError> for CommandFailure {
     }
 }
 
+impl From<KbError> for CommandFailure {
+    fn from(error: KbError) -> Self {
+        EngineError::from(error).into()
+    }
+}
+
+impl From<ReadError> for CommandFailure {
+    fn from(error: ReadError) -> Self {
+        Self::failed(error)
+    }
+}
+
 impl From<io::Error> for CommandFailure {
     /// A reader that has had enough, as `head` does, is no failure worth a word.
     fn from(error: io::Error) -> Self {
@@ -112,6 +125,11 @@ impl From<io::Error> for CommandFailure {
 
 /// What a figure that nothing was recorded for is drawn as.
 pub(super) const NOTHING: &str = "–";
+
+/// A figure, or [`NOTHING`].
+pub(super) fn or_nothing(figure: Option<impl ToString>) -> String {
+    figure.map_or_else(|| NOTHING.to_owned(), |figure| figure.to_string())
+}
 
 /// One line for a person, on standard error.
 pub(super) fn print_notice(line: &str) {
@@ -136,35 +154,25 @@ pub(super) fn print_json(value: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes one JSON object where that is asked for, else what a person reads.
+pub(super) fn print_result(
+    json: bool,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> io::Result<()> {
+    if json {
+        print_json(value)
+    } else {
+        print_text(text())
+    }
+}
+
 // Tables on standard output: as wide as the terminal, and as long as it gets elsewhere.
 
 /// Between two columns.
 const GAP: &str = "  ";
 /// The least that a text column is worth its place with, in cells.
 const LEAST_TEXT: usize = 16;
-
-/// A column of a table.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
-    /// What stands above it.
-    pub(super) title: &'static str,
-    /// Which side its cells stand on.
-    pub(super) side: Side,
-    /// Columns with more than 0 are left out where there is no room, the largest first.
-    pub(super) spare: u8,
-}
-
-/// Which side the cells of a column stand on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Left,
-    Right,
-}
-
-/// A column of that title.
-pub(super) const fn column(title: &'static str, side: Side, spare: u8) -> Column {
-    Column { title, side, spare }
-}
 
 /// The cells of the terminal's width; `None` where the output is no terminal.
 pub(super) fn terminal_width() -> Option<usize> {
@@ -175,39 +183,42 @@ pub(super) fn terminal_width() -> Option<usize> {
     (columns > 0).then_some(usize::from(columns))
 }
 
-/// The table as text. Its cells are clean and on one line; the last column is cut to what the
-/// others leave of `width`.
-pub(super) fn table(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
-    let wide: Vec<usize> = (0..columns.len())
-        .map(|at| {
-            let cells = rows.iter().map(|row| row[at].width());
-            cells.chain([columns[at].title.width()]).max().unwrap_or(0)
-        })
-        .collect();
-    let mut shown: Vec<usize> = (0..columns.len()).collect();
-    while let Some(width) = width
-        && least(&shown, &wide) > width
-        && let Some(spare) = (shown.iter().copied())
-            .filter(|at| columns[*at].spare > 0)
-            .max_by_key(|at| columns[*at].spare)
-    {
-        shown.retain(|at| *at != spare);
-    }
-    let titles: Vec<String> = columns.iter().map(|one| one.title.to_owned()).collect();
-    let mut text = String::new();
-    for row in [&titles].into_iter().chain(rows) {
-        let mut line = String::new();
-        for at in &shown {
-            if !line.is_empty() {
-                line.push_str(GAP);
-            }
-            let room = wide[*at].saturating_sub(row[*at].width());
-            let space = " ".repeat(room);
-            match columns[*at].side {
-                Side::Left => line.extend([row[*at].as_str(), &space]),
-                Side::Right => line.extend([space.as_str(), &row[*at]]),
-            }
+/// The table as text. Its titles are parted by `|`, its cells clean and on one line; a column of
+/// figures, which hold no letter, stands to the right.
+pub(super) fn table(titles: &str, rows: &[Vec<String>]) -> String {
+    table_within(None, titles, "", rows)
+}
+
+/// [`table`] for lines of at most `width` cells: columns are left out in the order of `spare`, and the
+/// last one is cut to what the others leave.
+pub(super) fn table_within(
+    width: Option<usize>,
+    titles: &str,
+    spare: &str,
+    rows: &[Vec<String>],
+) -> String {
+    let titles: Vec<String> = titles.split('|').map(str::to_owned).collect();
+    let lines = || [&titles].into_iter().chain(rows);
+    let mut shown: Vec<usize> = (0..titles.len()).collect();
+    let widest = |at: &usize| lines().map(|line| line[*at].width()).max();
+    let wide: Vec<usize> = shown.iter().filter_map(widest).collect();
+    for spare in spare.split('|') {
+        if width.is_some_and(|width| least(&shown, &wide) > width) {
+            shown.retain(|at| titles[*at] != spare);
         }
+    }
+    let is_figure = |row: &Vec<String>, at: usize| !row[at].contains(char::is_alphabetic);
+    let mut text = String::new();
+    for line in lines() {
+        let cells = shown.iter().map(|&at| {
+            let space = " ".repeat(wide[at].saturating_sub(line[at].width()));
+            if rows.iter().all(|row| is_figure(row, at)) {
+                space + &line[at]
+            } else {
+                line[at].clone() + &space
+            }
+        });
+        let line = cells.collect::<Vec<_>>().join(GAP);
         let line = line.trim_end();
         text.push_str(&width.map_or_else(|| line.to_owned(), |width| cut(line, width)));
         text.push('\n');
@@ -241,13 +252,6 @@ fn cut(text: &str, width: usize) -> String {
 mod columns_tests {
     use super::*;
 
-    const COLUMNS: [Column; 4] = [
-        column("id", Side::Left, 0),
-        column("time", Side::Left, 1),
-        column("calls", Side::Right, 2),
-        column("question", Side::Left, 0),
-    ];
-
     fn rows() -> Vec<Vec<String>> {
         [
             [
@@ -267,21 +271,25 @@ mod columns_tests {
         .to_vec()
     }
 
+    fn within(width: Option<usize>) -> String {
+        table_within(width, "id|time|calls|question", "calls|time", &rows())
+    }
+
     #[test]
     fn a_table_takes_the_width_of_the_terminal_and_no_more() {
         for width in [10, 24, 30, 36, 48, 80] {
-            let drawn = table(&COLUMNS, &rows(), Some(width));
+            let drawn = within(Some(width));
             assert!(drawn.lines().all(|line| line.width() <= width), "{drawn}");
             assert_eq!(drawn.lines().count(), 3);
         }
-        let narrow = table(&COLUMNS, &rows(), Some(30));
+        let narrow = within(Some(30));
         assert!(narrow.starts_with("id   time   question\n"), "{narrow}");
-        assert!(table(&COLUMNS, &rows(), Some(24)).starts_with("id   question\n"));
+        assert!(within(Some(24)).starts_with("id   question\n"));
     }
 
     #[test]
     fn a_table_in_a_pipe_is_cut_nowhere() {
-        let drawn = table(&COLUMNS, &rows(), None);
+        let drawn = within(None);
         let lines: Vec<&str> = drawn.lines().collect();
         assert_eq!(lines[0], "id   time   calls  question");
         assert!(lines[1].starts_with("a1   12:00      4  how many"));

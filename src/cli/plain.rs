@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use conversation::Plain;
 use input::StandardInput;
 
-use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date_showing};
+use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible_lines;
 use super::narrator::Detail;
 use super::output::{CommandFailure, print_notice, print_text};
@@ -78,10 +78,8 @@ async fn converse(
         for notice in engine.notices() {
             print_notice(notice);
         }
-        let shows = ProgressForm::Lines;
-        let knowledge = engine.knowledge();
-        let embedding =
-            bring_up_to_date_showing(&knowledge, SearchNeeds::Dense, shows, &cancel).await?;
+        let (knowledge, form) = (engine.knowledge(), ProgressForm::Lines);
+        let embedding = bring_up_to_date(&knowledge, SearchNeeds::Dense, form, &cancel).await?;
         // What is left of it goes on behind the conversation.
         embedding.end().await;
         Ok::<_, CommandFailure>((engine, resumed))

@@ -56,9 +56,9 @@ impl RerunArgs {
             usage(format!("'{from}' is no RUN:NODE, such as last:synthesize"))
         })?;
         let node = node_called(node).map_err(usage)?;
-        let lookup = Lookup::open(log).map_err(CommandFailure::failed)?;
-        let run = lookup.run(name).map_err(CommandFailure::failed)?;
-        let events = events_with_earlier(&lookup, run).map_err(CommandFailure::failed)?;
+        let lookup = Lookup::open(log)?;
+        let run = lookup.run(name)?;
+        let events = events_with_earlier(&lookup, run)?;
         let state = RecordedState::at_node(&events, node).ok_or_else(|| {
             let run = one_line(&run.id.0, 40);
             usage(match node {

@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::output::{Column, Side, column, table, terminal_width};
-use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
+use super::output::{CommandFailure, NOTHING, or_nothing, print_json, print_notice, print_text};
+use super::output::{table_within, terminal_width};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
@@ -16,20 +16,6 @@ use crate::text::{excerpt_around, one_line};
 
 /// The longest part of a question that a table shows, in characters.
 const QUESTION: usize = 200;
-
-/// Columns that are left out first where there is no room have the largest numbers.
-const COLUMNS: [Column; 7] = [
-    column("id", Side::Left, 0),
-    column("time", Side::Left, 2),
-    column("route", Side::Left, 3),
-    column("outcome", Side::Left, 1),
-    column("calls", Side::Right, 4),
-    column("saved", Side::Right, 5),
-    column("question", Side::Left, 0),
-];
-
-/// The column of the calls; where no model is asked they are steps.
-const CALLS: usize = 4;
 
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
@@ -62,14 +48,6 @@ struct FoundRun<'r> {
     excerpt: String,
 }
 
-/// The columns of a search.
-const FOUND: [Column; 4] = [
-    column("id", Side::Left, 0),
-    column("time", Side::Left, 2),
-    column("question", Side::Left, 0),
-    column("answer", Side::Left, 1),
-];
-
 /// Prints the runs whose question or answer holds each of these words, newest first, with the words
 /// around the first of them.
 fn search(settings: &Settings, runs: &Runs, words: &str) -> Result<(), CommandFailure> {
@@ -77,12 +55,12 @@ fn search(settings: &Settings, runs: &Runs, words: &str) -> Result<(), CommandFa
     if words.is_empty() {
         return Err(CommandFailure::usage("--grep needs a word to look for"));
     }
-    let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(&settings.audit_log)?;
     let among: Vec<&RunSummary> = match &runs.session {
-        Some(session) => lookup.session(session).map_err(CommandFailure::failed)?,
+        Some(session) => lookup.session(session)?,
         None => lookup.runs().iter().collect(),
     };
-    let answers = lookup.answers().map_err(CommandFailure::failed)?;
+    let answers = lookup.answers()?;
     let answer = |run: &RunSummary| answers.get(&run.id).map_or("", String::as_str);
     let holds_all = |run: &&&RunSummary| {
         let text = format!("{}\n{}", run.question, answer(run)).to_lowercase();
@@ -113,14 +91,16 @@ fn search(settings: &Settings, runs: &Runs, words: &str) -> Result<(), CommandFa
         ]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    Ok(print_text(table(&FOUND, &rows, terminal_width()))?)
+    let titles = "id|time|question|answer";
+    let text = table_within(terminal_width(), titles, "time|answer", &rows);
+    Ok(print_text(text)?)
 }
 
 /// Prints the runs of a log, newest first, or those of one of its sessions.
 pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), CommandFailure> {
-    let lookup = Lookup::open(log).map_err(CommandFailure::failed)?;
+    let lookup = Lookup::open(log)?;
     let mut listed: Vec<&RunSummary> = match session {
-        Some(session) => lookup.session(session).map_err(CommandFailure::failed)?,
+        Some(session) => lookup.session(session)?,
         None => lookup.runs().iter().collect(),
     };
     listed.reverse();
@@ -138,19 +118,16 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
         return Ok(());
     }
     let names = lookup.short_names();
-    Ok(print_text(in_table(&listed, &names, terminal_width()))?)
+    let rows: Vec<_> = listed.iter().map(|run| row(run, &names)).collect();
+    let is_offline = listed.iter().all(|run| run.mode == Mode::Offline);
+    let calls = if is_offline { "steps" } else { "calls" };
+    let titles = format!("id|time|route|outcome|{calls}|saved|question");
+    let spare = format!("saved|{calls}|route|time|outcome");
+    let text = table_within(terminal_width(), &titles, &spare, &rows);
+    Ok(print_text(text)?)
 }
 
-/// A line for each run, called by its name where it has one, for lines of at most `width` cells.
-fn in_table(listed: &[&RunSummary], names: &BTreeMap<&str, &str>, width: Option<usize>) -> String {
-    let rows: Vec<_> = listed.iter().map(|run| row(run, names)).collect();
-    let mut columns = COLUMNS;
-    if listed.iter().all(|run| run.mode == Mode::Offline) {
-        columns[CALLS].title = "steps";
-    }
-    table(&columns, &rows, width)
-}
-
+/// A line for a run, called by its name where it has one.
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
     let id = &*run.id.0;
     let again = run.rerun.as_ref().map(|rerun| rerun.in_words() + ": ");
@@ -160,8 +137,8 @@ fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
         run.time.minute(),
         run.route.map_or(NOTHING, Complexity::as_str).to_owned(),
         outcome(run),
-        number(run.calls),
-        number(run.saved),
+        or_nothing(run.calls),
+        or_nothing(run.saved),
         one_line(&question, QUESTION),
     ]
 }
@@ -173,8 +150,4 @@ fn outcome(run: &RunSummary) -> String {
         Some(level) => format!("{outcome}, {}", level.advice()),
         None => outcome.to_owned(),
     }
-}
-
-fn number(figure: Option<u32>) -> String {
-    figure.map_or_else(|| NOTHING.to_owned(), |figure| figure.to_string())
 }

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::catch_up::{SearchNeeds, bring_up_to_date};
-use super::interruption::interruptible;
+use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
+use super::interruption::{blocking_work, interruptible};
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, FILE_FORMATS, ToolName, location};
-use crate::engine::{blocking, open_knowledge, recognition};
+use crate::engine::{open_knowledge, recognition};
 use crate::kb::{
     Extraction, FileText, Hit, KbError, KnowledgeBase, ReadAs, Scope, SearchMode, Within,
 };
@@ -74,17 +74,13 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
             SearchMode::Grep | SearchMode::Lexical => SearchNeeds::Lexical,
             SearchMode::Vector | SearchMode::Hybrid => SearchNeeds::Dense,
         };
-        let embedding = bring_up_to_date(&knowledge, needs, &cancel).await?;
+        let embedding = bring_up_to_date(&knowledge, needs, ProgressForm::Bar, &cancel).await?;
         let said = embedding.has_failed();
         embedding.end().await;
         let (base, asked) = (knowledge.clone(), query.clone());
-        let searching = blocking(move |stop| within_its_scope(&base, mode, &asked, k, stop));
-        let found = tokio::select! {
-            found = searching => {
-                found.map_err(CommandFailure::failed)?.map_err(CommandFailure::failed)?
-            }
-            () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-        };
+        let searching = move |stop: &AtomicBool| within_its_scope(&base, mode, &asked, k, stop);
+        let found = blocking_work(&cancel, "searching", searching).await?;
+        let found = found.map_err(CommandFailure::failed)?;
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
             print_notice(&format!("{error}; passages are found by their words only"));
         }
@@ -300,12 +296,8 @@ pub(super) fn run_read(read: &Read, settings: &Settings) -> Result<(), CommandFa
         return Err(CommandFailure::failed(said));
     }
     let program = settings.own_program.as_deref();
-    let file = FileText::read(&read.path, program, recognition(settings)).map_err(|reason| {
-        CommandFailure::failed(format!(
-            "{}: {reason}",
-            sanitize(&read.path.to_string_lossy())
-        ))
-    })?;
+    let file = FileText::read(&read.path, program, recognition(settings))
+        .map_err(|reason| CommandFailure::of_file(&read.path, reason))?;
     if read.json {
         return Ok(print_json(&file_as_json(&file))?);
     }

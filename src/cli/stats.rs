@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
-use super::output::{Column, Side, column, table, terminal_width};
-use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
+use super::output::{CommandFailure, or_nothing, print_json, print_notice, print_text};
+use super::output::{table_within, terminal_width};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
@@ -13,19 +13,8 @@ use crate::protocol::{Hits, Latency, Outcomes, RuleHits, RunHistory, RunStatisti
 use crate::text::{one_line, plural, sparkline};
 use crate::tui::TerminalLooks;
 
-const FAST_PATHS: [Column; 4] = [
-    column("fast path", Side::Left, 0),
-    column("runs", Side::Right, 1),
-    column("hits", Side::Right, 2),
-    column("rate", Side::Right, 0),
-];
-
-const LATENCIES: [Column; 4] = [
-    column("time of", Side::Left, 0),
-    column("count", Side::Right, 1),
-    column("median ms", Side::Right, 0),
-    column("p95 ms", Side::Right, 0),
-];
+const FAST_PATHS: &str = "fast path|runs|hits|rate";
+const LATENCIES: &str = "time of|count|median ms|p95 ms";
 
 /// Fewer bars tell too little.
 const LEAST_BARS: usize = 7;
@@ -50,7 +39,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
             "there is no audit log {shown}"
         )));
     }
-    let history = history(log, &AtomicBool::new(false)).map_err(CommandFailure::failed)?;
+    let history = history(log, &AtomicBool::new(false))?;
     let statistics = &history.total;
     if stats.json {
         return Ok(print_json(statistics)?);
@@ -63,8 +52,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
     let Some((width, (first, last))) = width.zip(history.period()) else {
         return Ok(print_text(in_lines(statistics, width))?);
     };
-    let rates = table(&FAST_PATHS, &fast_paths(statistics), Some(width));
-    let times = table(&LATENCIES, &latencies(statistics), Some(width));
+    let (rates, times) = tables(statistics, Some(width));
     let (names, sums) = sums_by_day(&history);
     let text = format!(
         "{}\na bar a day, {first} to {last} (UTC)\n{}\n{}\n{}",
@@ -79,9 +67,17 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
 
 /// All of it without a bar, for lines of at most `width` cells.
 fn in_lines(statistics: &RunStatistics, width: Option<usize>) -> String {
-    let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
-    let times = table(&LATENCIES, &latencies(statistics), width);
+    let (rates, times) = tables(statistics, width);
     format!("{}\n{rates}\n{times}", summary(statistics))
+}
+
+/// The tables of short cuts and of times.
+fn tables(statistics: &RunStatistics, width: Option<usize>) -> (String, String) {
+    let rates = fast_paths(statistics);
+    (
+        table_within(width, FAST_PATHS, "hits|runs", &rates),
+        table_within(width, LATENCIES, "count", &latencies(statistics)),
+    )
 }
 
 /// Bars behind the lines that have some, one below the other; as many of the newest days as there is
@@ -262,8 +258,4 @@ fn latency(name: &str, latency: &Latency) -> Vec<String> {
         shown(latency.median_ms),
         shown(latency.p95_ms),
     ]
-}
-
-fn or_nothing(figure: Option<impl ToString>) -> String {
-    figure.map_or_else(|| NOTHING.to_owned(), |figure| figure.to_string())
 }

@@ -1,15 +1,14 @@
 //! `store`: the index that is shared with others, set up and looked after.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{UpdateStep, update};
-use super::interruption::interruptible;
-use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::interruption::{blocking_work, interruptible};
+use super::output::{CommandFailure, print_notice, print_result, print_text};
 use crate::config::Settings;
 use crate::engine::{open_knowledge, open_local_knowledge, store_administration};
 use crate::kb::{KbError, SpaceState, StoreAdministration, StoreState, store_setup_script};
@@ -74,11 +73,7 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
         }
         StoreCommand::Status { json } => {
             let state = query_store(administration, StoreAdministration::state)?;
-            if *json {
-                print_json(&as_json(&state))?;
-            } else {
-                print_text(as_text(&state))?;
-            }
+            print_result(*json, &as_json(&state), || as_text(&state))?;
         }
         StoreCommand::Drop { space } => {
             let named = space.clone();
@@ -104,31 +99,9 @@ fn query_store<T: Send + 'static>(
     ask: impl FnOnce(&StoreAdministration, &AtomicBool) -> Result<T, KbError> + Send + 'static,
 ) -> Result<T, CommandFailure> {
     interruptible(async |cancel| {
-        run_blocking(&cancel, "asking the store", move |stop| {
-            ask(&administration, stop)
-        })
-        .await
+        let asking = move |stop: &AtomicBool| ask(&administration, stop);
+        Ok(blocking_work(&cancel, "asking the store", asking).await??)
     })
-}
-
-/// What blocking work comes to; an interruption stops it.
-async fn run_blocking<T: Send + 'static>(
-    cancel: &CancellationToken,
-    what: &str,
-    work: impl FnOnce(&AtomicBool) -> Result<T, KbError> + Send + 'static,
-) -> Result<T, CommandFailure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    let mut working = tokio::task::spawn_blocking(move || work(&stopped));
-    let done = tokio::select! {
-        done = &mut working => done,
-        () = cancel.cancelled() => {
-            stop.store(true, Ordering::Relaxed);
-            return Err(CommandFailure::interrupted());
-        }
-    };
-    let broke_off = |error| CommandFailure::failed(format!("{what} broke off: {error}"));
-    done.map_err(broke_off)?.map_err(CommandFailure::failed)
 }
 
 /// Brings the words of the space up to date and takes the vectors of the local index over.
@@ -141,14 +114,11 @@ fn push(settings: &Settings) -> Result<(), CommandFailure> {
     let to = Arc::new(open_knowledge(settings)?);
     let from = Arc::new(open_local_knowledge(settings)?);
     let taken = interruptible(async |cancel| {
-        from.refresh().map_err(CommandFailure::failed)?;
-        let words = update(to.clone(), UpdateStep::Lexical, &cancel).await?;
-        words.map_err(CommandFailure::failed)?;
+        from.refresh()?;
+        update(to.clone(), UpdateStep::Lexical, &cancel).await??;
         let (from, to) = (from.clone(), to.clone());
-        run_blocking(&cancel, "moving vectors", move |stop| {
-            to.take_vectors_of(&from, stop)
-        })
-        .await
+        let moving = move |stop: &AtomicBool| to.take_vectors_of(&from, stop);
+        Ok(blocking_work(&cancel, "moving vectors", moving).await??)
     })?;
     let status = to.status();
     print_text(format!(

@@ -2,8 +2,8 @@ use serde::Serialize;
 
 use super::judged::{JudgedRoute, JudgedRuns};
 use crate::cli::eval::{ClassFigures, ConfusionMatrix};
-use crate::cli::interruption::interruptible;
-use crate::cli::output::{Column, CommandFailure, Side, column, table};
+use crate::cli::interruption::{interruptible, unless_cancelled};
+use crate::cli::output::{CommandFailure, table};
 use crate::config::Settings;
 use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget};
 use crate::engine::StepRunner;
@@ -57,13 +57,7 @@ struct Counts {
     bad: usize,
 }
 
-const BANDS: [Column; 5] = [
-    column("passages", Side::Left, 0),
-    column("dropped", Side::Right, 0),
-    column("kept", Side::Right, 0),
-    column("sufficient", Side::Right, 0),
-    column("not graded", Side::Right, 0),
-];
+const BANDS: &str = "passages|dropped|kept|sufficient|not graded";
 
 impl Agreement {
     /// Counts what the labels say. Offline, today's router is asked; a model is not.
@@ -136,7 +130,7 @@ impl Agreement {
         let rows = [("good", &self.passages.good), ("bad", &self.passages.bad)];
         if rows.iter().any(|(_, bands)| bands.count() > 0) {
             let rows = rows.map(|(name, bands)| bands.row(name));
-            text.push_str(&table(&BANDS, &rows, None));
+            text.push_str(&table(BANDS, &rows));
             text.push_str(&format!(
                 "dropped: graded below {:.2}; sufficient: {:.2} or more\n\n",
                 self.limits.keep_from, self.limits.sufficient_from
@@ -198,11 +192,8 @@ fn routes_today(
     interruptible(async |cancel| {
         let mut decided = Vec::new();
         for route in judged {
-            let plan = tokio::select! {
-                plan = router.route(route.query) => plan?.plan,
-                () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-            };
-            decided.push(Some(plan.complexity));
+            let routed = unless_cancelled(&cancel, router.route(route.query)).await??;
+            decided.push(Some(routed.plan.complexity));
         }
         Ok(decided)
     })

@@ -39,10 +39,10 @@ impl JudgedRuns {
         }
         let current: Vec<Label> = labels.current().into_iter().cloned().collect();
         let judged: BTreeSet<&RunId> = current.iter().map(|label| &label.run).collect();
-        let lookup = Lookup::open(&settings.audit_log).map_err(CommandFailure::failed)?;
+        let lookup = Lookup::open(&settings.audit_log)?;
         let is_judged = |run: &&RunSummary| judged.contains(&run.id);
         let wanted: Vec<_> = lookup.runs().iter().filter(is_judged).collect();
-        let mut runs = lookup.records(&wanted).map_err(CommandFailure::failed)?;
+        let mut runs = lookup.records(&wanted)?;
         labels.attach_to(&mut runs);
         let names = lookup.short_names().into_iter();
         let names = names.map(|(id, name)| (id.to_owned(), name.to_owned()));

@@ -2,7 +2,7 @@ use std::ffi::OsStr;
 
 use super::figures::{AskedQuestion, NamedTrial, RunFigures, RunReport, Share};
 use super::trial::{FoundPassage, Trial};
-use crate::cli::output::{Column, NOTHING, Side, column, table, terminal_width};
+use crate::cli::output::{or_nothing, table_within, terminal_width};
 use crate::cli::resumable::quote_for_shell;
 use crate::domain::{Complexity, Outcome, dollars};
 use crate::protocol::Mode;
@@ -19,41 +19,24 @@ const MOST_PASSAGES: usize = 6;
 type Cell = fn(&RunFigures) -> String;
 
 /// The columns of the summary.
-const COLUMNS: [(Column, Cell); 12] = [
-    (column("settings", Side::Left, 0), |of| {
-        one_line(&of.settings, 80)
+const COLUMNS: [(&str, Cell); 12] = [
+    ("settings", |of| one_line(&of.settings, 80)),
+    ("routes", |of| share(of.route)),
+    ("sources", |of| share(of.sources)),
+    ("answers", |of| share(of.answers)),
+    ("answered", |of| of.answered.to_string()),
+    ("not found", |of| of.not_found.to_string()),
+    ("failed", |of| of.failed.to_string()),
+    ("calls", |of| of.calls.to_string()),
+    ("p50 ms", |of| rounded(of.p50_ms)),
+    ("p95 ms", |of| rounded(of.p95_ms)),
+    ("tokens", |of| {
+        or_nothing(Some(of.tokens()).filter(|tokens| *tokens > 0))
     }),
-    (column("routes", Side::Right, 0), |of| share(of.route)),
-    (column("sources", Side::Right, 0), |of| share(of.sources)),
-    (column("answers", Side::Right, 0), |of| share(of.answers)),
-    (column("answered", Side::Right, 4), |of| {
-        of.answered.to_string()
-    }),
-    (column("not found", Side::Right, 4), |of| {
-        of.not_found.to_string()
-    }),
-    (column("failed", Side::Right, 3), |of| of.failed.to_string()),
-    (column("calls", Side::Right, 2), |of| of.calls.to_string()),
-    (column("p50 ms", Side::Right, 2), |of| rounded(of.p50_ms)),
-    (column("p95 ms", Side::Right, 0), |of| rounded(of.p95_ms)),
-    (column("tokens", Side::Right, 1), |of| {
-        let tokens = Some(of.tokens()).filter(|tokens| *tokens > 0);
-        or_nothing(tokens.map(|tokens| tokens.to_string()))
-    }),
-    (column("cost", Side::Right, 1), |of| {
-        or_nothing(of.cost_usd.map(dollars))
-    }),
+    ("cost", |of| or_nothing(of.cost_usd.map(dollars))),
 ];
-
-/// The columns of the summary, without their cells.
-fn columns() -> [Column; COLUMNS.len()] {
-    COLUMNS.map(|(column, _)| column)
-}
-
-/// A line of the summary.
-fn row(figures: &RunFigures) -> Vec<String> {
-    COLUMNS.iter().map(|(_, cell)| cell(figures)).collect()
-}
+/// The columns that are left out first where there is no room.
+const SPARE: &str = "not found|answered|failed|p50 ms|calls|cost|tokens";
 
 fn share(share: Option<Share>) -> String {
     or_nothing(share.map(|it| format!("{}/{}", it.right, it.of)))
@@ -63,19 +46,17 @@ fn rounded(figure: Option<f64>) -> String {
     or_nothing(figure.map(|figure| format!("{figure:.0}")))
 }
 
-fn or_nothing(figure: Option<String>) -> String {
-    figure.unwrap_or_else(|| NOTHING.to_owned())
-}
-
 /// Every question with what differs between the settings, and what all came to.
 pub(super) fn as_text(report: &RunReport) -> String {
     let mut text = String::new();
     for asked in &report.questions {
         text.push_str(&question(asked));
     }
+    let row = |of: &RunFigures| COLUMNS.iter().map(|(_, cell)| cell(of)).collect();
     let rows: Vec<Vec<String>> = report.summary.iter().map(row).collect();
-    text.push_str(&format!("\n{}", table(&columns(), &rows, terminal_width())));
-    text.push('\n');
+    let titles = COLUMNS.map(|(title, _)| title).join("|");
+    let summary = table_within(terminal_width(), &titles, SPARE, &rows);
+    text.push_str(&format!("\n{summary}\n"));
     for (log, settings) in report.logs() {
         let log = quote_for_shell(OsStr::new(log));
         let of = if settings.len() == report.summary.len() {
