@@ -181,7 +181,7 @@ async fn replies_without_any_grade_are_a_failure() {
 }
 
 #[test]
-fn bad_input_is_one_line_that_says_where() {
+fn bad_passages_are_one_line_that_says_where() {
     let place = Workplace::empty();
     let good = r#"{"query": "a", "passages": [{"text": "b", "relevant": true}]}"#;
     for (content, expected) in table![
@@ -195,34 +195,13 @@ fn bad_input_is_one_line_that_says_where() {
             "passage 1: relevant is neither true or false nor a whole number";
         r#"{"query": "a", "passages": [{"text": "b", "relevant": 1, "far_off": true}]}"#,
             "passage 1: it is both relevant and far_off";
-        r#"{"query": "a", "passages": [{"#, "the JSON object is cut off";
-        "passages: none", "this is no JSON (column 1); a line looks";
     ] {
-        for (text, line) in [
-            (content.to_owned(), "line 1: "),
-            (format!("{good}\n\n{content}\n{good}"), "line 3: "),
-        ] {
-            place.file("bad.jsonl", text);
-            let output = place.run(&["eval", "grading", "bad.jsonl"]);
-            assert_eq!(output.status.code(), Some(1), "{content}");
-            assert!(output.stdout.is_empty());
-            let said = one_line(&output);
-            assert!(said.contains(&format!("{line}{expected}")), "{said}");
-            assert!(said.contains("bad.jsonl"), "{said}");
-        }
-    }
-    for (content, expected) in [
-        ("", "there is no question"),
-        (" \n\n", "there is no question"),
-    ] {
-        place.file("bad.jsonl", content);
+        place.file("bad.jsonl", format!("{good}\n\n{content}\n{good}"));
         let output = place.run(&["eval", "grading", "bad.jsonl"]);
-        assert!(one_line(&output).contains(expected));
+        assert_eq!(output.status.code(), Some(1), "{content}");
+        assert!(output.stdout.is_empty());
+        let said = one_line(&output);
+        let expected = format!("bad.jsonl: line 3: {expected}");
+        assert!(said.contains(&expected), "{said}");
     }
-    place.file("bytes.jsonl", [good.as_bytes(), b"\n\xff\xfe\n"].concat());
-    let output = place.run(&["eval", "grading", "bytes.jsonl"]);
-    assert!(one_line(&output).contains("line 2 is not UTF-8"));
-    let output = place.run(&["eval", "grading", "nowhere.jsonl"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(one_line(&output).contains("nowhere.jsonl: not found"));
 }

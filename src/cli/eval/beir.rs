@@ -9,18 +9,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use serde::de::DeserializeOwned;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Deserializer, Serialize};
-use tokio_util::sync::CancellationToken;
 
-use super::records::progress_bar;
-use super::records::{bad, each_line, record, without_end};
+use super::records::{progress_bar, read_lines, record};
 use crate::cli::catch_up::{UpdateStep, update};
-use crate::cli::interruption::interruptible;
-use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::cli::interruption::{blocking_work, interruptible};
+use crate::cli::output::{CommandFailure, print_notice, print_result};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -54,7 +52,7 @@ const PASSAGES: usize = 2 * DEPTH;
 #[derive(Debug, Default, Serialize)]
 struct RetrievalFigures {
     dataset: String,
-    tool: &'static str,
+    tool: Option<String>,
     queries: usize,
     ndcg_at_10: f64,
     recall_at_10: f64,
@@ -65,18 +63,12 @@ struct RetrievalFigures {
 
 /// Measures and prints the figures.
 pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure> {
-    let collection = Collection::read(&beir.dir)?;
-    let judged = collection.queries.iter().filter(|query| {
-        let grades = collection.judged.get(&query.id);
-        grades.is_some_and(counts)
-    });
-    if judged.count() == 0 {
-        return Err(CommandFailure::failed(format!(
-            "{}: no query of queries.jsonl has a relevant document in qrels/test.tsv",
-            beir.dir.display()
-        )));
+    let (collection, gaps) = Collection::read(&beir.dir)?;
+    if !collection.queries.iter().any(Query::counts) {
+        let why = "no query of queries.jsonl has a relevant document in qrels/test.tsv";
+        return Err(CommandFailure::of_file(&beir.dir, why));
     }
-    if let Some(line) = collection.gaps() {
+    if let Some(line) = gaps {
         print_notice(&line);
     }
     let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
@@ -89,185 +81,133 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
     }
     let knowledge = Arc::new(knowledge);
     let record = beir.run.as_ref().map(|path| {
-        let cannot = |error| CommandFailure::failed(format!("{}: {error}", path.display()));
+        let cannot = |error| CommandFailure::of_file(path, error);
         File::create(path).map(BufWriter::new).map_err(cannot)
     });
-    let mut asking = QueryRun {
-        mode: mode(beir.tool),
-        collection,
-        knowledge,
-        record: record.transpose()?,
-    };
-    let mut figures = interruptible(async |cancel| {
-        for part in [UpdateStep::Lexical, UpdateStep::Dense] {
-            let updated = update(asking.knowledge.clone(), part, &cancel).await?;
-            updated.map_err(CommandFailure::failed)?;
+    let (tool, record) = (beir.tool, record.transpose()?);
+    let figures = interruptible(async |cancel| {
+        for step in [UpdateStep::Lexical, UpdateStep::Dense] {
+            update(Arc::clone(&knowledge), step, &cancel).await??;
         }
-        let work = tokio::task::spawn_blocking(move || asking.all(&cancel));
-        work.await.map_err(CommandFailure::failed)?
+        let asking = move |stop: &AtomicBool| measure(&collection, &knowledge, tool, record, stop);
+        blocking_work(&cancel, "searching", asking).await?
     })?;
-    figures.tool = name(beir.tool);
-    if beir.json {
-        print_json(&figures)?;
-    } else {
-        print_text(as_text(&figures))?;
-    }
-    Ok(())
+    Ok(print_result(beir.json, &figures, || figures.as_text())?)
 }
 
-fn mode(tool: Tool) -> SearchMode {
-    match tool {
-        Tool::Vector => SearchMode::Vector,
+/// Asks all queries, one after the other. The first is asked twice, because the first search of a
+/// process also loads the model, which is not what is measured.
+fn measure(
+    collection: &Collection,
+    knowledge: &KnowledgeBase,
+    tool: Tool,
+    mut record: Option<BufWriter<File>>,
+    stop: &AtomicBool,
+) -> Result<RetrievalFigures, CommandFailure> {
+    let mode = match tool {
         Tool::Grep => SearchMode::Lexical,
-        Tool::Hybrid => SearchMode::Hybrid,
+        tool => tool.mode(),
+    };
+    let bar = progress_bar(collection.queries.len());
+    if let Some(first) = collection.queries.first() {
+        collection.rank(knowledge, mode, &first.text)?;
     }
-}
-
-fn name(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Vector => "vector",
-        Tool::Grep => "grep",
-        Tool::Hybrid => "hybrid",
-    }
-}
-
-struct QueryRun {
-    mode: SearchMode,
-    collection: Collection,
-    knowledge: Arc<KnowledgeBase>,
-    record: Option<BufWriter<File>>,
-}
-
-impl QueryRun {
-    /// All queries, one after the other. The first is asked twice, because the first search of a
-    /// process also loads the model, which is not what is measured.
-    fn all(&mut self, cancel: &CancellationToken) -> Result<RetrievalFigures, CommandFailure> {
-        let bar = progress_bar(self.collection.queries.len());
-        if let Some(first) = self.collection.queries.first() {
-            self.documents(&first.text)?;
+    let mut figures = RetrievalFigures {
+        dataset: collection.name.clone(),
+        tool: tool
+            .to_possible_value()
+            .map(|tool| tool.get_name().to_owned()),
+        ..RetrievalFigures::default()
+    };
+    let mut searching = Duration::ZERO;
+    for query in &collection.queries {
+        if stop.load(Ordering::Relaxed) {
+            return Err(CommandFailure::interrupted());
         }
-        let mut figures = RetrievalFigures {
-            dataset: self.collection.name.clone(),
-            ..RetrievalFigures::default()
-        };
-        let mut searching = Duration::ZERO;
-        let nothing = RelevanceGrades::new();
-        for at in 0..self.collection.queries.len() {
-            if cancel.is_cancelled() {
-                return Err(CommandFailure::interrupted());
-            }
-            let query = &self.collection.queries[at];
-            let grades = self.collection.judged.get(&query.id).unwrap_or(&nothing);
-            let is_measured = counts(grades);
-            // Without judgements a query is only of use in a record.
-            if is_measured || self.record.is_some() {
-                let begun = Instant::now();
-                let ranked = self.documents(&query.text)?;
-                let took = begun.elapsed();
-                if is_measured {
-                    searching += took;
-                    let ranking: Vec<String> = ranked.iter().map(|(id, _)| id.clone()).collect();
-                    figures.add(&ranking, grades);
-                }
-                if let Some(record) = &mut self.record {
-                    write_ranking(record, &query.id, &ranked).map_err(CommandFailure::failed)?;
-                }
-            }
-            bar.inc(1);
+        bar.inc(1);
+        // Without judgements a query is only of use in a record.
+        if !query.counts() && record.is_none() {
+            continue;
         }
-        bar.finish_and_clear();
-        if let Some(record) = &mut self.record {
-            record.flush().map_err(CommandFailure::failed)?;
+        let begun = Instant::now();
+        let ranked = collection.rank(knowledge, mode, &query.text)?;
+        if query.counts() {
+            searching += begun.elapsed();
+            figures.add(&ranked, &query.grades);
         }
-        Ok(figures.averaged(searching))
-    }
-
-    /// The best documents of a query with the best hit of each. Asks for more passages until there
-    /// are enough documents.
-    fn documents(&self, query: &str) -> Result<Vec<(String, Hit)>, CommandFailure> {
-        let mut asked = PASSAGES;
-        loop {
-            let hits = self.knowledge.search(self.mode, query, asked);
-            let hits = hits.map_err(CommandFailure::failed)?;
-            let is_all = hits.len() < asked;
-            let mut seen = HashSet::new();
-            let mut ranked = Vec::new();
-            for hit in hits {
-                if let Some(id) = self.collection.document_in(&hit.source)
-                    && seen.insert(id.to_owned())
-                {
-                    ranked.push((id.to_owned(), hit));
-                }
-            }
-            if is_all || ranked.len() >= DEPTH {
-                ranked.truncate(DEPTH);
-                return Ok(ranked);
-            }
-            asked *= 2;
+        if let Some(record) = &mut record {
+            write_ranking(record, &query.id, &ranked).map_err(CommandFailure::failed)?;
         }
     }
+    bar.finish_and_clear();
+    if let Some(record) = &mut record {
+        record.flush().map_err(CommandFailure::failed)?;
+    }
+    Ok(figures.averaged(searching))
 }
+
+/// The best documents of a query, best first, with the best hit of each.
+type Ranking = Vec<(String, Hit)>;
 
 impl RetrievalFigures {
-    fn add(&mut self, ranking: &[String], grades: &RelevanceGrades) {
+    fn add(&mut self, ranked: &[(String, Hit)], judged: &RelevanceGrades) {
+        let grades = grades_of(ranked.iter().map(|(id, _)| id.as_str()), judged);
         self.queries += 1;
-        self.ndcg_at_10 += ndcg(ranking, grades, 10);
-        self.recall_at_10 += recall(ranking, grades, 10);
-        self.recall_at_100 += recall(ranking, grades, DEPTH);
-        self.mrr_at_10 += reciprocal_rank(ranking, grades, 10);
+        self.ndcg_at_10 += ndcg(&grades, judged, 10);
+        self.recall_at_10 += recall(&grades, judged, 10);
+        self.recall_at_100 += recall(&grades, judged, DEPTH);
+        self.mrr_at_10 += reciprocal_rank(&grades, 10);
     }
 
     fn averaged(mut self, searching: Duration) -> Self {
         let count = self.queries.max(1) as f64;
-        self.ndcg_at_10 /= count;
-        self.recall_at_10 /= count;
-        self.recall_at_100 /= count;
-        self.mrr_at_10 /= count;
+        for figure in [
+            &mut self.ndcg_at_10,
+            &mut self.recall_at_10,
+            &mut self.recall_at_100,
+            &mut self.mrr_at_10,
+        ] {
+            *figure /= count;
+        }
         self.queries_per_second = count / searching.as_secs_f64().max(1e-9);
         self
+    }
+
+    fn as_text(&self) -> String {
+        let queries = match self.queries {
+            1 => "1 query".to_owned(),
+            queries => format!("{queries} queries"),
+        };
+        format!(
+            "{}, {}, {queries}\n  nDCG@10     {:.3}\n  Recall@10   {:.3}\n  Recall@100  {:.3}\n  \
+             MRR@10      {:.3}\n  {:.1} queries/s\n",
+            sanitize(&self.dataset),
+            self.tool.as_deref().unwrap_or_default(),
+            self.ndcg_at_10,
+            self.recall_at_10,
+            self.recall_at_100,
+            self.mrr_at_10,
+            self.queries_per_second
+        )
     }
 }
 
 /// Query, document, rank, score, BM25, its share of a full match, cosine, lexical rank, vector
 /// rank; `-` for what was not measured.
 fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) -> io::Result<()> {
-    fn format_or_dash(value: Option<impl ToString>) -> String {
+    fn or_dash(value: Option<impl ToString>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
-    for (at, (document, hit)) in ranked.iter().enumerate() {
-        let measured = &hit.measured;
-        let columns = [
-            query.to_owned(),
-            document.clone(),
-            (at + 1).to_string(),
-            hit.score.value().to_string(),
-            format_or_dash(measured.bm25),
-            format_or_dash(measured.share),
-            format_or_dash(measured.cosine),
-            format_or_dash(measured.lexical_rank),
-            format_or_dash(measured.vector_rank),
-        ];
-        writeln!(out, "{}", columns.join("\t"))?;
+    for ((document, hit), rank) in ranked.iter().zip(1..) {
+        let (score, of) = (hit.score.value(), &hit.measured);
+        let values = [of.bm25, of.share, of.cosine].map(or_dash).join("\t");
+        let ranks = [of.lexical_rank, of.vector_rank].map(or_dash).join("\t");
+        writeln!(
+            out,
+            "{query}\t{document}\t{rank}\t{score}\t{values}\t{ranks}"
+        )?;
     }
     Ok(())
-}
-
-fn as_text(figures: &RetrievalFigures) -> String {
-    let queries = match figures.queries {
-        1 => "1 query".to_owned(),
-        queries => format!("{queries} queries"),
-    };
-    format!(
-        "{}, {}, {}\n  nDCG@10     {:.3}\n  Recall@10   {:.3}\n  Recall@100  {:.3}\n  MRR@10      {:.3}\n  {:.1} queries/s\n",
-        sanitize(&figures.dataset),
-        figures.tool,
-        queries,
-        figures.ndcg_at_10,
-        figures.recall_at_10,
-        figures.recall_at_100,
-        figures.mrr_at_10,
-        figures.queries_per_second
-    )
 }
 
 // A collection in the BEIR format: what is in its files, and its documents as a folder.
@@ -277,23 +217,31 @@ fn as_text(figures: &RetrievalFigures) -> String {
 // corpus, so that the same corpus is laid out and embedded once.
 
 /// What is asked, what is wanted, and where the documents come from.
-pub(super) struct Collection {
+struct Collection {
     /// The folder's name.
-    pub name: String,
+    name: String,
     /// The queries in the order of `queries.jsonl`.
-    pub queries: Vec<Query>,
-    /// The grades by the id of their query.
-    pub judged: HashMap<String, RelevanceGrades>,
+    queries: Vec<Query>,
     documents: Vec<Document>,
     hash: String,
 }
 
 /// One line of `queries.jsonl`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Query {
+struct Query {
     #[serde(rename = "_id", deserialize_with = "id")]
-    pub id: String,
-    pub text: String,
+    id: String,
+    text: String,
+    /// What was judged for it.
+    #[serde(skip)]
+    grades: RelevanceGrades,
+}
+
+impl Query {
+    /// Whether it counts at all: trec_eval leaves out those without a relevant document.
+    fn counts(&self) -> bool {
+        self.grades.values().any(|grade| *grade > 0)
+    }
 }
 
 /// One line of `corpus.jsonl`.
@@ -307,13 +255,13 @@ struct Document {
 }
 
 /// The documents as files.
-pub(super) struct CorpusFiles {
+struct CorpusFiles {
     /// Holds the files.
-    pub documents: PathBuf,
+    documents: PathBuf,
     /// Where their index is to live.
-    pub index: PathBuf,
+    index: PathBuf,
     /// The space of a shared store that is theirs alone.
-    pub space: String,
+    space: String,
 }
 
 /// How documents are laid out; raised when that changes.
@@ -322,84 +270,99 @@ const LAYOUT: &[u8] = b"1";
 const SHARD: usize = 1000;
 
 impl Collection {
-    /// Reads the three files of the folder. Bad input is one line that says where.
-    pub fn read(dir: &Path) -> Result<Self, CommandFailure> {
+    /// Reads the three files of the folder; bad input is one line that says where. Judgements of what
+    /// is not in the collection are another line. One of an unknown document counts among the
+    /// relevant all the same, as in trec_eval; one of an unknown query never counts.
+    fn read(dir: &Path) -> Result<(Self, Option<String>), CommandFailure> {
+        const FORM: &str = r#"{"_id": "d1", "text": "…"}"#;
         let corpus = dir.join("corpus.jsonl");
         let mut hasher = blake3::Hasher::new();
         hasher.update(LAYOUT);
-        let documents: Vec<Document> = records(&corpus, |line| {
+        let documents: Vec<Document> = read_lines(&corpus, MISSING, |_, line| {
             hasher.update(line.as_bytes());
+            record(line, FORM)
         })?;
-        unique(&corpus, documents.iter().map(|document| &document.id))?;
+        let known = unique(
+            &corpus,
+            documents.iter().map(|document| document.id.as_str()),
+        )?;
         if documents.is_empty() {
-            return Err(bad(&corpus, "there is no document in it"));
+            return Err(CommandFailure::of_file(
+                &corpus,
+                "there is no document in it",
+            ));
         }
         let path = dir.join("queries.jsonl");
-        let queries: Vec<Query> = records(&path, |_| ())?;
-        unique(&path, queries.iter().map(|query| &query.id))?;
-        if let Some(at) = queries
-            .iter()
-            .position(|query| query.text.trim().is_empty())
-        {
-            return Err(bad(&path, format!("query {} is empty", queries[at].id)));
+        let mut queries: Vec<Query> = read_lines(&path, MISSING, |_, line| record(line, FORM))?;
+        let asked = unique(&path, queries.iter().map(|query| query.id.as_str()))?;
+        if let Some(empty) = queries.iter().find(|query| query.text.trim().is_empty()) {
+            let why = format!("query {} is empty", empty.id);
+            return Err(CommandFailure::of_file(&path, why));
         }
-        let path = dir.join("qrels").join("test.tsv");
-        let judged = judgements(&path, &queries)?;
-        let name = dir.canonicalize().ok();
-        let name = name.as_deref().unwrap_or(dir).file_name();
-        Ok(Self {
-            name: name.unwrap_or_default().to_string_lossy().into_owned(),
-            queries,
-            judged,
-            documents,
-            hash: hasher.finalize().to_hex()[..16].to_owned(),
-        })
-    }
-
-    /// Judgements of what is not in the collection, in one line. One of an unknown document counts
-    /// among the relevant all the same, as in trec_eval; one of an unknown query never counts.
-    pub fn gaps(&self) -> Option<String> {
-        let queries: HashSet<&str> = self.queries.iter().map(|q| q.id.as_str()).collect();
-        let documents: HashSet<&str> = self.documents.iter().map(|d| d.id.as_str()).collect();
-        let mut unasked = Vec::new();
-        let mut unknown = Vec::new();
-        for (query, grades) in &self.judged {
-            if !queries.contains(query.as_str()) {
-                unasked.push(query.as_str());
-                continue;
-            }
-            let relevant = grades.iter().filter(|(_, grade)| **grade > 0);
-            unknown.extend(
-                relevant
-                    .map(|(document, _)| document.as_str())
-                    .filter(|document| !documents.contains(document)),
-            );
+        let mut judged = judgements(&dir.join("qrels").join("test.tsv"), &asked)?;
+        for query in &mut queries {
+            query.grades = judged.remove(&query.id).unwrap_or_default();
         }
-        let gaps: Vec<String> = [
+        let relevant = queries.iter().flat_map(|query| &query.grades);
+        let relevant = relevant.filter(|(_, grade)| **grade > 0);
+        let unknown = relevant.map(|(document, _)| document);
+        let gaps = [
             gap(
-                unknown,
+                unknown.filter(|document| !known.contains(document.as_str())),
                 "relevant documents are not in corpus.jsonl and count as missed",
             ),
             gap(
-                unasked,
+                judged.keys(),
                 "judged queries are not in queries.jsonl and do not count",
             ),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        (!gaps.is_empty()).then(|| format!("qrels/test.tsv: {}", gaps.join("; ")))
+        ];
+        let gaps: Vec<String> = gaps.into_iter().flatten().collect();
+        let gaps = (!gaps.is_empty()).then(|| format!("qrels/test.tsv: {}", gaps.join("; ")));
+        let name = dir.canonicalize().ok();
+        let name = name.as_deref().unwrap_or(dir).file_name();
+        let collection = Self {
+            name: name.unwrap_or_default().to_string_lossy().into_owned(),
+            queries,
+            documents,
+            hash: hasher.finalize().to_hex()[..16].to_owned(),
+        };
+        Ok((collection, gaps))
+    }
+
+    /// Asks for more passages until there are enough documents.
+    fn rank(
+        &self,
+        knowledge: &KnowledgeBase,
+        mode: SearchMode,
+        query: &str,
+    ) -> Result<Ranking, CommandFailure> {
+        let mut asked = PASSAGES;
+        loop {
+            let hits = knowledge.search(mode, query, asked)?;
+            let is_all = hits.len() < asked;
+            let mut seen = HashSet::new();
+            let ranked = hits.into_iter().filter_map(|hit| {
+                let id = self.document_in(&hit.source)?;
+                seen.insert(id).then(|| (id.to_owned(), hit))
+            });
+            let mut ranked: Ranking = ranked.collect();
+            if is_all || ranked.len() >= DEPTH {
+                ranked.truncate(DEPTH);
+                return Ok(ranked);
+            }
+            asked *= 2;
+        }
     }
 
     /// The id of the document that lies in this file.
-    pub fn document_in(&self, source: &str) -> Option<&str> {
+    fn document_in(&self, source: &str) -> Option<&str> {
         let stem = Path::new(source).file_stem()?.to_str()?;
         let at: usize = stem.parse().ok()?;
         self.documents.get(at).map(|document| document.id.as_str())
     }
 
     /// Writes the documents below `home`, unless they are there already.
-    pub fn lay_out(&self, home: &Path) -> Result<CorpusFiles, CommandFailure> {
+    fn lay_out(&self, home: &Path) -> Result<CorpusFiles, CommandFailure> {
         let place = home.join(&self.hash);
         let failed = |error: io::Error| {
             let place = place.display();
@@ -460,61 +423,41 @@ impl Document {
 const MISSING: &str =
     "not found; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv";
 
-/// The records of a file; every line also goes to `seen` as it stands there.
-fn records<T: DeserializeOwned>(
+/// The ids; fails where one occurs twice.
+fn unique<'a>(
     path: &Path,
-    mut seen: impl FnMut(&str),
-) -> Result<Vec<T>, CommandFailure> {
-    let mut records = Vec::new();
-    each_line(path, MISSING, |number, line| {
-        seen(line);
-        let line = without_end(line);
-        if !line.trim().is_empty() {
-            let form = r#"{"_id": "d1", "text": "…"}"#;
-            let record = record(line, form);
-            records.push(record.map_err(|what| bad(path, format!("line {number}: {what}")))?);
-        }
-        Ok(())
-    })?;
-    Ok(records)
-}
-
-fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), CommandFailure> {
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<HashSet<&'a str>, CommandFailure> {
     let mut seen = HashSet::new();
     for id in ids {
         if !seen.insert(id) {
-            return Err(bad(path, format!("the id {id} occurs twice")));
+            let why = format!("the id {id} occurs twice");
+            return Err(CommandFailure::of_file(path, why));
         }
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// How many there are of what is missing, and which comes first.
-fn gap(missing: Vec<&str>, what: &str) -> Option<String> {
-    let count = missing.len();
-    let first = missing.into_iter().min()?;
-    Some(format!("{what}: {count}, the first is {first}"))
+fn gap<'a>(missing: impl Iterator<Item = &'a String>, what: &str) -> Option<String> {
+    let missing: Vec<&String> = missing.collect();
+    let first = missing.iter().min()?;
+    Some(format!("{what}: {}, the first is {first}", missing.len()))
 }
 
 /// `query-id corpus-id score`, or trec_eval's four columns with the iteration second.
 fn judgements(
     path: &Path,
-    queries: &[Query],
+    asked: &HashSet<&str>,
 ) -> Result<HashMap<String, RelevanceGrades>, CommandFailure> {
     let mut judged: HashMap<String, RelevanceGrades> = HashMap::new();
-    each_line(path, MISSING, |number, line| {
-        let line = without_end(line);
-        if line.trim().is_empty() {
-            return Ok(());
-        }
-        let columns: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
+    read_lines(path, MISSING, |number, line| {
+        let columns: Vec<&str> = line.trim_end_matches(['\r', '\n']).split('\t').collect();
         let ([query, document, grade] | [query, _, document, grade]) = columns[..] else {
-            let what = format!(
-                "line {number}: expected query-id, corpus-id and score between tabs, found {} \
-                 columns",
+            return Err(format!(
+                "expected query-id, corpus-id and score between tabs, found {} columns",
                 columns.len()
-            );
-            return Err(bad(path, what));
+            ));
         };
         match grade.trim().parse::<i64>() {
             Ok(grade) => {
@@ -522,16 +465,13 @@ fn judgements(
                 grades.insert(document.to_owned(), grade);
             }
             // The line that names the columns.
-            Err(_) if number == 1 && queries.iter().all(|known| known.id != query) => {}
-            Err(_) => {
-                let what = format!("line {number}: the score '{grade}' is not a whole number");
-                return Err(bad(path, what));
-            }
+            Err(_) if number == 1 && !asked.contains(query) => {}
+            Err(_) => return Err(format!("the score '{grade}' is not a whole number")),
         }
         Ok(())
     })?;
     if judged.is_empty() {
-        return Err(bad(path, "there is no judgement in it"));
+        return Err(CommandFailure::of_file(path, "there is no judgement in it"));
     }
     Ok(judged)
 }
@@ -558,67 +498,54 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
 // by score and breaks ties by name, here the order is the one that a person is shown.
 
 /// The grades of one query's judged documents, by the document's name.
-pub(super) type RelevanceGrades = HashMap<String, i64>;
+type RelevanceGrades = HashMap<String, i64>;
+
+/// The grades of ranked documents; 0 where none was judged.
+fn grades_of<'a>(ranking: impl Iterator<Item = &'a str>, judged: &RelevanceGrades) -> Vec<i64> {
+    let grades = ranking.map(|document| judged.get(document).copied());
+    grades.map(Option::unwrap_or_default).collect()
+}
 
 /// Normalised discounted cumulative gain of the first `depth`, 0–1 (`ndcg_cut_10`).
-pub(super) fn ndcg(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
-    let gain = |grade: i64| grade.max(0) as f64;
-    let found = ranking.iter().take(depth);
-    let found = found.map(|document| gain(grades.get(document).copied().unwrap_or(0)));
-    let mut ideal: Vec<i64> = grades.values().copied().collect();
+fn ndcg(ranked: &[i64], judged: &RelevanceGrades, depth: usize) -> f64 {
+    let mut ideal: Vec<i64> = judged.values().copied().collect();
     ideal.sort_unstable_by(|a, b| b.cmp(a));
-    let best = discounted(ideal.into_iter().take(depth).map(gain));
+    let best = discounted(&ideal, depth);
     if best > 0.0 {
-        discounted(found) / best
+        discounted(ranked, depth) / best
     } else {
         0.0
     }
 }
 
-/// The share of all relevant documents that is among the first `depth`, 0–1 (`recall_100`).
-pub(super) fn recall(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
-    let relevant = grades.values().filter(|&&grade| grade > 0).count();
-    let found: HashSet<&String> = ranking
+fn discounted(grades: &[i64], depth: usize) -> f64 {
+    let gains = grades
         .iter()
         .take(depth)
-        .filter(|document| is_relevant(grades, document))
-        .collect();
-    found.len() as f64 / relevant.max(1) as f64
+        .map(|grade| (*grade).max(0) as f64);
+    let discounted = gains
+        .zip(2u32..)
+        .map(|(gain, at)| gain / f64::from(at).log2());
+    discounted.sum()
+}
+
+/// The share of all relevant documents that is among the first `depth`, 0–1 (`recall_100`).
+fn recall(ranked: &[i64], judged: &RelevanceGrades, depth: usize) -> f64 {
+    let relevant = judged.values().filter(|grade| **grade > 0).count();
+    let found = ranked.iter().take(depth).filter(|grade| **grade > 0);
+    found.count() as f64 / relevant.max(1) as f64
 }
 
 /// One over the rank of the first relevant document among the first `depth`; 0 if there is none
 /// (`recip_rank`, cut).
-pub(super) fn reciprocal_rank(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
-    ranking
-        .iter()
-        .take(depth)
-        .position(|document| is_relevant(grades, document))
-        .map_or(0.0, |at| 1.0 / (at + 1) as f64)
-}
-
-/// Whether a query counts at all: trec_eval leaves out those without a relevant document.
-pub(super) fn counts(grades: &RelevanceGrades) -> bool {
-    grades.values().any(|&grade| grade > 0)
-}
-
-fn is_relevant(grades: &RelevanceGrades, document: &str) -> bool {
-    grades.get(document).is_some_and(|&grade| grade > 0)
-}
-
-fn discounted(gains: impl Iterator<Item = f64>) -> f64 {
-    gains
-        .enumerate()
-        .map(|(at, gain)| gain / ((at + 2) as f64).log2())
-        .sum()
+fn reciprocal_rank(ranked: &[i64], depth: usize) -> f64 {
+    let first = ranked.iter().take(depth).position(|grade| *grade > 0);
+    first.map_or(0.0, |at| 1.0 / (at + 1) as f64)
 }
 
 #[cfg(test)]
 mod metrics_tests {
     use super::*;
-
-    fn ranking(names: &str) -> Vec<String> {
-        names.split(' ').map(str::to_owned).collect()
-    }
 
     fn grades(grades: &[(&str, i64)]) -> RelevanceGrades {
         grades
@@ -637,29 +564,32 @@ mod metrics_tests {
         // DCG  = 3/1 + 2/1.58496 + 3/2 + 0 + 1/2.58496 + 2/2.80735 = 6.86113
         // IDCG = 3/1 + 3/1.58496 + 2/2 + 2/2.32193 + 1/2.58496     = 7.14100
         let judged = grades(&[("a", 3), ("b", 2), ("c", 3), ("d", 0), ("e", 1), ("f", 2)]);
-        let run = ranking("a b c d e f");
+        let run = grades_of("a b c d e f".split(' '), &judged);
         assert!(near(ndcg(&run, &judged, 10), 6.86113 / 7.14100));
         // Cut at 2: (3 + 2/1.58496) / (3 + 3/1.58496) = 4.26186 / 4.89279.
         assert!(near(ndcg(&run, &judged, 2), 0.87105));
         assert!(near(recall(&run, &judged, 3), 3.0 / 5.0));
-        assert!(near(reciprocal_rank(&run, &judged, 10), 1.0));
+        assert!(near(reciprocal_rank(&run, 10), 1.0));
     }
 
     #[test]
     fn relevant_documents_that_were_not_found_count_against_the_ranking() {
         // Relevant at rank 2 only, of two: (1/1.58496) / (1 + 1/1.58496) = 0.38685.
         let judged = grades(&[("a", 1), ("missing", 1), ("x", -1)]);
-        let run = ranking("x a y");
+        let run = grades_of("x a y".split(' '), &judged);
         assert!(near(ndcg(&run, &judged, 10), 0.38685));
         assert!(near(recall(&run, &judged, 10), 0.5));
-        assert!(near(reciprocal_rank(&run, &judged, 10), 0.5));
-        assert!(near(reciprocal_rank(&run, &judged, 1), 0.0));
+        assert!(near(reciprocal_rank(&run, 10), 0.5));
+        assert!(near(reciprocal_rank(&run, 1), 0.0));
     }
 
     #[test]
     fn a_query_without_a_relevant_document_does_not_count() {
-        assert!(!counts(&grades(&[("a", 0), ("b", -1)])));
-        assert!(counts(&grades(&[("a", 0), ("b", 1)])));
-        assert!(near(ndcg(&[], &grades(&[("b", 1)]), 10), 0.0));
+        let mut query: Query = record(r#"{"_id": 1, "text": "a"}"#, "").unwrap();
+        query.grades = grades(&[("a", 0), ("b", -1)]);
+        assert!(!query.counts());
+        query.grades = grades(&[("a", 0), ("b", 1)]);
+        assert!(query.counts());
+        assert!(near(ndcg(&[], &query.grades, 10), 0.0));
     }
 }

@@ -13,10 +13,10 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::records::{bad, progress_bar, read, record};
+use super::records::{listed, progress_bar, read, record};
 use crate::cli::catch_up::{UpdateStep, update};
-use crate::cli::interruption::interruptible;
-use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::cli::interruption::{interruptible, unless_cancelled};
+use crate::cli::output::{CommandFailure, or_nothing, print_notice, print_result, table};
 use crate::config::Settings;
 use crate::domain::{Answer, Citation, Outcome};
 use crate::engine::{Engine, EngineError};
@@ -114,27 +114,20 @@ struct WrongAnswer {
 
 /// Measures and prints the figures.
 pub(super) fn run(docs: &DocsArgs, settings: &Settings) -> Result<(), CommandFailure> {
-    let mut questions = read(&docs.questions, "not found", question)?;
+    let mut questions = read(&docs.questions, question)?;
     for question in &mut questions {
         for gold in &mut question.gold {
             gold.read_lines(&docs.corpus).map_err(|what| {
-                bad(&docs.questions, format!("question {}: {what}", question.id))
+                let what = format!("question {}: {what}", question.id);
+                CommandFailure::of_file(&docs.questions, what)
             })?;
         }
     }
     let settings = settings_over(&docs.corpus, settings)?;
     let report = interruptible(async |cancel| {
-        tokio::select! {
-            report = measure(&questions, &settings, &cancel) => report,
-            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
-        }
+        unless_cancelled(&cancel, measure(&questions, &settings, &cancel)).await?
     })?;
-    if docs.json {
-        print_json(&report)?;
-    } else {
-        print_text(report.as_text())?;
-    }
-    Ok(())
+    Ok(print_result(docs.json, &report, || report.as_text())?)
 }
 
 fn question(line: &str) -> Result<DocsQuestion, String> {
@@ -148,7 +141,7 @@ fn question(line: &str) -> Result<DocsQuestion, String> {
 
 /// The settings as they are, over that folder alone; index and audit log are those of the folder.
 fn settings_over(corpus: &Path, settings: &Settings) -> Result<Settings, CommandFailure> {
-    let cannot = |error| CommandFailure::failed(format!("{}: {error}", corpus.display()));
+    let cannot = |error| CommandFailure::of_file(corpus, error);
     let corpus = corpus.canonicalize().map_err(cannot)?;
     let hash = blake3::hash(corpus.as_os_str().as_encoded_bytes()).to_hex();
     let data_dir = settings.data_dir.join("eval").join(&hash[..16]);
@@ -168,8 +161,7 @@ async fn measure(
 ) -> Result<DocsReport, CommandFailure> {
     let engine = Engine::open(settings).await?;
     for step in [UpdateStep::Lexical, UpdateStep::Dense] {
-        let updated = update(engine.knowledge(), step, cancel).await?;
-        updated.map_err(CommandFailure::failed)?;
+        update(engine.knowledge(), step, cancel).await??;
     }
     let mut report = DocsReport {
         engine: engine.identity().model,
@@ -226,50 +218,36 @@ impl DocsReport {
     }
 
     fn as_text(&self) -> String {
-        let mut text = format!(
-            "answers, engine {}\n  {:14}  {:>4}  {:>6}  {:>6}  {:>8}\n",
-            sanitize(&self.engine),
-            "kind",
-            "n",
-            "right",
-            "cited",
-            "refused"
-        );
-        let kinds = self
-            .kinds
-            .iter()
-            .map(|(kind, counts)| (kind.as_str(), counts));
-        for (kind, counts) in kinds.chain([("all answerable", &self.answerable)]) {
-            let kind = one_line(kind, 14);
-            let AnswerCounts {
-                n,
-                right,
-                cited,
-                refused,
-            } = counts;
-            text.push_str(&format!(
-                "  {kind:14}  {n:>4}  {right:>6}  {cited:>6}  {refused:>8}\n"
-            ));
-        }
+        let row = |kind: &str, counts: [Option<usize>; 4]| -> Vec<String> {
+            let kind = [one_line(kind, 40)].into_iter();
+            kind.chain(counts.map(or_nothing)).collect()
+        };
+        let kinds = self.kinds.iter();
+        let kinds = kinds.map(|(kind, counts)| (kind.as_str(), *counts));
+        let kinds = kinds.chain([("all answerable", self.answerable)]);
+        let rows = kinds.map(|(kind, of)| {
+            let counts = [of.n, of.right, of.cited, of.refused];
+            row(kind, counts.map(Some))
+        });
         let RefusalCounts { n, refused } = self.unanswerable;
-        text.push_str(&format!(
-            "  {:14}  {n:>4}  {:>6}  {:>6}  {refused:>8}\n",
-            "unanswerable", "-", "-"
-        ));
-        if !self.wrong.is_empty() {
-            text.push_str("\nwrong\tkind\toutcome\tquestion\n");
-        }
-        for wrong in &self.wrong {
+        let last = row("unanswerable", [Some(n), None, None, Some(refused)]);
+        let rows: Vec<Vec<String>> = rows.chain([last]).collect();
+        let wrong = self.wrong.iter().map(|wrong| {
             let cited = if wrong.cited { ", cites the place" } else { "" };
-            text.push_str(&format!(
+            format!(
                 "{}\t{}\t{}{cited}\t{}\n",
                 one_line(&wrong.id, 40),
                 one_line(&wrong.kind, 40),
                 wrong.outcome.as_str(),
                 one_line(&wrong.question, 200)
-            ));
-        }
-        text
+            )
+        });
+        format!(
+            "answers, engine {}\n\n{}\n{}",
+            sanitize(&self.engine),
+            table("kind|n|right|cited|refused", &rows),
+            listed("wrong\tkind\toutcome\tquestion", &wrong.collect::<Vec<_>>())
+        )
     }
 }
 

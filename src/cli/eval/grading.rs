@@ -11,16 +11,18 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibration::share;
-use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals};
-use super::records::record;
-use super::records::{progress_bar, read};
-use crate::cli::interruption::interruptible;
-use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
+use super::calibration::{Calibration, JudgedProbability, Threshold, figure, part, share};
+use super::records::{listed, measured, progress_bar, read, record};
+use crate::cli::output::{CommandFailure, print_notice, print_result, table};
 use crate::config::Settings;
 use crate::domain::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, Score};
 use crate::engine::StepRunner;
 use crate::text::{one_line, plural, sanitize};
+
+/// What a line looks like, for who wrote another one.
+const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "relevant": true}]}"#;
+/// Intervals of the calibration table, all of one width.
+const INTERVALS: usize = 10;
 
 /// Arguments of `eval grading`.
 #[derive(Debug, Args)]
@@ -44,6 +46,84 @@ pub(super) struct GradingArgs {
     wrong: bool,
 }
 
+/// Measures and prints the figures.
+pub(super) fn run(grading: &GradingArgs, settings: &Settings) -> Result<(), CommandFailure> {
+    let questions = read(&grading.file, question)?;
+    let drawn = foreign(&questions, grading.far_off);
+    if grading.far_off > 0 && drawn.iter().all(Vec::is_empty) {
+        let why = "--far-off draws from other questions, and there is no other in it";
+        return Err(CommandFailure::of_file(&grading.file, why));
+    }
+    let report = measured(measure(grading, &questions, &drawn, settings))?;
+    if report.figures.relevant == 0 {
+        let file = grading.file.display();
+        print_notice(&format!(
+            "{file}: no graded passage is relevant, so there is neither AUC nor recall"
+        ));
+    }
+    Ok(print_result(grading.json, &report, || report.as_text())?)
+}
+
+/// What has been graded.
+#[derive(Default)]
+struct Graded {
+    grades: Vec<(PassageKind, f64)>,
+    unmeasured: usize,
+    /// What a run would do with the passages of each question, and with those of others.
+    actions: [Actions; 2],
+    wrong: Vec<String>,
+}
+
+async fn measure(
+    grading: &GradingArgs,
+    questions: &[GradedQuestion],
+    drawn: &[Vec<&str>],
+    settings: &Settings,
+) -> Result<GradingReport, CommandFailure> {
+    let grader = StepRunner::open(settings)?;
+    let bar = progress_bar(questions.len());
+    let mut all = Graded::default();
+    for (question, drawn) in questions.iter().zip(drawn) {
+        let query = &question.query;
+        let parts = if question.sub_questions.is_empty() && grading.split {
+            grader.route(query).await?.plan.sub_questions
+        } else {
+            question.sub_questions.clone()
+        };
+        let own = question.passages.iter();
+        let own = own.map(|passage| (passage.kind, passage.text.as_str()));
+        let others = drawn.iter().map(|text| (PassageKind::FarOff, *text));
+        let batches: [Vec<_>; 2] = [own.collect(), others.collect()];
+        for (at, batch) in batches.iter().enumerate().filter(|(_, it)| !it.is_empty()) {
+            let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
+            let Ok(scores) = grader.grade(query, &parts, &texts).await? else {
+                all.unmeasured += batch.len();
+                continue;
+            };
+            all.actions[at].add(&scores);
+            for ((kind, text), score) in batch.iter().zip(scores) {
+                let grade = score.value();
+                all.grades.push((*kind, grade));
+                if grading.wrong && kind.is_wrong(grade) {
+                    let (query, text) = (one_line(query, 200), one_line(text, 100));
+                    let kind = kind.as_str();
+                    let row = format!("{kind}\t{grade:.3}\t{query}\t{text}\n");
+                    all.wrong.push(row);
+                }
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if all.grades.is_empty() {
+        return Err(CommandFailure::failed(
+            "no reply of the model held grades that can be read, so nothing was measured",
+        ));
+    }
+    let engine = grader.identity().model;
+    Ok(GradingReport::new(all, questions.len(), engine))
+}
+
 /// What is printed.
 #[derive(Debug, Serialize)]
 struct GradingReport {
@@ -52,7 +132,7 @@ struct GradingReport {
     questions: usize,
     /// Passages without a grade, because the reply could not be read.
     unmeasured: usize,
-    confusion: BandsByRelevance,
+    confusion: BandsByKind,
     /// What a run would do with the judged passages of each question.
     actions: Actions,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,9 +143,9 @@ struct GradingReport {
     wrong: Vec<String>,
 }
 
-/// Passages counted by what they are, and within that by grade.
-#[derive(Debug, Default, Serialize)]
-struct BandsByRelevance {
+/// Passages by what they are, and within that by grade.
+#[derive(Debug, Serialize)]
+struct BandsByKind {
     relevant: Bands,
     irrelevant: Bands,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,182 +164,65 @@ struct FarOff {
     actions: Actions,
 }
 
-/// Measures and prints the figures.
-pub(super) fn run(grading: &GradingArgs, settings: &Settings) -> Result<(), CommandFailure> {
-    let questions = read(&grading.file, "not found", question)?;
-    let drawn = foreign(&questions, grading.far_off);
-    if grading.far_off > 0 && drawn.iter().all(Vec::is_empty) {
-        let file = grading.file.display();
-        let why = "--far-off draws from other questions, and there is no other in it";
-        return Err(CommandFailure::failed(format!("{file}: {why}")));
-    }
-    let report = interruptible(async |cancel| {
-        tokio::select! {
-            report = measure(grading, &questions, &drawn, settings) => report,
-            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
-        }
-    })?;
-    if report.figures.relevant == 0 {
-        let file = grading.file.display();
-        print_notice(&format!(
-            "{file}: no graded passage is relevant, so there is neither AUC nor recall"
-        ));
-    }
-    if grading.json {
-        print_json(&report)?;
-    } else {
-        if grading.wrong && !report.wrong.is_empty() {
-            let rows = report.wrong.concat();
-            print_text(format!("passage is\tgrade\tquestion\tpassage\n{rows}\n"))?;
-        }
-        print_text(report.as_text())?;
-    }
-    Ok(())
-}
-
-async fn measure(
-    grading: &GradingArgs,
-    questions: &[GradedQuestion],
-    drawn: &[Vec<&str>],
-    settings: &Settings,
-) -> Result<GradingReport, CommandFailure> {
-    let grader = StepRunner::open(settings)?;
-    let bar = progress_bar(questions.len());
-    let mut tally = GradingTally::default();
-    for (question, drawn) in questions.iter().zip(drawn) {
-        let query = &question.query;
-        let parts = match &question.sub_questions {
-            given if given.is_empty() && grading.split => {
-                grader.route(query).await?.plan.sub_questions
-            }
-            given => given.clone(),
+impl GradingReport {
+    fn new(all: Graded, questions: usize, engine: String) -> Self {
+        let of_kind = |wanted: PassageKind| {
+            let grades = all.grades.iter().filter(move |(kind, _)| *kind == wanted);
+            grades.map(|(_, grade)| *grade)
         };
-        let own: Vec<&GradedPassage> = question.passages.iter().collect();
-        let foreign: Vec<GradedPassage> = drawn
+        let judged = all
+            .grades
             .iter()
-            .map(|text| GradedPassage::far_off(text))
-            .collect();
-        let batches = [(own, false), (foreign.iter().collect(), true)];
-        for (batch, drawn) in batches.into_iter().filter(|(batch, _)| !batch.is_empty()) {
-            let texts: Vec<&str> = batch.iter().map(|passage| passage.text.as_str()).collect();
-            let scores = grader.grade(query, &parts, &texts).await?;
-            tally.unmeasured += if scores.is_err() { batch.len() } else { 0 };
-            let scores = scores.unwrap_or_default();
-            if !scores.is_empty() {
-                let actions = if drawn {
-                    &mut tally.elsewhere
-                } else {
-                    &mut tally.actions
-                };
-                actions.add(&scores);
-            }
-            for (passage, score) in batch.iter().zip(&scores) {
-                tally.add(query, passage, score.value());
-            }
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    if tally.judged.is_empty() && tally.far_off.is_empty() {
-        return Err(CommandFailure::failed(
-            "no reply of the model held grades that can be read, so nothing was measured",
-        ));
-    }
-    Ok(tally.report(questions.len(), grader.identity().model))
-}
-
-/// What has been graded so far.
-#[derive(Default)]
-struct GradingTally {
-    judged: Vec<(f64, bool)>,
-    far_off: Vec<f64>,
-    unmeasured: usize,
-    confusion: BandsByRelevance,
-    actions: Actions,
-    elsewhere: Actions,
-    wrong: Vec<String>,
-}
-
-impl GradingTally {
-    fn add(&mut self, query: &str, passage: &GradedPassage, score: f64) {
-        let (bands, what) = if passage.far_off {
-            self.far_off.push(score);
-            (self.confusion.far_off.get_or_insert_default(), "far-off")
-        } else {
-            self.judged.push((score, passage.relevant));
-            if passage.relevant {
-                (&mut self.confusion.relevant, "relevant")
-            } else {
-                (&mut self.confusion.irrelevant, "irrelevant")
-            }
-        };
-        bands.add(score);
-        if passage.relevant && score < KEEP_FROM || !passage.relevant && score >= SUFFICIENT_FROM {
-            let (query, text) = (one_line(query, 200), one_line(&passage.text, 100));
-            self.wrong
-                .push(format!("{what}\t{score:.3}\t{query}\t{text}\n"));
-        }
-    }
-
-    fn report(self, questions: usize, engine: String) -> GradingReport {
-        let bands = self.confusion.far_off.unwrap_or_default();
-        let far_off = (!self.far_off.is_empty()).then(|| FarOff {
-            n: bands.sum(),
-            below_0_3: share(bands.below_0_3, bands.sum()),
-            from_0_7: share(bands.from_0_7, bands.sum()),
-            mean: self.far_off.iter().sum::<f64>() / self.far_off.len() as f64,
-            highest: self.far_off.iter().copied().fold(0.0, f64::max),
-            actions: self.elsewhere,
+            .filter(|(kind, _)| *kind != PassageKind::FarOff);
+        let judged = judged.map(|(kind, grade)| (*grade, *kind == PassageKind::Relevant));
+        let judged: Vec<JudgedProbability> = judged.collect();
+        let [actions, elsewhere] = all.actions;
+        let bands = Bands::count(of_kind(PassageKind::FarOff));
+        let n = bands.sum();
+        let far_off = (n > 0).then(|| FarOff {
+            n,
+            below_0_3: share(bands.below_0_3, n),
+            from_0_7: share(bands.from_0_7, n),
+            mean: of_kind(PassageKind::FarOff).sum::<f64>() / n as f64,
+            highest: of_kind(PassageKind::FarOff).fold(0.0, f64::max),
+            actions: elsewhere,
         });
-        GradingReport {
-            figures: GradingFigures::measure(&self.judged),
+        Self {
+            figures: GradingFigures::measure(&judged),
             questions,
-            unmeasured: self.unmeasured,
-            confusion: self.confusion,
-            actions: self.actions,
+            unmeasured: all.unmeasured,
+            confusion: BandsByKind {
+                relevant: Bands::count(of_kind(PassageKind::Relevant)),
+                irrelevant: Bands::count(of_kind(PassageKind::Irrelevant)),
+                far_off: (n > 0).then_some(bands),
+            },
+            actions,
             far_off,
             engine,
-            wrong: self.wrong,
+            wrong: all.wrong,
         }
     }
-}
 
-impl GradingReport {
     fn as_text(&self) -> String {
         let GradingFigures { n, relevant, .. } = self.figures;
-        let mut text = format!(
-            "grades, engine {}\n  {} of {}, relevant {relevant}\n{}",
+        let confusion = &self.confusion;
+        let bands = [
+            ("relevant", &confusion.relevant),
+            ("irrelevant", &confusion.irrelevant),
+        ];
+        let titles = format!(
+            "passages|below {KEEP_FROM}|{KEEP_FROM} to {SUFFICIENT_FROM}|from {SUFFICIENT_FROM}|n"
+        );
+        let mut text = listed("passage is\tgrade\tquestion\tpassage", &self.wrong);
+        text.push_str(&format!(
+            "grades, engine {}\n  {} of {}, relevant {relevant}\n{}\n{}\n  a run would: {}\n",
             sanitize(&self.engine),
             plural(n, "passage"),
             plural(self.questions, "question"),
             self.figures.as_text(),
-        );
-        text.push_str(&format!(
-            "\n  {:10}  below {KEEP_FROM}  {KEEP_FROM} to {SUFFICIENT_FROM}  from \
-             {SUFFICIENT_FROM}         n\n",
-            "passages"
+            table(&titles, &bands.map(|(kind, bands)| bands.row(kind))),
+            self.actions.as_text()
         ));
-        let BandsByRelevance {
-            relevant,
-            irrelevant,
-            far_off,
-        } = &self.confusion;
-        let rows = [
-            ("relevant", Some(relevant)),
-            ("irrelevant", Some(irrelevant)),
-        ];
-        for (label, bands) in rows.into_iter().chain([("far-off", far_off.as_ref())]) {
-            if let Some(bands) = bands {
-                text.push_str(&format!(
-                    "  {label:10}  {:>9}  {:>10}  {:>8}  {:>8}\n",
-                    bands.below_0_3,
-                    bands.from_0_3,
-                    bands.from_0_7,
-                    bands.sum()
-                ));
-            }
-        }
-        text.push_str(&format!("\n  a run would: {}\n", self.actions.as_text()));
         if let Some(far_off) = &self.far_off {
             text.push_str(&format!(
                 "\n  far-off passages: below {KEEP_FROM} {:.3}, from {SUFFICIENT_FROM} on {:.3}, \
@@ -271,7 +234,8 @@ impl GradingReport {
                 text.push_str(&format!("  a run that found only them would: {actions}\n"));
             }
         }
-        text.push_str(&format!("\n{}", self.figures.tables()));
+        let tables = self.figures.tables.as_text("relevant");
+        text.push_str(&format!("\n{tables}"));
         if self.unmeasured > 0 {
             text.push_str(&format!(
                 "\n  not measured, because the reply could not be read, and in no figure: {} (a \
@@ -285,9 +249,6 @@ impl GradingReport {
 
 // Questions with judged passages, and passages that have nothing to do with them.
 
-/// What a line looks like, for who wrote another one.
-const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "relevant": true}]}"#;
-
 /// One line of the file.
 #[derive(Debug)]
 pub(super) struct GradedQuestion {
@@ -298,22 +259,43 @@ pub(super) struct GradedQuestion {
     pub passages: Vec<GradedPassage>,
 }
 
+impl GradedQuestion {
+    /// The texts of its passages.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.passages.iter().map(|passage| passage.text.as_str())
+    }
+}
+
 /// One judged passage.
 #[derive(Debug)]
 pub(super) struct GradedPassage {
     pub text: String,
-    pub relevant: bool,
-    /// Known to have nothing to do with the question; never relevant.
-    pub far_off: bool,
+    pub kind: PassageKind,
 }
 
-impl GradedPassage {
-    /// A passage of another question.
-    pub fn far_off(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            relevant: false,
-            far_off: true,
+/// How a passage stands to its question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PassageKind {
+    Relevant,
+    Irrelevant,
+    /// Known to have nothing to do with the question.
+    FarOff,
+}
+
+impl PassageKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Relevant => "relevant",
+            Self::Irrelevant => "irrelevant",
+            Self::FarOff => "far-off",
+        }
+    }
+
+    /// Whether a run would do the wrong thing with a passage of this grade.
+    fn is_wrong(self, grade: f64) -> bool {
+        match self {
+            Self::Relevant => grade < KEEP_FROM,
+            Self::Irrelevant | Self::FarOff => grade >= SUFFICIENT_FROM,
         }
     }
 }
@@ -343,30 +325,11 @@ pub(super) fn question(line: &str) -> Result<GradedQuestion, String> {
     if line.passages.is_empty() {
         return Err("there is no passage".to_owned());
     }
-    let passages = line.passages.into_iter().enumerate();
-    let passages = passages.map(|(at, judged)| {
-        let wrong = |what: &str| format!("passage {}: {what}", at + 1);
-        let relevant = match &judged.relevant {
-            Value::Bool(relevant) => *relevant,
-            // A grade, as in a BEIR folder.
-            Value::Number(grade) if grade.is_i64() => grade.as_i64() > Some(0),
-            _ => {
-                return Err(wrong(
-                    "relevant is neither true or false nor a whole number",
-                ));
-            }
-        };
-        if judged.text.trim().is_empty() {
-            return Err(wrong("the text is empty"));
-        }
-        if relevant && judged.far_off {
-            return Err(wrong("it is both relevant and far_off"));
-        }
-        Ok(GradedPassage {
-            text: judged.text,
-            relevant,
-            far_off: judged.far_off,
-        })
+    let passages = line.passages.into_iter().zip(1..).map(|(judged, at)| {
+        let kind = judged.kind();
+        let kind = kind.map_err(|what| format!("passage {at}: {what}"));
+        let text = judged.text;
+        kind.map(|kind| GradedPassage { text, kind })
     });
     Ok(GradedQuestion {
         query: line.query,
@@ -375,41 +338,41 @@ pub(super) fn question(line: &str) -> Result<GradedQuestion, String> {
     })
 }
 
+impl JudgedPassage {
+    fn kind(&self) -> Result<PassageKind, &'static str> {
+        let is_relevant = match &self.relevant {
+            Value::Bool(relevant) => *relevant,
+            // A grade, as in a BEIR folder.
+            Value::Number(grade) if grade.is_i64() => grade.as_i64() > Some(0),
+            _ => return Err("relevant is neither true or false nor a whole number"),
+        };
+        match (is_relevant, self.far_off) {
+            _ if self.text.trim().is_empty() => Err("the text is empty"),
+            (true, true) => Err("it is both relevant and far_off"),
+            (true, false) => Ok(PassageKind::Relevant),
+            (false, true) => Ok(PassageKind::FarOff),
+            (false, false) => Ok(PassageKind::Irrelevant),
+        }
+    }
+}
+
 /// For each question up to `count` different passages of questions that ask something else, the
 /// same on every run. Chosen by hash and not by place, because neighbours in a file are often of one
 /// subject.
-pub(super) fn foreign(questions: &[GradedQuestion], count: usize) -> Vec<Vec<&str>> {
-    let all: Vec<(&str, &str)> = questions
-        .iter()
-        .flat_map(|question| {
-            let texts = question
-                .passages
-                .iter()
-                .map(|passage| passage.text.as_str());
-            texts.map(|text| (question.query.as_str(), text))
-        })
-        .collect();
-    let draw = |question: &GradedQuestion| {
-        let own = question
-            .passages
-            .iter()
-            .map(|passage| passage.text.as_str());
-        let mut taken: HashSet<&str> = own.collect();
-        let mut drawn = Vec::new();
-        for turn in 0..count {
-            let start = place(&question.query, turn, all.len());
-            let (before, after) = all.split_at(start);
-            let found = after
-                .iter()
-                .chain(before)
-                .find(|(query, text)| *query != question.query && !taken.contains(text));
-            let Some((_, text)) = found else {
-                break;
-            };
+pub(super) fn foreign<'q>(questions: &'q [GradedQuestion], count: usize) -> Vec<Vec<&'q str>> {
+    let pairs = |of: &'q GradedQuestion| of.texts().map(move |text| (of.query.as_str(), text));
+    let all: Vec<(&str, &str)> = questions.iter().flat_map(pairs).collect();
+    let draw = |question: &'q GradedQuestion| {
+        let mut taken: HashSet<&str> = question.texts().collect();
+        let drawn = (0..count).map_while(|turn| {
+            let (before, after) = all.split_at(place(&question.query, turn, all.len()));
+            let mut others = after.iter().chain(before);
+            let is_new = |it: &&(&str, &str)| it.0 != question.query && !taken.contains(it.1);
+            let (_, text) = others.find(is_new)?;
             taken.insert(text);
-            drawn.push(*text);
-        }
-        drawn
+            Some(*text)
+        });
+        drawn.collect::<Vec<&str>>()
     };
     questions.iter().map(draw).collect()
 }
@@ -425,12 +388,6 @@ fn place(query: &str, turn: usize, among: usize) -> usize {
 
 // Whether grades tell relevant passages from others, whether they mean what they say, and what
 // they lead a run to do.
-//
-// Where a figure is not defined, because nothing is relevant or nothing reaches a threshold, there
-// is none: a 0 would be a figure that was not measured.
-
-/// Intervals of the calibration table, all of one width.
-const INTERVALS: usize = 10;
 
 /// The figures of judged passages; the names are fixed.
 #[derive(Debug, Serialize)]
@@ -452,10 +409,8 @@ pub(super) struct GradingFigures {
     /// Mean distance of grade and share of relevant ones in an interval of the calibration table,
     /// each passage counting alike (expected calibration error, Naeini 2015).
     pub calibration_error: f64,
-    /// One row for each interval of grades that is not empty.
-    pub calibration: Vec<Interval>,
-    /// One row for each threshold.
-    pub sweep: Vec<Threshold>,
+    #[serde(flatten)]
+    pub tables: Calibration,
 }
 
 /// Passages by the thresholds of the graph.
@@ -478,45 +433,30 @@ pub(super) struct Actions {
     pub re_retrieve: usize,
 }
 
-/// What taking everything from `threshold` on for relevant would come to.
-#[derive(Debug, Serialize)]
-pub(super) struct Threshold {
-    #[serde(rename = "threshold")]
-    pub from: f64,
-    /// Nothing when no passage is taken.
-    pub precision: Option<f64>,
-    /// Nothing when no passage is relevant.
-    pub recall: Option<f64>,
-    pub f1: Option<f64>,
-    /// Share of all passages that is taken.
-    pub kept: f64,
-}
-
 impl GradingFigures {
-    /// Measures the grade of each passage and whether it is relevant; there is at least one.
+    /// Measures the grade of each passage and whether it is relevant.
     pub fn measure(judged: &[JudgedProbability]) -> Self {
         let relevant = judged.iter().filter(|(_, it)| *it).count();
-        let irrelevant = judged.len() - relevant;
         let dropped = judged.iter().filter(|(p, it)| !it && *p < KEEP_FROM);
         let sure = Threshold::measure(judged, SUFFICIENT_FROM);
         let square = |(p, it): &(f64, bool)| (p - f64::from(u8::from(*it))).powi(2);
         let n = judged.len().max(1) as f64;
-        let edges: Vec<f64> = (0..=INTERVALS)
-            .map(|at| at as f64 / INTERVALS as f64)
-            .collect();
-        let calibration = intervals(judged, &edges);
-        let off = |interval: &Interval| (interval.mean - interval.share).abs() * interval.n as f64;
+        let edges = (0..=INTERVALS).map(|at| at as f64 / INTERVALS as f64);
+        let tables = Calibration::measure(judged, &edges.collect::<Vec<_>>());
+        let off = tables
+            .calibration
+            .iter()
+            .map(|of| (of.mean - of.share).abs() * of.n as f64);
         Self {
             n: judged.len(),
             relevant,
             auc: auc(judged),
             precision_at_0_7: sure.precision,
             recall_at_0_7: sure.recall,
-            irrelevant_below_0_3: part(dropped.count(), irrelevant),
+            irrelevant_below_0_3: part(dropped.count(), judged.len() - relevant),
             brier: judged.iter().map(square).sum::<f64>() / n,
-            calibration_error: calibration.iter().map(off).sum::<f64>() / n,
-            calibration,
-            sweep: THRESHOLDS.map(|at| Threshold::measure(judged, at)).into(),
+            calibration_error: off.sum::<f64>() / n,
+            tables,
         }
     }
 
@@ -525,76 +465,37 @@ impl GradingFigures {
         format!(
             "  AUC {}\n  precision from {SUFFICIENT_FROM} on {}, recall {}\n  \
              irrelevant below {KEEP_FROM} {}\n  Brier score {:.3}, calibration error {:.3}\n",
-            number(self.auc),
-            number(self.precision_at_0_7),
-            number(self.recall_at_0_7),
-            number(self.irrelevant_below_0_3),
+            figure(self.auc),
+            figure(self.precision_at_0_7),
+            figure(self.recall_at_0_7),
+            figure(self.irrelevant_below_0_3),
             self.brier,
             self.calibration_error,
         )
     }
-
-    /// Calibration and sweep.
-    pub fn tables(&self) -> String {
-        let mut text = "  grade          n       mean   relevant\n".to_owned();
-        for Interval {
-            from,
-            to,
-            n,
-            mean,
-            share,
-        } in &self.calibration
-        {
-            text.push_str(&format!(
-                "  {from:.1}-{to:.1}  {n:>8}  {mean:>9.3}  {share:>9.3}\n"
-            ));
-        }
-        text.push_str("\n  threshold  precision     recall         F1       kept\n");
-        for at in &self.sweep {
-            text.push_str(&format!(
-                "  {:>9.1}  {:>9}  {:>9}  {:>9}  {:>9.3}\n",
-                at.from,
-                number(at.precision),
-                number(at.recall),
-                number(at.f1),
-                at.kept
-            ));
-        }
-        text
-    }
-}
-
-impl Threshold {
-    fn measure(judged: &[JudgedProbability], from: f64) -> Self {
-        let Cut {
-            taken,
-            hits,
-            right,
-            n,
-        } = cut(judged, from);
-        Self {
-            from,
-            precision: part(hits, taken),
-            recall: part(hits, right),
-            f1: part(2 * hits, taken + right),
-            kept: share(taken, n),
-        }
-    }
 }
 
 impl Bands {
-    pub fn add(&mut self, score: f64) {
-        *if score < KEEP_FROM {
-            &mut self.below_0_3
-        } else if score < SUFFICIENT_FROM {
-            &mut self.from_0_3
-        } else {
-            &mut self.from_0_7
-        } += 1;
+    pub fn count(grades: impl Iterator<Item = f64>) -> Self {
+        let mut bands = Self::default();
+        for grade in grades {
+            *match grade {
+                dropped if dropped < KEEP_FROM => &mut bands.below_0_3,
+                kept if kept < SUFFICIENT_FROM => &mut bands.from_0_3,
+                _ => &mut bands.from_0_7,
+            } += 1;
+        }
+        bands
     }
 
     pub fn sum(&self) -> usize {
         self.below_0_3 + self.from_0_3 + self.from_0_7
+    }
+
+    fn row(&self, kind: &str) -> Vec<String> {
+        let counts = [self.below_0_3, self.from_0_3, self.from_0_7, self.sum()];
+        let counts = counts.iter().map(ToString::to_string);
+        [kind.to_owned()].into_iter().chain(counts).collect()
     }
 }
 
@@ -615,16 +516,6 @@ impl Actions {
             self.generate, self.refine, self.re_retrieve
         )
     }
-}
-
-/// A figure, or a dash where there is none.
-pub(super) fn number(figure: Option<f64>) -> String {
-    figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.3}"))
-}
-
-/// `part` of `whole`, nothing of nothing.
-pub(super) fn part(part: usize, whole: usize) -> Option<f64> {
-    (whole > 0).then(|| share(part, whole))
 }
 
 /// How likely a relevant passage has a higher grade than an irrelevant one, a tie counting half: the
@@ -654,7 +545,10 @@ mod graded_passages_tests {
             sub_questions: Vec::new(),
             passages: texts
                 .iter()
-                .map(|text| GradedPassage::far_off(text))
+                .map(|text| GradedPassage {
+                    text: (*text).to_owned(),
+                    kind: PassageKind::FarOff,
+                })
                 .collect(),
         }
     }
@@ -710,10 +604,8 @@ mod grades_tests {
         // Intervals: 0–.1 {0.0 yes}, .1–.2 {.1 no}, .5–.6 {.5 yes, .5 no}, .8–.9 {no}, .9–1 {yes}.
         let error = (1.0 + 0.1 + 0.0 + 0.8 + 0.1) / 6.0;
         assert!((figures.calibration_error - error).abs() < 1e-9);
-        assert_eq!(figures.calibration.iter().map(|i| i.n).sum::<usize>(), 6);
-        let half = &figures.sweep[4];
-        assert!(near(half.precision, 0.5) && near(half.recall, 2.0 / 3.0));
-        assert!(near(half.f1, 4.0 / 7.0) && (half.kept - 4.0 / 6.0).abs() < 1e-9);
+        let counted = figures.tables.calibration.iter().map(|of| of.n);
+        assert_eq!(counted.sum::<usize>(), 6);
     }
 
     #[test]
@@ -733,10 +625,7 @@ mod grades_tests {
 
     #[test]
     fn r20_bands_and_actions_are_the_graphs_own() {
-        let mut bands = Bands::default();
-        for score in [0.0, 0.299, 0.3, 0.699, 0.7, 1.0] {
-            bands.add(score);
-        }
+        let bands = Bands::count([0.0, 0.299, 0.3, 0.699, 0.7, 1.0].into_iter());
         assert_eq!((bands.below_0_3, bands.from_0_3, bands.from_0_7), (2, 2, 2));
         assert_eq!(bands.sum(), 6);
         let mut actions = Actions::default();

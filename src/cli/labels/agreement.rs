@@ -180,7 +180,7 @@ fn confusion<'r>(
             matrix.add(&expected, decided.as_str());
         }
     }
-    (!matrix.is_empty()).then(|| matrix.figures())
+    matrix.figures()
 }
 
 /// What the router of the settings decides of each question, as the first of a conversation.

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cli::eval::docs::refuse_bare;
-use crate::cli::eval::records::{bad, read, record};
+use crate::cli::eval::records::{one_or_many, read, record};
 use crate::cli::output::CommandFailure;
 use crate::domain::{Complexity, Outcome};
 
@@ -44,8 +44,7 @@ impl ExpectedRun {
 /// The questions of a file; what is wrong with it is wrong usage, as a gate must not pass for a typing
 /// mistake.
 pub(super) fn read_questions(path: &Path) -> Result<Vec<ExpectedRun>, CommandFailure> {
-    let questions = read(path, "not found", parse);
-    let mut questions = questions.map_err(CommandFailure::into_usage)?;
+    let mut questions = read(path, parse).map_err(CommandFailure::into_usage)?;
     let mut known = BTreeSet::new();
     for (question, number) in questions.iter_mut().zip(1..) {
         if question.id.is_empty() {
@@ -53,7 +52,7 @@ pub(super) fn read_questions(path: &Path) -> Result<Vec<ExpectedRun>, CommandFai
         }
         if !known.insert(question.id.clone()) {
             let what = format!("two questions have the id '{}'", question.id);
-            return Err(bad(path, what).into_usage());
+            return Err(CommandFailure::of_file(path, what).into_usage());
         }
     }
     Ok(questions)
@@ -113,19 +112,6 @@ fn parse(line: &str) -> Result<ExpectedRun, String> {
         id: line.id.trim().to_owned(),
         query: line.query,
     })
-}
-
-/// A value, or a list of them; nothing where the field is missing.
-fn one_or_many<T: DeserializeOwned>(field: &str, value: &Value) -> Result<Vec<T>, String> {
-    let values = match value {
-        Value::Null => return Ok(Vec::new()),
-        Value::Array(values) => values.as_slice(),
-        one => std::slice::from_ref(one),
-    };
-    let one = |value: &Value| {
-        serde_json::from_value(value.clone()).map_err(|error| format!("{field}: {error}"))
-    };
-    values.iter().map(one).collect()
 }
 
 #[cfg(test)]
