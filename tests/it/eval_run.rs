@@ -167,9 +167,9 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_a_report_is_written() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
         lines[0],
-        "kb-agent: current: 2 of 3 routes are right, --min-route asks for 0.9"
+        "kb-agent: current: 2 of 3 are right, --min-route asks for 0.9"
     );
-    lines[1].must_hold("calls a question, --max-calls allows 1");
+    lines[1].must_hold(", --max-calls allows 1");
     assert_eq!(lines.len(), 2, "{said}");
     text(&output.stdout).must_hold("settings  routes");
 
@@ -186,11 +186,13 @@ fn a_broken_limit_is_one_line_and_exit_code_1_and_a_report_is_written() {
     let count = |name: &str| names.iter().filter(|known| *known == name).count();
     assert_eq!(
         (count("testsuite"), count("testcase"), count("failure")),
-        (1, 3, 1)
+        (1, 5, 3)
     );
-    junit.must_hold("<testsuite name=\"current\" tests=\"3\" failures=\"1\" errors=\"0\"");
+    junit.must_hold("<testsuite name=\"current\" tests=\"5\" failures=\"3\" errors=\"0\"");
     junit.must_hold("name=\"greeting: hello\"");
     junit.must_hold("message=\"route simple, should be complex\"");
+    junit.must_hold("name=\"--min-route 0.9\"");
+    junit.must_hold("message=\"2 of 3 are right, --min-route asks for 0.9\"");
 }
 
 #[test]
@@ -227,7 +229,7 @@ fn what_cannot_be_measured_is_one_line_that_says_where() {
         ),
         (
             &["plain.jsonl", "--min-answers", "0.5"],
-            "has answer_contains, answer_lacks or outcome",
+            "has answer_contains or answer_lacks or outcome",
         ),
         (
             &["plain.jsonl", "--settings", "typo.env"],

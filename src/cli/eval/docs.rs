@@ -135,8 +135,11 @@ fn question(line: &str) -> Result<DocsQuestion, String> {
     if question.question.trim().is_empty() {
         return Err("the question is empty".to_owned());
     }
-    refuse_bare(&question.contains, "contains")?;
-    Ok(question)
+    let bare = question.contains.iter().find_map(|it| without_letters(it));
+    match bare {
+        Some(what) => Err(format!("contains: {what}")),
+        None => Ok(question),
+    }
 }
 
 /// The settings as they are, over that folder alone; index and audit log are those of the folder.
@@ -311,15 +314,15 @@ impl GoldSpan {
     }
 }
 
-/// Fails for a phrase of which nothing is left without layout: every answer holds that.
-pub(super) fn refuse_bare(phrases: &[String], field: &str) -> Result<(), String> {
-    match phrases.iter().find(|it| without_layout(it).is_empty()) {
-        None => Ok(()),
-        Some(bare) => Err(format!(
-            "{field}: '{}' holds nothing that can be compared",
-            one_line(bare, 80)
-        )),
-    }
+/// What is wrong with a phrase of which nothing is left without layout: every answer holds that.
+pub(super) fn without_letters(phrase: &str) -> Option<String> {
+    let is_bare = without_layout(phrase).is_empty();
+    is_bare.then(|| {
+        format!(
+            "'{}' holds nothing that can be compared",
+            one_line(phrase, 80)
+        )
+    })
 }
 
 /// A text as it reads: without Markdown marks, links, tags and citation numbers, in lower case and on one line.

@@ -4,11 +4,11 @@
 //! The runs are those that a person would get, over the same index. Their log is one of its own, so
 //! that they are in no list of conversations and can still be replayed.
 
+mod expect;
 mod figures;
 mod junit;
 mod named_settings;
 mod print;
-mod question;
 mod trial;
 
 use std::path::{Path, PathBuf};
@@ -18,15 +18,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::records::progress_bar;
 use crate::cli::catch_up::{UpdateStep, update};
-use crate::cli::interruption::interruptible;
-use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::cli::interruption::{interruptible, unless_cancelled};
+use crate::cli::output::{CommandFailure, print_notice, print_result};
 use crate::config::{Overrides, Settings};
 use crate::engine::{Engine, mask_of};
 use crate::kb::KbError;
-use figures::{Limits, RunReport};
+use crate::protocol::Mode;
+use expect::read_questions;
+use figures::{AskedQuestion, Limits, RunReport};
 use junit::{JunitFile, check_folder};
 use named_settings::NamedSettings;
-use question::ExpectedRun;
 use trial::Trial;
 
 /// Arguments of `eval run`.
@@ -91,21 +92,17 @@ pub(super) fn run(
     overrides: &Overrides,
 ) -> Result<(), CommandFailure> {
     let variants = &run.variants(settings, env_file, overrides)?;
-    let questions = question::read_questions(&run.questions)?;
+    let questions = read_questions(&run.questions)?;
     run.limits.check(&questions, &run.questions)?;
     check_folder(run.junit.as_deref())?;
-    let trials = interruptible(async |cancel| measure(&questions, variants, &cancel).await)?;
-    let report = RunReport::new(questions, trials, variants, &run.limits);
+    let mut report = RunReport::begin(questions);
+    interruptible(async |cancel| measure(&mut report, variants, &run.limits, &cancel).await)?;
     if let Some(path) = &run.junit {
         let masks = variants.iter().map(|of| mask_of(&of.settings)).collect();
         let report = &report;
         JunitFile { report, masks }.write(path)?;
     }
-    if run.json {
-        print_json(&report)?;
-    } else {
-        print_text(print::as_text(&report))?;
-    }
+    print_result(run.json, &report, || print::as_text(&report))?;
     if report.broken.is_empty() {
         return Ok(());
     }
@@ -113,49 +110,54 @@ pub(super) fn run(
     Err(CommandFailure::reported())
 }
 
-/// What came of every question, by the settings.
+/// Asks every question under each of the settings.
 async fn measure(
-    questions: &[ExpectedRun],
+    report: &mut RunReport,
     variants: &[NamedSettings],
+    limits: &Limits,
     cancel: &CancellationToken,
-) -> Result<Vec<Vec<Trial>>, CommandFailure> {
-    let mut all = Vec::new();
+) -> Result<(), CommandFailure> {
     for variant in variants {
         let apart = variant.with_log_apart();
-        let engine = tokio::select! {
-            engine = Engine::open(&apart) => engine?,
-            () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
-        };
+        let engine = unless_cancelled(cancel, Engine::open(&apart)).await??;
         for notice in engine.notices() {
             print_notice(&format!("{}: {notice}", variant.name));
         }
-        let trials = ask_all(questions, &engine, cancel).await;
+        let trials = ask_all(&report.questions, &engine, cancel).await;
         // Traces of an interrupted run are sent too.
         engine.end().await;
         let trials = trials?;
         if let Some(line) = trials.iter().find_map(|trial| trial.complaint.as_ref()) {
             print_notice(&format!("{}: {line}", variant.name));
         }
-        all.push(trials);
+        report.add(variant, trials, limits);
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Asks every question under one of the settings.
 async fn ask_all(
-    questions: &[ExpectedRun],
+    questions: &[AskedQuestion],
     engine: &Engine,
     cancel: &CancellationToken,
 ) -> Result<Vec<Trial>, CommandFailure> {
     bring_up_to_date(engine, cancel).await?;
+    // The first question of a process also loads what the built-in engine reads with, which is not
+    // what is measured; a model would be asked for nothing.
+    let is_offline = engine.identity().mode == Mode::Offline;
+    if let Some(first) = questions.first().filter(|_| is_offline) {
+        Trial::run(engine, &first.expected.query, cancel).await?;
+    }
     let bar = progress_bar(questions.len());
     let mut trials = Vec::new();
-    for question in questions {
+    for AskedQuestion { expected, .. } in questions {
         // A run that is interrupted ends as every run does.
-        trials.push(Trial::run(engine, question, cancel).await?);
+        let mut trial = Trial::run(engine, &expected.query, cancel).await?;
         if cancel.is_cancelled() {
             return Err(CommandFailure::interrupted());
         }
+        expected.check(&mut trial);
+        trials.push(trial);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -175,7 +177,7 @@ async fn bring_up_to_date(
                 print_notice(&error.notice());
                 return Ok(());
             }
-            Err(error) => return Err(CommandFailure::failed(error)),
+            Err(error) => return Err(error.into()),
         }
     }
     if engine.knowledge().status().documents == 0 {

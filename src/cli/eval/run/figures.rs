@@ -3,9 +3,9 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
+use super::expect::{ANSWER, ExpectedRun, ROUTE, SOURCES};
 use super::named_settings::NamedSettings;
-use super::question::ExpectedRun;
-use super::trial::{Checks, Trial};
+use super::trial::Trial;
 use crate::cli::output::CommandFailure;
 use crate::domain::{Outcome, dollars};
 use crate::protocol::Latency;
@@ -48,67 +48,13 @@ fn non_negative(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "it must be a number from 0 on".to_owned())
 }
 
-/// The least share of what is expected that must hold.
-struct ShareLimit {
-    option: &'static str,
-    limit: fn(&Limits) -> Option<f64>,
-    /// What of a question says what is expected.
-    field: &'static str,
-    is_expected: fn(&ExpectedRun) -> bool,
-    figure: fn(&RunFigures) -> Option<Share>,
-    /// What the share counts.
-    what: &'static str,
+/// A limit that was given, and what breaks it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Such as `--min-route 0.9`.
+    pub limit: String,
+    pub broken: Option<String>,
 }
-
-const SHARE_LIMITS: [ShareLimit; 3] = [
-    ShareLimit {
-        option: "--min-route",
-        limit: |limits| limits.min_route,
-        field: "route",
-        is_expected: |question| !question.route.is_empty(),
-        figure: |figures| figures.route,
-        what: "routes are right",
-    },
-    ShareLimit {
-        option: "--min-sources",
-        limit: |limits| limits.min_sources,
-        field: "sources",
-        is_expected: |question| !question.sources.is_empty(),
-        figure: |figures| figures.sources,
-        what: "questions have their sources",
-    },
-    ShareLimit {
-        option: "--min-answers",
-        limit: |limits| limits.min_answers,
-        field: "answer_contains, answer_lacks or outcome",
-        is_expected: ExpectedRun::judges_answer,
-        figure: |figures| figures.answers,
-        what: "answers are as expected",
-    },
-];
-
-/// The most that a figure may be.
-struct FigureLimit {
-    option: &'static str,
-    limit: fn(&Limits) -> Option<f64>,
-    figure: fn(&RunFigures) -> Option<f64>,
-    unit: &'static str,
-}
-
-const FIGURE_LIMITS: [FigureLimit; 2] = [
-    FigureLimit {
-        option: "--max-p95-ms",
-        limit: |limits| limits.max_p95_ms,
-        figure: |figures| figures.p95_ms,
-        unit: "ms is the 95th percentile",
-    },
-    FigureLimit {
-        option: "--max-calls",
-        limit: |limits| limits.max_calls,
-        figure: RunFigures::calls_a_question,
-        unit: "calls a question",
-    },
-];
 
 impl Limits {
     /// A limit for something that no question specifies is a mistake: it would always hold.
@@ -117,55 +63,65 @@ impl Limits {
         questions: &[ExpectedRun],
         file: &Path,
     ) -> Result<(), CommandFailure> {
-        let is_idle =
-            |of: &&ShareLimit| (of.limit)(self).is_some() && !questions.iter().any(of.is_expected);
-        match SHARE_LIMITS.iter().find(is_idle) {
-            None => Ok(()),
-            Some(ShareLimit { option, field, .. }) => Err(CommandFailure::usage(format!(
-                "{option}: no question of {} has {field}",
-                file.display()
-            ))),
+        let shares = [
+            ("--min-route", self.min_route, ROUTE),
+            ("--min-sources", self.min_sources, SOURCES),
+            ("--min-answers", self.min_answers, ANSWER),
+        ];
+        for (option, limit, check) in shares {
+            if limit.is_some() && !questions.iter().any(|asked| asked.expects(check)) {
+                let (file, fields) = (file.display(), ExpectedRun::fields(check).join(" or "));
+                let why = format!("{option}: no question of {file} has {fields}");
+                return Err(CommandFailure::usage(why));
+            }
         }
+        Ok(())
     }
 
-    /// One line for each that is broken.
-    fn broken(&self, figures: &RunFigures) -> Vec<String> {
-        let mut broken = Vec::new();
-        let name = &figures.settings;
-        for of in &SHARE_LIMITS {
-            if let (Some(limit), Some(share)) = ((of.limit)(self), (of.figure)(figures))
-                && share.value() < limit
-            {
+    /// What is said of each limit that is given.
+    fn verdicts(&self, of: &RunFigures) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        let mut add = |option: &str, limit: f64, broken: Option<String>| {
+            let limit = format!("{option} {limit}");
+            verdicts.push(Verdict { limit, broken });
+        };
+        for (option, limit, share) in [
+            ("--min-route", self.min_route, of.route),
+            ("--min-sources", self.min_sources, of.sources),
+            ("--min-answers", self.min_answers, of.answers),
+        ] {
+            if let (Some(limit), Some(share)) = (limit, share) {
                 let Share { right, of: all } = share;
-                let (option, what) = (of.option, of.what);
-                broken.push(format!(
-                    "{name}: {right} of {all} {what}, {option} asks for {limit}"
-                ));
+                let line = format!("{right} of {all} are right, {option} asks for {limit}");
+                add(option, limit, (share.value() < limit).then_some(line));
             }
         }
-        for of in &FIGURE_LIMITS {
-            if let (Some(limit), Some(figure)) = ((of.limit)(self), (of.figure)(figures))
-                && figure > limit
-            {
-                let (option, unit) = (of.option, of.unit);
-                broken.push(format!(
-                    "{name}: {figure:.1} {unit}, {option} allows {limit}"
-                ));
+        for (option, limit, figure) in [
+            ("--max-p95-ms", self.max_p95_ms, of.p95_ms),
+            ("--max-calls", self.max_calls, of.calls_a_question()),
+        ] {
+            if let (Some(limit), Some(figure)) = (limit, figure) {
+                let line = format!("it is {figure:.1}, {option} allows {limit}");
+                add(option, limit, (figure > limit).then_some(line));
             }
         }
-        match (self.max_cost, figures.cost_usd) {
-            (Some(_), None) if figures.tokens() > 0 => broken.push(format!(
-                "{name}: the cost is not known, as the model has no known price: --max-cost cannot hold \
-                 ('kb-agent help models' tells of prices)"
-            )),
-            (Some(limit), Some(cost)) if cost > limit => broken.push(format!(
-                "{name}: {} for all questions, --max-cost allows {}",
-                dollars(cost),
-                dollars(limit)
-            )),
-            _ => {}
+        if let Some(limit) = self.max_cost {
+            let broken = match of.cost_usd {
+                None if of.tokens() > 0 => Some(
+                    "the cost is not known, as the model has no known price: --max-cost cannot hold \
+                     ('kb-agent help models' tells of prices)"
+                        .to_owned(),
+                ),
+                Some(cost) if cost > limit => Some(format!(
+                    "{} for all questions, --max-cost allows {}",
+                    dollars(cost),
+                    dollars(limit)
+                )),
+                _ => None,
+            };
+            add("--max-cost", limit, broken);
         }
-        broken
+        verdicts
     }
 }
 
@@ -216,12 +172,16 @@ pub(super) struct RunFigures {
     pub completion_tokens: u64,
     /// US dollars; `None` where nothing was counted or one run has no known price.
     pub cost_usd: Option<f64>,
+    /// What is said of the limits.
+    #[serde(skip)]
+    pub verdicts: Vec<Verdict>,
 }
 
 impl RunFigures {
-    fn new(settings: &NamedSettings, trials: &[Trial]) -> Self {
-        let checks = |check: fn(Checks) -> Option<bool>| {
-            Share::of_checks(trials.iter().map(|trial| check(trial.checks)))
+    fn new(settings: &NamedSettings, trials: &[Trial], limits: &Limits) -> Self {
+        let share = |check: &str| {
+            let checks = trials.iter().filter_map(|trial| trial.checks.get(check));
+            Share::of_checks(checks.copied())
         };
         let ended = |outcome| {
             trials
@@ -236,13 +196,13 @@ impl RunFigures {
         let counted = trials.iter().filter(|trial| trial.cost.tokens() > 0);
         let costs: Option<Vec<f64>> = counted.map(|trial| trial.cost.cost_usd).collect();
         let costs = costs.filter(|costs| !costs.is_empty());
-        Self {
+        let mut figures = Self {
             settings: settings.name.clone(),
             log: settings.with_log_apart().audit_log.display().to_string(),
             questions: trials.len(),
-            route: checks(|checks| checks.route_right),
-            sources: checks(|checks| checks.sources_found),
-            answers: checks(|checks| checks.answer_right),
+            route: share(ROUTE),
+            sources: share(SOURCES),
+            answers: share(ANSWER),
             answered: ended(Outcome::Answered),
             not_found: ended(Outcome::NotFound),
             failed: trials.len() - times.len(),
@@ -252,7 +212,10 @@ impl RunFigures {
             prompt_tokens: sum(|trial| trial.cost.prompt_tokens),
             completion_tokens: sum(|trial| trial.cost.completion_tokens),
             cost_usd: costs.map(|costs| costs.iter().sum()),
-        }
+            verdicts: Vec::new(),
+        };
+        figures.verdicts = limits.verdicts(&figures);
+        figures
     }
 
     /// Tokens both ways.
@@ -293,52 +256,42 @@ pub(super) struct NamedTrial {
 }
 
 impl RunReport {
-    pub(super) fn new(
-        questions: Vec<ExpectedRun>,
-        trials: Vec<Vec<Trial>>,
-        variants: &[NamedSettings],
-        limits: &Limits,
-    ) -> Self {
-        let names = || variants.iter().map(|variant| variant.name.as_str());
-        let summary: Vec<RunFigures> = variants
-            .iter()
-            .zip(&trials)
-            .map(|(variant, trials)| RunFigures::new(variant, trials))
-            .collect();
-        let mut broken: Vec<String> = summary.iter().flat_map(|of| limits.broken(of)).collect();
-        for (figures, trials) in summary.iter().zip(&trials) {
-            let failed = questions.iter().zip(trials);
-            let mut failed = failed.filter_map(|(asked, trial)| Some((asked, trial.trouble()?)));
-            if let Some((asked, why)) = failed.next() {
-                broken.push(format!(
-                    "{}: {} of {} failed, the first {}: {}",
-                    figures.settings,
-                    figures.failed,
-                    plural(figures.questions, "question"),
-                    one_line(&asked.id, 80),
-                    one_line(why, 400)
-                ));
-            }
-        }
-        let mut columns: Vec<_> = trials.into_iter().map(Vec::into_iter).collect();
-        let questions = questions.into_iter().map(|expected| {
-            let of_question = names().zip(&mut columns);
-            let results = of_question.filter_map(|(name, trials)| {
-                Some(NamedTrial {
-                    settings: name.to_owned(),
-                    trial: trials.next()?,
-                })
-            });
-            AskedQuestion {
-                results: results.collect(),
-                expected,
-            }
+    /// The questions, of which none is asked yet.
+    pub(super) fn begin(questions: Vec<ExpectedRun>) -> Self {
+        let questions = questions.into_iter().map(|expected| AskedQuestion {
+            expected,
+            results: Vec::new(),
         });
         Self {
             questions: questions.collect(),
-            summary,
-            broken,
+            summary: Vec::new(),
+            broken: Vec::new(),
         }
+    }
+
+    /// Adds what came of every question under one of the settings.
+    pub(super) fn add(&mut self, settings: &NamedSettings, trials: Vec<Trial>, limits: &Limits) {
+        let name = &settings.name;
+        let figures = RunFigures::new(settings, &trials, limits);
+        let broken = figures.verdicts.iter().filter_map(|of| of.broken.as_ref());
+        self.broken
+            .extend(broken.map(|line| format!("{name}: {line}")));
+        let asked = self.questions.iter().zip(&trials);
+        let mut failed = asked.filter_map(|(asked, trial)| Some((asked, trial.trouble()?)));
+        if let Some((asked, why)) = failed.next() {
+            self.broken.push(format!(
+                "{name}: {} of {} failed, the first {}: {}",
+                figures.failed,
+                plural(figures.questions, "question"),
+                one_line(&asked.expected.id, 80),
+                one_line(why, 400)
+            ));
+        }
+        for (asked, trial) in self.questions.iter_mut().zip(trials) {
+            let settings = name.clone();
+            asked.results.push(NamedTrial { settings, trial });
+        }
+        self.summary.push(figures);
     }
 
     /// The logs of the runs, each once, with the names of the settings whose runs it holds.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quick_xml::escape::escape;
 
-use super::figures::{AskedQuestion, RunReport};
+use super::figures::{AskedQuestion, RunReport, Verdict};
 use super::print::run_summary;
 use super::trial::Trial;
 use crate::audit::Mask;
@@ -55,8 +55,8 @@ impl JunitFile<'_> {
         escape(line).into_owned()
     }
 
-    /// One suite for each of the settings, one case for each question. A run that failed is an error,
-    /// another one that is not as expected a failure.
+    /// One suite for each of the settings, one case for each question and each limit. A run that failed
+    /// is an error, what else is not as expected a failure.
     fn text(&self) -> String {
         let mut text =
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kb-agent eval run\">\n"
@@ -65,20 +65,30 @@ impl JunitFile<'_> {
             let trials = self.report.questions.iter();
             let trials = trials.filter_map(|asked| Some((asked, &asked.results.get(at)?.trial)));
             let cases: Vec<(&AskedQuestion, &Trial)> = trials.collect();
-            let errors = cases
-                .iter()
-                .filter(|(_, trial)| trial.trouble().is_some())
-                .count();
+            let errors = cases.iter().filter(|(_, trial)| trial.trouble().is_some());
             let wrong = |trial: &Trial| trial.trouble().is_none() && !trial.failures.is_empty();
-            let failures = cases.iter().filter(|(_, trial)| wrong(trial)).count();
+            let wrong = cases.iter().filter(|(_, trial)| wrong(trial)).count();
+            let verdicts = &figures.verdicts;
+            let broken = verdicts.iter().filter(|of| of.broken.is_some()).count();
             let seconds: f64 = cases.iter().map(|(_, trial)| trial.cost.ms / 1000.0).sum();
             let name = self.attribute(&figures.settings);
             text.push_str(&format!(
-                "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" time=\"{seconds:.3}\">\n",
-                cases.len()
+                "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{seconds:.3}\">\n",
+                cases.len() + verdicts.len(),
+                wrong + broken,
+                errors.count()
             ));
             for (asked, trial) in cases {
                 text.push_str(&self.case(&name, asked, trial));
+            }
+            for Verdict { limit, broken } in verdicts {
+                let head = format!("    <testcase classname=\"{name}\" name=\"{limit}\"");
+                text.push_str(&match broken.as_ref().map(|line| self.attribute(line)) {
+                    None => format!("{head}/>\n"),
+                    Some(line) => {
+                        format!("{head}>\n      <failure message=\"{line}\"/>\n    </testcase>\n")
+                    }
+                });
             }
             text.push_str("  </testsuite>\n");
         }
