@@ -5,7 +5,7 @@ use crate::cli::eval::{ClassFigures, ConfusionMatrix};
 use crate::cli::interruption::{interruptible, unless_cancelled};
 use crate::cli::output::{CommandFailure, table};
 use crate::config::Settings;
-use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget};
+use crate::domain::{Complexity, GradeThresholds, GradedBy, LabelTarget, LabelVerdict};
 use crate::engine::StepRunner;
 use crate::protocol::{EvidenceRecord, RunRecord};
 
@@ -14,31 +14,33 @@ use crate::protocol::{EvidenceRecord, RunRecord};
 pub(super) struct Agreement {
     /// Routes that were taken, against the labels; nothing where none is judged.
     routes_taken: Option<ClassFigures>,
-    routes_today: RoutesToday,
-    passages: PassageBands,
-    answers: Counts,
+    /// The same of what the router of the settings decides today; nothing where that is a model.
+    routes_today: Option<ClassFigures>,
+    /// Judged passages by what the limits make of their grades.
+    passages: ByVerdict<GradeBands>,
+    answers: ByVerdict<usize>,
+    /// Whether a model would be asked for today's routes.
+    #[serde(skip)]
+    asks_model: bool,
     #[serde(skip)]
     limits: GradeThresholds,
 }
 
-/// What today's router decides of the judged questions; its serde form is the figures or null.
+/// What was judged good, and bad.
 #[derive(Debug, Default, Serialize)]
-#[serde(untagged)]
-enum RoutesToday {
-    /// No route is judged.
-    #[default]
-    Nothing,
-    /// A model would be asked.
-    AsksModel,
-    /// The router is offline and was asked.
-    Decided(ClassFigures),
+struct ByVerdict<T> {
+    good: T,
+    bad: T,
 }
 
-/// Judged passages by what the limits make of their grades.
-#[derive(Debug, Default, Serialize)]
-struct PassageBands {
-    good: GradeBands,
-    bad: GradeBands,
+impl<T> ByVerdict<T> {
+    fn of(&mut self, said: LabelVerdict) -> &mut T {
+        if said.is_good() {
+            &mut self.good
+        } else {
+            &mut self.bad
+        }
+    }
 }
 
 /// How many passages the limits drop, keep, or count as sufficient.
@@ -51,12 +53,6 @@ struct GradeBands {
     not_graded: usize,
 }
 
-#[derive(Debug, Default, Serialize)]
-struct Counts {
-    good: usize,
-    bad: usize,
-}
-
 const BANDS: &str = "passages|dropped|kept|sufficient|not graded";
 
 impl Agreement {
@@ -66,49 +62,35 @@ impl Agreement {
         settings: &Settings,
     ) -> Result<Self, CommandFailure> {
         let routes = judged.routes();
-        let taken = confusion(routes.iter().map(|route| (route, route.taken)));
-        let routes_today = if routes.is_empty() {
-            RoutesToday::Nothing
-        } else if settings.llm.is_some() {
-            RoutesToday::AsksModel
+        let asks_model = settings.llm.is_some() && !routes.is_empty();
+        let today = if asks_model || routes.is_empty() {
+            Vec::new()
         } else {
-            let today = routes_today(&routes, settings)?;
-            let today = confusion(routes.iter().zip(today));
-            today.map_or(RoutesToday::Nothing, RoutesToday::Decided)
+            routes_today(&routes, settings)?
         };
         let mut agreement = Self {
-            routes_taken: taken,
-            routes_today,
+            routes_taken: confusion(routes.iter().map(|route| (route, route.taken))),
+            routes_today: confusion(routes.iter().zip(today)),
+            asks_model,
             limits: settings.limits.thresholds,
             ..Self::default()
         };
         for run in &judged.runs {
-            agreement.take(run);
+            for (target, said) in run.labels.iter() {
+                agreement.take(run, target, said);
+            }
         }
         Ok(agreement)
     }
 
-    fn take(&mut self, run: &RunRecord) {
-        for (target, said) in run.labels.iter() {
-            let id = match target {
-                LabelTarget::Route => continue,
-                LabelTarget::Answer if said.is_good() => {
-                    self.answers.good += 1;
-                    continue;
+    fn take(&mut self, run: &RunRecord, target: &LabelTarget, said: LabelVerdict) {
+        match target {
+            LabelTarget::Route => {}
+            LabelTarget::Answer => *self.answers.of(said) += 1,
+            LabelTarget::Passage { id } => {
+                if let Some(item) = run.evidence.iter().find(|known| known.item.id == *id) {
+                    self.passages.of(said).add(item, self.limits);
                 }
-                LabelTarget::Answer => {
-                    self.answers.bad += 1;
-                    continue;
-                }
-                LabelTarget::Passage { id } => id,
-            };
-            let bands = if said.is_good() {
-                &mut self.passages.good
-            } else {
-                &mut self.passages.bad
-            };
-            if let Some(item) = run.evidence.iter().find(|known| known.item.id == *id) {
-                bands.add(item, self.limits);
             }
         }
     }
@@ -118,14 +100,13 @@ impl Agreement {
         if let Some(taken) = &self.routes_taken {
             text.push_str(&format!("routes as taken\n{}\n", taken.as_text()));
         }
-        match &self.routes_today {
-            RoutesToday::Nothing => {}
-            RoutesToday::AsksModel => text.push_str(
+        if let Some(today) = &self.routes_today {
+            text.push_str(&format!("routes by today's router\n{}\n", today.as_text()));
+        }
+        if self.asks_model {
+            text.push_str(
                 "today's router is a model: 'kb-agent labels export' and 'kb-agent eval routing' ask it\n\n",
-            ),
-            RoutesToday::Decided(today) => {
-                text.push_str(&format!("routes by today's router\n{}\n", today.as_text()));
-            }
+            );
         }
         let rows = [("good", &self.passages.good), ("bad", &self.passages.bad)];
         if rows.iter().any(|(_, bands)| bands.count() > 0) {
@@ -136,7 +117,7 @@ impl Agreement {
                 self.limits.keep_from, self.limits.sufficient_from
             ));
         }
-        let Counts { good, bad } = self.answers;
+        let ByVerdict { good, bad } = self.answers;
         if good + bad > 0 {
             text.push_str(&format!("answers: {good} good, {bad} bad\n"));
         }

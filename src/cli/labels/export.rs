@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::judged::{JudgedRuns, NOTHING_LABELLED};
 use crate::audit::Mask;
@@ -59,35 +60,29 @@ pub(super) fn run(
         grading(judged, &mut texts),
         questions(judged),
     ];
-    let cannot = |path: &Path, error| {
-        CommandFailure::failed(format!("{} cannot be written: {error}", path.display()))
+    let cannot = |path: &Path, what: &str, error: io::Error| {
+        CommandFailure::failed(format!("{} cannot be {what}: {error}", path.display()))
     };
-    create_private_dir(&export.dir).map_err(|error| cannot(&export.dir, error))?;
+    create_private_dir(&export.dir).map_err(|error| cannot(&export.dir, "written", error))?;
     for ((name, reader), lines) in FILES.iter().zip(sets) {
         let path = export.dir.join(name);
-        if lines.is_empty() {
-            // With --force alone it can be there: of an earlier export, whose labels were taken back.
-            match fs::remove_file(&path) {
-                Ok(()) => print_notice(&format!(
-                    "{} is removed: no label is for kb-agent {reader} any more",
-                    path.display()
-                )),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let path = path.display();
-                    let why = format!("{path} cannot be removed: {error}");
-                    return Err(CommandFailure::failed(why));
-                }
-            }
+        let shown = path.display();
+        if !lines.is_empty() {
+            let text = lines.join("\n") + "\n";
+            let written = write_atomic(&path, text.as_bytes());
+            written.map_err(|error| cannot(&path, "written", error))?;
+            let questions = plural(lines.len(), "question");
+            print_text(format!("{shown}: {questions}, for kb-agent {reader}\n"))?;
             continue;
         }
-        let text = lines.join("\n") + "\n";
-        write_atomic(&path, text.as_bytes()).map_err(|error| cannot(&path, error))?;
-        let questions = plural(lines.len(), "question");
-        print_text(format!(
-            "{}: {questions}, for kb-agent {reader}\n",
-            path.display()
-        ))?;
+        // With --force alone it can be there: of an earlier export, whose labels were taken back.
+        match fs::remove_file(&path) {
+            Ok(()) => print_notice(&format!(
+                "{shown} is removed: no label is for kb-agent {reader} any more"
+            )),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(cannot(&path, "removed", error)),
+        }
     }
     if texts.shortened > 0 {
         let passages = plural(texts.shortened, "passage");
@@ -103,30 +98,17 @@ pub(super) fn run(
 #[derive(Debug, Serialize)]
 struct RoutedQuestion<'r> {
     query: &'r str,
-    complexity: OneOrMany<'r>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum OneOrMany<'r> {
-    One(Complexity),
-    Many(&'r [Complexity]),
-}
-
-impl<'r> From<&'r [Complexity]> for OneOrMany<'r> {
-    fn from(routes: &'r [Complexity]) -> Self {
-        match routes {
-            [one] => Self::One(*one),
-            many => Self::Many(many),
-        }
-    }
+    complexity: Value,
 }
 
 fn routing(judged: &JudgedRuns) -> Vec<String> {
     let routes = judged.routes();
     let questions = routes.iter().map(|route| RoutedQuestion {
         query: route.query,
-        complexity: route.expected.as_slice().into(),
+        complexity: match route.expected.as_slice() {
+            [one] => json!(one),
+            many => json!(many),
+        },
     });
     lines(questions)
 }
@@ -289,10 +271,9 @@ impl PassageTexts {
         let never = AtomicBool::new(false);
         let documents = self.documents.as_ref()?;
         let document = documents.whole_document(&item.source, &never).ok()?;
-        let lines = document.extraction.text.lines();
-        let lines = lines.skip(item.lines.start.saturating_sub(1));
-        let count = (item.lines.end + 1).saturating_sub(item.lines.start);
-        let lines: Vec<&str> = lines.take(count).collect();
+        let (first, last) = (item.lines.start.saturating_sub(1), item.lines.end);
+        let lines = document.extraction.text.lines().take(last).skip(first);
+        let lines: Vec<&str> = lines.collect();
         let text = self.mask.mask_text(&lines.join("\n")).into_owned();
         let begins = one_line(&text, EvidenceItem::EXCERPT_CHARS);
         // The log is masked as a whole, what is cut off too.
