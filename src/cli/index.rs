@@ -1,8 +1,8 @@
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::catch_up::{UpdateStep, update};
 use super::interruption::{LAST_STEP, interruptible};
-use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_result, print_text};
 use crate::config::Settings;
 use crate::domain::Languages;
 use crate::engine::{
@@ -95,15 +95,11 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         }
         // Also where nothing is left to embed: what other models left may go then.
         let meaning = update(knowledge.clone(), UpdateStep::Dense, &cancel).await?;
-        let trouble = match meaning {
-            Ok(meaning) => {
-                report.embedded += meaning.embedded;
-                report.unembedded = meaning.unembedded;
-                None
-            }
-            Err(error) => Some(error),
-        };
-        Ok((report, trouble))
+        let trouble = meaning.map(|meaning| {
+            report.embedded += meaning.embedded;
+            report.unembedded = meaning.unembedded;
+        });
+        Ok((report, trouble.err()))
     })?;
     let name = knowledge.name();
     if let Some(choice) = knowledge.language_choice()
@@ -112,18 +108,14 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         let (model, why) = (knowledge.model_id(), choice.reason());
         print_notice(&format!("the embedding is {model}: {why}"));
     }
-    if index.json {
-        let mut report = as_json(name, &report, started.elapsed());
-        report["embedding"] = knowledge.model_id().into();
-        print_json(&report)?;
-    } else {
-        let left_out: Vec<&Skipped> = report.skipped.iter().collect();
-        print_text(as_text(name, &report, &left_out, started.elapsed()))?;
-    }
-    match trouble {
-        Some(error) => Err(CommandFailure::failed(error)),
-        None => Ok(()),
-    }
+    let took = started.elapsed();
+    let mut line = as_json(name, &report, took);
+    line["embedding"] = knowledge.model_id().into();
+    let left_out: Vec<&Skipped> = report.skipped.iter().collect();
+    print_result(index.json, &line, || {
+        as_text(name, &report, &left_out, took)
+    })?;
+    trouble.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// What an update left to the machine that indexed it.
@@ -150,44 +142,37 @@ fn watch(
     knowledge: Arc<KnowledgeBase>,
     started: Instant,
 ) -> Result<(), CommandFailure> {
-    let lines = WatchOutput {
+    let mut output = WatchOutput {
         name: knowledge.name().to_owned(),
         json: index.json,
-        pass: Mutex::new(PhaseStarts {
-            reading: Some(started),
-            embedding: None,
-        }),
-        left_out: Mutex::default(),
-        has_reported: AtomicBool::new(false),
-        following: AtomicBool::new(false),
-        broken: Mutex::new(None),
+        reading: Some(started),
+        ..WatchOutput::default()
     };
     let apart = own_files(settings);
     interruptible(async |cancel| {
         match update(knowledge.clone(), index.words(), &cancel).await? {
             Ok(report) => {
                 note_other_machines(&report);
-                lines.words(&report, &knowledge)?;
+                output.words(&report, &knowledge)?;
             }
             // What another process is about to finish is reported when it is this one's turn.
             Err(KbError::Locked) if !index.rebuild => {}
-            Err(error) => return Err(CommandFailure::failed(error)),
+            Err(error) => return Err(error.into()),
         }
         let watch = Arc::new(Watch::new());
-        let watched = watch.clone();
+        let (watched, output) = (watch.clone(), Mutex::new(output));
         let mut upkeep = tokio::task::spawn_blocking(move || {
-            keep_up_to_date(&knowledge, &watched, &apart, &|upkeep| {
-                if let Err(error) = lines.print(upkeep, &knowledge) {
+            let tell = |upkeep: Upkeep| {
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Err(error) = output.print(upkeep, &knowledge) {
                     // The reader is gone: there is nothing to stay for.
-                    lines
-                        .broken
-                        .lock()
-                        .map(|mut broken| *broken = Some(error))
-                        .ok();
+                    output.broken = Some(error);
                     watched.close();
                 }
-            });
-            lines.broken.into_inner().ok().flatten()
+            };
+            keep_up_to_date(&knowledge, &watched, &apart, &tell);
+            let output = output.into_inner();
+            output.unwrap_or_else(PoisonError::into_inner).broken
         });
         let ended = tokio::select! {
             ended = &mut upkeep => ended,
@@ -208,46 +193,33 @@ fn watch(
 }
 
 /// What a watch says, on standard output.
+#[derive(Default)]
 struct WatchOutput {
     name: String,
     json: bool,
-    pass: Mutex<PhaseStarts>,
-    /// What the last line about words left out, and why.
-    left_out: Mutex<BTreeSet<(String, String)>>,
-    /// Whether there has been a line about words.
-    has_reported: AtomicBool,
-    following: AtomicBool,
-    broken: Mutex<Option<io::Error>>,
-}
-
-/// When the reading and the embedding that are going on, perhaps side by side, began.
-struct PhaseStarts {
+    /// When the reading and the embedding that are going on, perhaps side by side, began.
     reading: Option<Instant>,
     embedding: Option<Instant>,
-}
-
-impl PhaseStarts {
-    fn get_mut(&mut self, phase: Phase) -> &mut Option<Instant> {
-        match phase {
-            Phase::Reading => &mut self.reading,
-            Phase::Embedding => &mut self.embedding,
-        }
-    }
+    /// What the last line about words left out, and why.
+    left_out: BTreeSet<(String, String)>,
+    /// Whether there has been a line about words.
+    has_reported: bool,
+    is_following: bool,
+    broken: Option<io::Error>,
 }
 
 impl WatchOutput {
-    fn print(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
+    fn print(&mut self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
         match upkeep {
-            Upkeep::Words(report) => {
-                self.words(&report, knowledge)?;
-            }
+            Upkeep::Words(report) => return self.words(&report, knowledge),
             Upkeep::Meaning(embedded) => {
+                let took = self.end(Phase::Embedding);
                 if embedded > 0 {
-                    self.meaning(embedded, knowledge)?;
+                    return self.meaning(embedded, took, knowledge);
                 }
-                self.end(Phase::Embedding);
             }
-            Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
+            Upkeep::Following if !self.is_following => {
+                self.is_following = true;
                 print_notice(
                     "another kb-agent keeps this index up to date; waiting to take its place",
                 );
@@ -256,7 +228,9 @@ impl WatchOutput {
                 print_notice(&error.to_string());
             }
             Upkeep::Notice(line) => print_notice(&line),
-            Upkeep::Step(Progress { phase, .. }) => self.step(phase),
+            Upkeep::Step(Progress { phase, .. }) => {
+                self.begun(phase).get_or_insert_with(Instant::now);
+            }
             // Also one that failed is over.
             Upkeep::Idle => {
                 self.end(Phase::Embedding);
@@ -267,13 +241,27 @@ impl WatchOutput {
         Ok(())
     }
 
+    fn begun(&mut self, phase: Phase) -> &mut Option<Instant> {
+        match phase {
+            Phase::Reading => &mut self.reading,
+            Phase::Embedding => &mut self.embedding,
+        }
+    }
+
+    /// Ends a pass, if one is going on, and says how long it took.
+    fn end(&mut self, phase: Phase) -> Duration {
+        let begun = self.begun(phase).take();
+        begun.map_or(Duration::ZERO, |begun| begun.elapsed())
+    }
+
     /// An update that found nothing changed is not worth a line, but the first is, and one that
     /// found a file which cannot be read, or not any more.
-    fn words(&self, report: &UpdateReport, base: &KnowledgeBase) -> io::Result<()> {
+    fn words(&mut self, report: &UpdateReport, base: &KnowledgeBase) -> io::Result<()> {
         let took = self.end(Phase::Reading);
         let changes = report.added + report.changed + report.moved + report.removed;
         let left_out = self.newly_left_out(report);
-        if self.has_reported.swap(true, Ordering::Relaxed) && changes == 0 && left_out.is_empty() {
+        let has_reported = std::mem::replace(&mut self.has_reported, true);
+        if has_reported && changes == 0 && left_out.is_empty() {
             return Ok(());
         }
         if !self.json {
@@ -286,54 +274,36 @@ impl WatchOutput {
     }
 
     /// What the last line did not leave out, or not for that reason.
-    fn newly_left_out<'a>(&self, report: &'a UpdateReport) -> Vec<&'a Skipped> {
+    fn newly_left_out<'r>(&mut self, report: &'r UpdateReport) -> Vec<&'r Skipped> {
         let named = |skipped: &Skipped| (skipped.path.clone(), skipped.reason.to_string());
         let now = report.skipped.iter().map(named).collect();
-        let before = self
-            .left_out
-            .lock()
-            .map(|mut known| std::mem::replace(&mut *known, now));
-        let before = before.unwrap_or_default();
+        let before = std::mem::replace(&mut self.left_out, now);
         let skipped = report.skipped.iter();
         skipped
             .filter(|skipped| !before.contains(&named(skipped)))
             .collect()
     }
 
-    fn meaning(&self, embedded: usize, base: &KnowledgeBase) -> io::Result<()> {
-        let took = self.end(Phase::Embedding);
+    fn meaning(&self, embedded: usize, took: Duration, base: &KnowledgeBase) -> io::Result<()> {
         let status = base.status();
-        if self.json {
-            return print_json(&json!({
-                "ready": "embeddings",
-                "name": self.name,
-                "documents": status.documents,
-                "chunks": status.chunks,
-                "embedded": embedded,
-                "pending": status.pending,
-                "ms": took.as_millis() as u64,
-            }));
-        }
-        print_text(format!(
-            "{}: {} embedded in {:.1} s, {} to come\n",
-            sanitize(&self.name),
-            plural(embedded, "chunk"),
-            took.as_secs_f64(),
-            status.pending
-        ))
-    }
-
-    fn step(&self, phase: Phase) {
-        if let Ok(mut pass) = self.pass.lock() {
-            pass.get_mut(phase).get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// Ends a pass, if one is going on, and says how long it took.
-    fn end(&self, phase: Phase) -> Duration {
-        let begun = self.pass.lock().map(|mut pass| pass.get_mut(phase).take());
-        let begun = begun.unwrap_or_default();
-        begun.map_or(Duration::ZERO, |begun| begun.elapsed())
+        let line = json!({
+            "ready": "embeddings",
+            "name": self.name,
+            "documents": status.documents,
+            "chunks": status.chunks,
+            "embedded": embedded,
+            "pending": status.pending,
+            "ms": took.as_millis() as u64,
+        });
+        print_result(self.json, &line, || {
+            format!(
+                "{}: {} embedded in {:.1} s, {} to come\n",
+                sanitize(&self.name),
+                plural(embedded, "chunk"),
+                took.as_secs_f64(),
+                status.pending
+            )
+        })
     }
 }
 
@@ -381,28 +351,24 @@ fn left_out_as_text(left_out: &[&Skipped]) -> String {
     /// More of one reason are counted.
     const MOST_OF_A_REASON: usize = 5;
     const NAMED: usize = 3;
-    let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<Cow<'_, str>>> = BTreeMap::new();
     for skipped in left_out {
-        let reason = skipped.reason.to_string();
-        by_reason
-            .entry(reason)
-            .or_default()
-            .push(sanitize(&skipped.path).into_owned());
+        let paths = reasons.entry(skipped.reason.to_string()).or_default();
+        paths.push(sanitize(&skipped.path));
     }
     let mut text = String::new();
-    for skipped in left_out {
-        let reason = skipped.reason.to_string();
-        let is_many = |paths: &Vec<String>| paths.len() > MOST_OF_A_REASON;
-        if by_reason.get(&reason).is_some_and(is_many) {
-            let paths = by_reason.remove(&reason).unwrap_or_default();
+    for (reason, paths) in &reasons {
+        if paths.len() > MOST_OF_A_REASON {
             text.push_str(&format!(
                 "skipped {} files: {reason}: {} and {} more (--json names all)\n",
                 paths.len(),
                 paths[..NAMED].join(", "),
                 paths.len() - NAMED
             ));
-        } else if by_reason.contains_key(&reason) {
-            text.push_str(&format!("skipped {}: {reason}\n", sanitize(&skipped.path)));
+            continue;
+        }
+        for path in paths {
+            text.push_str(&format!("skipped {path}: {reason}\n"));
         }
     }
     text
