@@ -65,15 +65,8 @@ async fn converse(
             (resumed, tokio::spawn(std::future::ready(begun)))
         }
     };
-    let before = read_split(settings);
-    let split = watch::Sender::new(before);
     let setup = Setup {
-        theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
-        no_color: settings.no_color,
-        mode: identity.mode,
-        models,
         endpoint: profile.endpoint,
-        limits: settings.limits,
         samples: samples
             .iter()
             .map(|(route, text)| Sample {
@@ -84,12 +77,11 @@ async fn converse(
         notices: start.ignored.iter().cloned().chain(notices).collect(),
         is_opening: resumed.is_none(),
         resumed,
-        own: own_files(settings),
-        mouse: settings.mouse,
-        split: split.clone(),
-        markdown,
         walk,
+        ..setup(identity.mode, models, settings)
     };
+    let split = setup.split.clone();
+    let before = *split.borrow();
     let result = run_screen(setup, commands, updates, leave.clone()).await;
     let after = *split.borrow();
     if after != before {
@@ -100,22 +92,13 @@ async fn converse(
     if !has_failed && !begun.is_finished() {
         begun.abort();
     }
-    let conversation = match begun.await {
-        // What was being opened notices that nobody waits for it any more.
-        Ok(Err(EngineError::Cancelled)) => None,
-        Ok(begun) => Some(begun),
+    let left = match begun.await {
+        Ok(Ok(conversation)) => EndedConversation::close(conversation).await,
         Err(error) if error.is_panic() => return Err(CommandFailure::failed("the engine stopped")),
-        Err(_) => None,
+        // The person left before the index was open, and nobody waits for it any more.
+        Ok(Err(EngineError::Cancelled)) | Err(_) => EndedConversation::default(),
+        Ok(Err(error)) => return Err(error.into()),
     };
-    let Some(conversation) = conversation else {
-        // The person left before the index was open.
-        return match result {
-            Ok(()) if !cancel.is_cancelled() => Ok(EndedConversation::default()),
-            Ok(()) => Err(CommandFailure::interrupted()),
-            Err(error) => Err(CommandFailure::failed(error)),
-        };
-    };
-    let left = EndedConversation::close(conversation?).await;
     if cancel.is_cancelled() {
         // A terminal that went cannot show it.
         return Err(CommandFailure::interrupted());
@@ -291,25 +274,25 @@ fn is_file_name(name: &str) -> bool {
     path.is_file() || path.components().count() > 1 || path.extension().is_some()
 }
 
-/// What a screen that shows one run is set up by.
-pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
+/// What every screen is set up by.
+fn setup(mode: Mode, models: JobModels, settings: &Settings) -> Setup {
     Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
-        mode: run.mode,
-        models: JobModels::same_for_all(&run.model),
-        endpoint: None,
+        mode,
+        models,
         limits: settings.limits,
-        samples: Vec::new(),
-        notices: Vec::new(),
-        is_opening: false,
-        resumed: None,
         own: own_files(settings),
         mouse: settings.mouse,
         split: watch::Sender::new(read_split(settings)),
         markdown,
-        walk: Vec::new(),
+        ..Setup::default()
     }
+}
+
+/// What a screen that shows one run is set up by.
+pub(super) fn setup_of_run(run: &RunSummary, settings: &Settings) -> Setup {
+    setup(run.mode, JobModels::same_for_all(&run.model), settings)
 }
 
 fn show_run(
