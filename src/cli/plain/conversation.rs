@@ -124,7 +124,7 @@ impl Plain {
         }
         let (name, argument) = listing::parse(line).map_err(CommandFailure::usage)?;
         let text = match name {
-            "/help" => listing::help(),
+            "/help" => listing::HELP.to_owned(),
             "/sources" if argument.is_empty() => listing::sources(self.last.as_ref()),
             "/sources" => return self.passage(argument).await,
             "/route" => {

@@ -11,40 +11,25 @@ const LONGEST_PASSAGE: usize = 60;
 /// Longer names on one line are cut, in characters.
 const LONGEST: usize = 400;
 
-/// Name, argument and purpose of the commands that the screen lacks or has otherwise.
-const OWN_COMMANDS: [(&str, &str, &str); 2] = [
-    ("/help", "", "list these commands"),
-    (
-        "/sources",
-        "[NUMBER]",
-        "the evidence of the last answer, or one passage of it",
-    ),
-];
-/// Names of the commands that are the same on the screen.
-const SHARED_COMMANDS: [&str; 3] = ["/route", "/clear", "/quit"];
+/// The commands.
+pub(super) const HELP: &str = "\
+/help: list these commands.
+/sources [NUMBER]: the evidence of the last answer, or one passage of it.
+/route auto|simple|complex|chitchat: set the route of new questions.
+/clear: forget the conversation.
+/quit: leave.
+Ctrl+C stops an answer; twice, or Ctrl+D, leaves.
+";
 
 /// The command on this line and its argument, also where only the screen has it; the error is for the
 /// person who typed it.
 pub(super) fn parse(line: &str) -> Result<(&'static str, &str), String> {
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match OWN_COMMANDS.iter().find(|(own, ..)| *own == name) {
-        Some((name, ..)) => Ok((name, argument.trim())),
+    // The screen lacks these.
+    match ["/help", "/sources"].into_iter().find(|own| *own == name) {
+        Some(name) => Ok((name, argument.trim())),
         None => slash::parse(line, &[]).map(|(command, argument)| (&*command.name, argument)),
     }
-}
-
-/// The commands.
-pub(super) fn help() -> String {
-    let shared = slash::COMMANDS
-        .iter()
-        .map(|all| (&*all.name, &*all.arguments, &*all.help))
-        .filter(|(name, ..)| SHARED_COMMANDS.contains(name));
-    let lines = OWN_COMMANDS.into_iter().chain(shared);
-    let lines = lines.map(|(name, argument, purpose)| {
-        let usage = format!("{name} {argument}");
-        format!("{}: {purpose}.\n", usage.trim_end())
-    });
-    lines.collect::<String>() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
 }
 
 /// The evidence of a run that has a number, in the order of the numbers, with its scores.
