@@ -1,10 +1,10 @@
 use clap::Args;
 
-use super::output::{CommandFailure, print_text};
-use crate::audit::events_of_run;
+use super::output::{CommandFailure, or_nothing, print_text};
+use crate::audit::Lookup;
 use crate::config::Settings;
-use crate::domain::{EDGES, ENTRY, Edge, NodeName};
-use crate::protocol::{Event, EventBody, Mode, RunEnd};
+use crate::domain::{EDGES, ENTRY, Edge, NodeName, Outcome};
+use crate::protocol::{RunRecord, Step};
 use crate::text::{one_line, plural};
 
 /// Cells of a column of nodes.
@@ -23,14 +23,18 @@ pub(super) struct Graph {
 
 /// Prints the topology, or the way one run took through it.
 pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), CommandFailure> {
-    let events = match &graph.run {
-        Some(run) => events_of_run(&settings.audit_log, run)?,
-        None => Vec::new(),
+    let run = match &graph.run {
+        Some(name) => {
+            let lookup = Lookup::open(&settings.audit_log)?;
+            let records = lookup.records(&[lookup.run(name)?])?;
+            records.into_iter().next()
+        }
+        None => None,
     };
-    let text = match (graph.mermaid, events.is_empty()) {
-        (true, _) => mermaid(&steps_of(&events)),
-        (false, true) => topology(),
-        (false, false) => path(&events),
+    let text = match (graph.mermaid, &run) {
+        (true, run) => mermaid(&run.as_ref().map(steps_of).unwrap_or_default()),
+        (false, Some(run)) => path(run),
+        (false, None) => topology(),
     };
     Ok(print_text(text)?)
 }
@@ -61,25 +65,12 @@ fn label(edge: &Edge) -> String {
     reasons.join(", ")
 }
 
-/// How often each edge was taken.
-fn steps_of(events: &[Event]) -> Vec<(NodeName, Option<NodeName>)> {
-    let mut nodes = Vec::new();
-    let mut ended = false;
-    for event in events {
-        match &event.body {
-            EventBody::NodeEntered { node, .. } => nodes.push(*node),
-            EventBody::AnswerFinished { .. } => ended = true,
-            _ => {}
-        }
-    }
-    let mut steps: Vec<_> = nodes
-        .windows(2)
-        .map(|pair| (pair[0], Some(pair[1])))
-        .collect();
-    if let (true, Some(last)) = (ended, nodes.last()) {
-        steps.push((*last, None));
-    }
-    steps
+/// The edges that were taken, in order.
+fn steps_of(run: &RunRecord) -> Vec<(NodeName, Option<NodeName>)> {
+    let from = run.path.iter().map(|step| step.node);
+    let to = from.clone().skip(1).map(Some);
+    let end = run.answer.is_some().then_some(None);
+    from.zip(to.chain(end)).collect()
 }
 
 fn mermaid(steps: &[(NodeName, Option<NodeName>)]) -> String {
@@ -116,104 +107,60 @@ fn mermaid(steps: &[(NodeName, Option<NodeName>)]) -> String {
 }
 
 /// The way as text: a line a node, and under it what it came to.
-fn path(events: &[Event]) -> String {
-    let mut text = String::new();
-    // A node tells what it came to before it says that it is done.
-    let mut open = None;
-    let mut marks = String::new();
-    let mut engine = Mode::Llm;
-    for event in events {
-        if let Some(mark) = mark(&event.body) {
-            marks.push_str(&format!("    {mark}\n"));
-        }
-        match &event.body {
-            EventBody::RunStarted {
-                query,
-                model,
-                mode,
-                rerun,
-                ..
-            } => {
-                engine = *mode;
-                text.push_str(&format!(
-                    "{}  {}\n{}\n",
-                    one_line(&event.run.0, 40),
-                    one_line(model, 80),
-                    one_line(query, 200)
-                ));
-                if let Some(rerun) = rerun {
-                    text.push_str(&format!("{}\n", rerun.in_words()));
-                }
-            }
-            EventBody::NodeEntered { node, .. } => open = Some(*node),
-            EventBody::NodeFinished {
-                node,
-                ms,
-                reasoning_calls,
-                ..
-            } => {
-                let calls = engine.calls(*reasoning_calls);
-                text.push_str(&format!("  {node:<NAMES$}  {ms:>9.1} ms  {calls}\n"));
-                text.push_str(&std::mem::take(&mut marks));
-                open = None;
-            }
-            EventBody::RouteDecided { to, reason, .. } => {
-                text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
-            }
-            EventBody::RunFinished { .. } => {
-                let Some(end) = RunEnd::from_body(&event.body) else {
-                    continue;
-                };
-                let how = end.outcome.as_str();
-                if let Some(node) = open.take() {
-                    text.push_str(&format!("  {node:<NAMES$}  {how:>12}\n"));
-                    text.push_str(&std::mem::take(&mut marks));
-                }
-                text.push_str(&format!(
-                    "{how}  {}, {} saved, {:.0} ms\n",
-                    engine.calls(end.calls),
-                    end.saved,
-                    end.ms
-                ));
-                if let Some(error) = end.error {
-                    text.push_str(&format!("  {}\n", one_line(&error, 400)));
-                }
-            }
-            _ => {}
-        }
+fn path(run: &RunRecord) -> String {
+    let summary = &run.summary;
+    let mode = summary.mode;
+    let mut text = format!(
+        "{}  {}\n{}\n",
+        one_line(&summary.id.0, 40),
+        one_line(&summary.model, 80),
+        one_line(&summary.question, 200)
+    );
+    if let Some(rerun) = &summary.rerun {
+        text.push_str(&format!("{}\n", rerun.in_words()));
     }
-    if let Some(node) = open {
-        text.push_str(&format!("  {node:<NAMES$}  {:>12}\n{marks}", "at work"));
+    let end = summary.outcome.map(Outcome::as_str);
+    for step in &run.path {
+        let (node, how) = (step.node, end.unwrap_or("at work"));
+        text.push_str(&match (step.ms, step.calls) {
+            (Some(ms), Some(calls)) => {
+                format!("  {node:<NAMES$}  {ms:>9.1} ms  {}\n", mode.calls(calls))
+            }
+            _ => format!("  {node:<NAMES$}  {how:>12}\n"),
+        });
+        let marks = marks(step).into_iter();
+        text.extend(marks.map(|mark| format!("    {mark}\n")));
+    }
+    if let Some(end) = end {
+        text.push_str(&format!(
+            "{end}  {}, {} saved, {:.0} ms\n",
+            mode.calls(summary.calls.unwrap_or_default()),
+            summary.saved.unwrap_or_default(),
+            summary.ms.unwrap_or_default()
+        ));
+    }
+    if let Some(error) = &summary.error {
+        text.push_str(&format!("  {}\n", one_line(error, 400)));
     }
     text
 }
 
-/// What a node came to, where it says so.
-fn mark(body: &EventBody) -> Option<String> {
-    match body {
-        EventBody::FastPathHit {
-            path_type,
-            rule_name,
-            ..
-        } => Some(format!(
-            "fast path: {} ({})",
-            path_type.as_str(),
-            one_line(rule_name, 40)
-        )),
-        EventBody::EvidenceGraded {
-            scores,
-            average,
-            action,
-            by,
-        } => {
-            let mut items = plural(scores.len(), "item");
-            let not_looked_at = scores.iter().filter(|item| item.not_looked_at).count();
-            if not_looked_at > 0 {
-                items.push_str(&format!(", {not_looked_at} not looked at"));
-            }
-            let (by, action) = (by.as_str(), action.as_str());
-            Some(format!("{items}, average {average:.2} by {by}: {action}"))
+/// What a node came to, and where the run went next.
+fn marks(step: &Step) -> Vec<String> {
+    let short = step.fast_path.as_ref().map(|short| {
+        let rule = one_line(&short.rule_name, 40);
+        format!("fast path: {} ({rule})", short.path_type.as_str())
+    });
+    let verdict = step.verdict.as_ref().map(|verdict| {
+        let mut items = plural(verdict.items, "item");
+        if verdict.not_looked_at > 0 {
+            items.push_str(&format!(", {} not looked at", verdict.not_looked_at));
         }
-        _ => None,
-    }
+        let average = verdict.average.map(|average| format!("{average:.2}"));
+        let (by, action) = (verdict.by.as_str(), verdict.action.as_str());
+        format!("{items}, average {} by {by}: {action}", or_nothing(average))
+    });
+    let route = step.route;
+    let route = route.map(|route| format!("{} ─► {}", route.reason.as_str(), route.to));
+    [short, verdict, route].into_iter().flatten().collect()
 }
