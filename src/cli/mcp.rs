@@ -1,10 +1,11 @@
 //! The knowledge base for other programs, by the Model Context Protocol.
 //!
-//! `server` is what a client sees: tools and resources, whose results are the types of `replies`. All
-//! clients share one engine and one index, which `base` opens and keeps up to date beside them, so
-//! that `initialize` waits for neither. `documents` lists and reads; `progress` tells a client what
-//! is being done; `http` listens, where it is not standard input that is served.
+//! `server` is what a client sees: tools and resources, which take the types of `arguments` and bring
+//! those of `replies`. All clients share one engine and one index, which `base` opens and keeps up to
+//! date beside them, so that `initialize` waits for neither. `documents` lists and reads; `progress`
+//! tells a client what is being done; `http` listens, where it is not standard input that is served.
 
+mod arguments;
 mod base;
 mod documents;
 mod http;

@@ -144,13 +144,16 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
 
     let read = client.call(
         "read",
-        &json!({"path": "sub/ö b.md", "start_line": 3, "end_line": 3}),
+        &json!({"path": passage["uri"], "start_line": "3", "end_line": 3.0}),
     );
+    assert_eq!(read["structuredContent"]["source"], "sub/ö b.md");
+    said(&read).must_hold("     3  Four bells ring.");
     assert_eq!(read["structuredContent"]["text"], "Four bells ring.");
     assert_eq!(read["structuredContent"]["next_line"], 4);
     assert_eq!(read["structuredContent"]["total_lines"], 5);
 
-    let first = client.call("list_documents", &json!({"limit": 1}));
+    let first = client.call("list_documents", &json!({"limit": 1, "prefix": null}));
+    said(&first).must_hold("next_cursor=\"gate.md\"");
     let first = &first["structuredContent"];
     assert_eq!(first["documents"][0]["source"], "gate.md");
     let next = json!({"cursor": first["next_cursor"]});
@@ -186,6 +189,8 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
     error.as_str().unwrap().must_hold("knowledge base");
     let why = client.refused("search", &json!({"query": "bells", "k": 0}));
     assert_eq!(why, "k is 0: it must be a whole number from 1 to 100");
+    let why = client.refused("read", &json!({"path": "gate.md", "line": 1}));
+    assert_eq!(why, "line is no argument of this tool");
     client
         .refused("search", &json!({"query": " "}))
         .must_hold("empty");

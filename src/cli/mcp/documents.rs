@@ -115,6 +115,25 @@ fn mime_type(source: &str) -> &'static str {
     }
 }
 
+/// A document by its path, its address, or a name that only it has, and how the base calls it.
+pub(super) fn read_named(
+    base: &KnowledgeBase,
+    name: &str,
+    stop: &AtomicBool,
+) -> Result<(String, Extraction), String> {
+    let source = source_of(name).unwrap_or_else(|| name.to_owned());
+    let why = match read_document(base, &source, stop) {
+        Ok(document) => return Ok((source, document)),
+        Err(why) => why,
+    };
+    // A client may have changed blanks and letters of the name that it was told.
+    let called = base.documents_called(&source, stop).unwrap_or_default();
+    match called.as_slice() {
+        [only] => read_document(base, only, stop).map(|document| (only.clone(), document)),
+        _ => Err(why),
+    }
+}
+
 /// The text of a document: of its file, or out of the shared index where that is elsewhere.
 pub(super) fn read_document(
     base: &KnowledgeBase,
@@ -134,6 +153,9 @@ pub(super) fn read_document(
 const MOST_LINES: usize = 400;
 /// Most bytes of lines that are returned at once.
 const MOST_BYTES_OF_LINES: usize = 40_000;
+
+/// What stands at the end of a line that is cut.
+const CUT: &str = " [cut here: the line goes on]";
 
 /// Lines of a document.
 pub(super) struct Lines {
@@ -171,7 +193,10 @@ pub(super) fn lines(
     });
     let count = fitting.count().max(1).min(wanted.len());
     let mut text = sanitize(&wanted[..count].join("\n")).into_owned();
-    text.truncate(text.floor_char_boundary(MOST_BYTES_OF_LINES));
+    if text.len() > MOST_BYTES_OF_LINES {
+        text.truncate(text.floor_char_boundary(MOST_BYTES_OF_LINES - CUT.len()));
+        text.push_str(CUT);
+    }
     let end = start + count.max(1) - 1;
     Ok(Lines {
         range: LineRange { start, end },
@@ -211,6 +236,7 @@ mod tests {
         let empty = Extraction::of_text("e.txt", String::new());
         assert_eq!(lines(&empty, None, None).unwrap().text, "");
         let endless = Extraction::of_text("l.txt", "ä".repeat(100_000));
-        assert!(lines(&endless, None, None).unwrap().text.len() <= 40_000);
+        let cut = lines(&endless, None, None).unwrap().text;
+        assert!(cut.len() <= 40_000 && cut.ends_with(CUT));
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -225,7 +225,13 @@ impl TokenGate {
             reply.headers_mut().insert(WWW_AUTHENTICATE, by);
             return reply;
         }
-        self.protocol.handle(request).await
+        let is_delete = request.method() == Method::DELETE;
+        let mut reply = self.protocol.handle(request).await;
+        // Clients take no other word for the end of a session.
+        if is_delete && reply.status() == StatusCode::ACCEPTED {
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+        }
+        reply
     }
 
     /// Whether the token of the request is ours; hashes are compared in constant time.
