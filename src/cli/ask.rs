@@ -150,6 +150,10 @@ async fn answer(
     let answer = run.answer(end).await;
     engine.end().await;
     answer?;
+    // That nothing is in the base is said already.
+    if knowledge.status().documents == 0 {
+        return Err(CommandFailure::reported());
+    }
     Ok(())
 }
 

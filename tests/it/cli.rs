@@ -207,7 +207,7 @@ fn an_empty_knowledge_base_is_said_and_found_nothing_in() {
     let place = Workplace::empty();
     fs::create_dir(place.path().join("empty")).unwrap();
     let output = place.run(&["ask", "--kb", "empty", "What is the threshold?"]);
-    assert!(output.status.success());
+    assert_eq!(output.status.code(), Some(1));
     assert!(one_line(&output).contains("the knowledge base is empty"));
     assert!(text(&output.stdout).contains("Nothing was found in the knowledge base."));
 }
