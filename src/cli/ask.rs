@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::{interruptible, unless_cancelled};
 use super::narrator::{Detail, Narrator};
-use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_notices, print_text};
 use super::rerun::RerunArgs;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome, Wait, WarningKind};
@@ -75,9 +75,7 @@ async fn answer(
     cancel: CancellationToken,
 ) -> Result<(), CommandFailure> {
     let engine = unless_cancelled(&cancel, Engine::open(settings)).await??;
-    for notice in engine.notices() {
-        print_notice(notice);
-    }
+    print_notices(engine.notices());
     let (knowledge, form) = (engine.knowledge(), ProgressForm::Bar);
     let embedding = bring_up_to_date(&knowledge, SearchNeeds::Dense, form, &cancel).await?;
     let mut run = engine.stream(request, cancel.clone()).await?;
@@ -130,12 +128,8 @@ async fn answer(
     let lines: Vec<_> = lines.map(WarningKind::line).collect();
     embedding.end().await;
     written?;
-    for line in &lines {
-        print_notice(line);
-    }
-    if let Some(line) = run.complaint() {
-        print_notice(line);
-    }
+    print_notices(&lines);
+    print_notices(run.complaint());
     if let (Some(end), Some(narrator)) = (&end, &narrator)
         && narrator
             .record()

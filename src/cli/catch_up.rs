@@ -177,6 +177,25 @@ pub(super) async fn update(
     update_showing(knowledge, part, ProgressForm::Bar, cancel).await
 }
 
+/// The words and the meaning of all files as they are now. What another process holds is searched as
+/// it is.
+pub(super) async fn update_all(
+    knowledge: &Arc<KnowledgeBase>,
+    cancel: &CancellationToken,
+) -> Result<(), CommandFailure> {
+    for step in [UpdateStep::Lexical, UpdateStep::Dense] {
+        match update(knowledge.clone(), step, cancel).await? {
+            Ok(_) => {}
+            Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
+                print_notice(&error.notice());
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 async fn update_showing(
     knowledge: Arc<KnowledgeBase>,
     part: UpdateStep,

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::catch_up::{UpdateStep, update};
 use super::interruption::{LAST_STEP, interruptible};
-use super::output::{CommandFailure, print_json, print_notice, print_result, print_text};
+use super::output::print_text;
+use super::output::{CommandFailure, print_json, print_notice, print_notices, print_result};
 use crate::config::Settings;
 use crate::domain::Languages;
 use crate::engine::{
@@ -59,10 +60,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
             "name the folders to index in the store: --kb PATH, or KB_AGENT_SOURCE",
         ));
     }
-    settings
-        .without_effect
-        .iter()
-        .for_each(|line| print_notice(line));
+    print_notices(&settings.without_effect);
     let knowledge = if index.rebuild {
         open_knowledge_for_rebuild(settings)?
     } else {

@@ -22,7 +22,7 @@ use rmcp::service::ServerInitializeError;
 use tokio_util::sync::CancellationToken;
 
 use super::interruption::interruptible;
-use super::output::{CommandFailure, print_notice};
+use super::output::{CommandFailure, print_notice, print_notices};
 use crate::config::Settings;
 use base::SharedEngine;
 use http::HttpSettings;
@@ -48,8 +48,7 @@ pub(super) fn run(mcp: &Mcp, settings: &Settings) -> Result<(), CommandFailure> 
     let http = mcp.http.as_deref();
     let http = http.map(|address| HttpSettings::new(address, &mcp.hosts, settings));
     let http = http.transpose()?;
-    let lines = settings.without_effect.iter();
-    lines.for_each(|line| print_notice(line));
+    print_notices(&settings.without_effect);
     interruptible(async |cancel| {
         let (base, upkeep) = SharedEngine::new();
         let server = Server::new(base);

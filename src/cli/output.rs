@@ -138,6 +138,13 @@ pub(super) fn print_notice(line: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
+/// Each of these lines by [`print_notice`].
+pub(super) fn print_notices(lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    for line in lines {
+        print_notice(line.as_ref());
+    }
+}
+
 /// Writes to standard output what a person reads.
 pub(super) fn print_text(text: impl Display) -> io::Result<()> {
     let mut out = stdout().lock();

@@ -18,7 +18,7 @@ use input::StandardInput;
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible_lines;
 use super::narrator::Detail;
-use super::output::{CommandFailure, print_notice, print_text};
+use super::output::{CommandFailure, print_notices, print_text};
 use super::resumable::{EndedConversation, StartOptions, name_of, take_up};
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume};
@@ -75,9 +75,7 @@ async fn converse(
     let opened = async {
         let mut engine = Engine::open(settings).await?;
         let resumed = take_up(&mut engine, resume, name_of(&walk)).await?;
-        for notice in engine.notices() {
-            print_notice(notice);
-        }
+        print_notices(engine.notices());
         let (knowledge, form) = (engine.knowledge(), ProgressForm::Lines);
         let embedding = bring_up_to_date(&knowledge, SearchNeeds::Dense, form, &cancel).await?;
         // What is left of it goes on behind the conversation.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date};
 use super::interruption::{blocking_work, interruptible};
-use super::output::{CommandFailure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_notices, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, FILE_FORMATS, ToolName, location};
 use crate::engine::{open_knowledge, recognition};
@@ -62,10 +62,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
             "the query is empty: say what to search for",
         ));
     }
-    settings
-        .without_effect
-        .iter()
-        .for_each(|line| print_notice(line));
+    print_notices(&settings.without_effect);
     let knowledge = Arc::new(open_knowledge(settings)?);
     let mode = search.tool.mode();
     let k = search.k as usize;
@@ -86,12 +83,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFai
         }
         Ok(found)
     })?;
-    for line in &found.remarks {
-        print_notice(&sanitize(line));
-    }
-    if let Some(note) = found.surprise(&query) {
-        print_notice(&note);
-    }
+    print_notices(&found.remarks);
+    print_notices(found.surprise(&query));
     let (tool, hits) = (found.tool(), found.hits);
     for hit in &hits {
         if search.json {

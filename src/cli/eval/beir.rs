@@ -16,9 +16,9 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::records::{progress_bar, read_lines, record};
-use crate::cli::catch_up::{UpdateStep, update};
+use crate::cli::catch_up::update_all;
 use crate::cli::interruption::{blocking_work, interruptible};
-use crate::cli::output::{CommandFailure, print_notice, print_result};
+use crate::cli::output::{CommandFailure, print_notice, print_notices, print_result};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -68,9 +68,7 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
         let why = "no query of queries.jsonl has a relevant document in qrels/test.tsv";
         return Err(CommandFailure::of_file(&beir.dir, why));
     }
-    if let Some(line) = gaps {
-        print_notice(&line);
-    }
+    print_notices(gaps);
     let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
     let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index, &laid.space)?;
     if settings.store.is_some() {
@@ -86,9 +84,7 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
     });
     let (tool, record) = (beir.tool, record.transpose()?);
     let figures = interruptible(async |cancel| {
-        for step in [UpdateStep::Lexical, UpdateStep::Dense] {
-            update(Arc::clone(&knowledge), step, &cancel).await??;
-        }
+        update_all(&knowledge, &cancel).await?;
         let asking = move |stop: &AtomicBool| measure(&collection, &knowledge, tool, record, stop);
         blocking_work(&cancel, "searching", asking).await?
     })?;

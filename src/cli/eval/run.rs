@@ -17,12 +17,11 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use super::records::progress_bar;
-use crate::cli::catch_up::{UpdateStep, update};
+use crate::cli::catch_up::update_all;
 use crate::cli::interruption::{interruptible, unless_cancelled};
-use crate::cli::output::{CommandFailure, print_notice, print_result};
+use crate::cli::output::{CommandFailure, print_notice, print_notices, print_result};
 use crate::config::{Overrides, Settings};
 use crate::engine::{Engine, mask_of};
-use crate::kb::KbError;
 use crate::protocol::Mode;
 use expect::read_questions;
 use figures::{AskedQuestion, Limits, RunReport};
@@ -106,7 +105,7 @@ pub(super) fn run(
     if report.broken.is_empty() {
         return Ok(());
     }
-    report.broken.iter().for_each(|line| print_notice(line));
+    print_notices(&report.broken);
     Err(CommandFailure::reported())
 }
 
@@ -141,7 +140,12 @@ async fn ask_all(
     engine: &Engine,
     cancel: &CancellationToken,
 ) -> Result<Vec<Trial>, CommandFailure> {
-    bring_up_to_date(engine, cancel).await?;
+    update_all(&engine.knowledge(), cancel).await?;
+    if engine.knowledge().status().documents == 0 {
+        return Err(CommandFailure::failed(
+            "the knowledge base is empty: name its folders with --kb",
+        ));
+    }
     // The first question of a process also loads what the built-in engine reads with, which is not
     // what is measured; a model would be asked for nothing.
     let is_offline = engine.identity().mode == Mode::Offline;
@@ -162,28 +166,4 @@ async fn ask_all(
     }
     bar.finish_and_clear();
     Ok(trials)
-}
-
-/// The words and the meaning of all files as they are now. What another process holds is searched as
-/// it is.
-async fn bring_up_to_date(
-    engine: &Engine,
-    cancel: &CancellationToken,
-) -> Result<(), CommandFailure> {
-    for step in [UpdateStep::Lexical, UpdateStep::Dense] {
-        match update(engine.knowledge(), step, cancel).await? {
-            Ok(_) => {}
-            Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
-                print_notice(&error.notice());
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if engine.knowledge().status().documents == 0 {
-        return Err(CommandFailure::failed(
-            "the knowledge base is empty: name its folders with --kb",
-        ));
-    }
-    Ok(())
 }

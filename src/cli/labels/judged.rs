@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::audit::{Labels, Lookup};
-use crate::cli::output::{CommandFailure, print_notice};
+use crate::cli::output::{CommandFailure, print_notices};
 use crate::config::Settings;
 use crate::domain::{Complexity, LabelTarget, LabelVerdict, other_routes};
 use crate::protocol::{Label, RunId, RunRecord, RunSummary};
@@ -14,9 +14,7 @@ pub(super) const NOTHING_LABELLED: &str = "nothing is judged yet: + and - on the
 /// The labels as far as they can be read; one line on standard error tells of what cannot.
 pub(crate) fn read_labels(log: &Path) -> Labels {
     let (labels, complaint) = Labels::read_or_complain(log);
-    if let Some(line) = complaint {
-        print_notice(&line);
-    }
+    print_notices(complaint);
     labels
 }
 
@@ -34,9 +32,7 @@ pub(super) struct JudgedRuns {
 impl JudgedRuns {
     pub(super) fn read(settings: &Settings) -> Result<Self, CommandFailure> {
         let labels = Labels::read(&settings.audit_log).map_err(CommandFailure::failed)?;
-        if let Some(line) = labels.complaint() {
-            print_notice(&line);
-        }
+        print_notices(labels.complaint());
         let current: Vec<Label> = labels.current().into_iter().cloned().collect();
         let judged: BTreeSet<&RunId> = current.iter().map(|label| &label.run).collect();
         let lookup = Lookup::open(&settings.audit_log)?;
