@@ -227,7 +227,7 @@ impl WatchOutput {
             }
             Upkeep::Notice(line) => print_notice(&line),
             Upkeep::Step(Progress { phase, .. }) => {
-                self.begun(phase).get_or_insert_with(Instant::now);
+                self.start_of(phase).get_or_insert_with(Instant::now);
             }
             // Also one that failed is over.
             Upkeep::Idle => {
@@ -239,7 +239,7 @@ impl WatchOutput {
         Ok(())
     }
 
-    fn begun(&mut self, phase: Phase) -> &mut Option<Instant> {
+    fn start_of(&mut self, phase: Phase) -> &mut Option<Instant> {
         match phase {
             Phase::Reading => &mut self.reading,
             Phase::Embedding => &mut self.embedding,
@@ -248,7 +248,7 @@ impl WatchOutput {
 
     /// Ends a pass, if one is going on, and says how long it took.
     fn end(&mut self, phase: Phase) -> Duration {
-        let begun = self.begun(phase).take();
+        let begun = self.start_of(phase).take();
         begun.map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 

@@ -34,7 +34,7 @@ struct ByVerdict<T> {
 }
 
 impl<T> ByVerdict<T> {
-    fn of(&mut self, said: LabelVerdict) -> &mut T {
+    fn side(&mut self, said: LabelVerdict) -> &mut T {
         if said.is_good() {
             &mut self.good
         } else {
@@ -86,10 +86,10 @@ impl Agreement {
     fn take(&mut self, run: &RunRecord, target: &LabelTarget, said: LabelVerdict) {
         match target {
             LabelTarget::Route => {}
-            LabelTarget::Answer => *self.answers.of(said) += 1,
+            LabelTarget::Answer => *self.answers.side(said) += 1,
             LabelTarget::Passage { id } => {
                 if let Some(item) = run.evidence.iter().find(|known| known.item.id == *id) {
-                    self.passages.of(said).add(item, self.limits);
+                    self.passages.side(said).add(item, self.limits);
                 }
             }
         }
