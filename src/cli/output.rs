@@ -218,11 +218,11 @@ pub(super) fn table_within(
     let mut text = String::new();
     for line in lines() {
         let cells = shown.iter().map(|&at| {
-            let space = " ".repeat(wide[at].saturating_sub(line[at].width()));
+            let blanks = " ".repeat(wide[at].saturating_sub(line[at].width()));
             if rows.iter().all(|row| is_figure(row, at)) {
-                space + &line[at]
+                blanks + &line[at]
             } else {
-                line[at].clone() + &space
+                line[at].clone() + &blanks
             }
         });
         let line = cells.collect::<Vec<_>>().join(GAP);

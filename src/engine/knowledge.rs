@@ -301,7 +301,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
         "complex · graded",
         "What is the difference between REFINE and RE_RETRIEVE?",
     ),
-    ("refine", "How do the screen and the events differ?"),
+    ("refine", "Compare the path pane with the audit pane"),
     (
         "re-retrieve",
         "What is the capital of France, and how does it compare with Berlin?",

@@ -81,9 +81,9 @@ async fn measure(
     let mut matrices = [ConfusionMatrix::default(), ConfusionMatrix::default()];
     let (mut judged, mut wrong, mut unreadable) = (Vec::new(), Vec::new(), 0);
     for Labelled { query, labels } in questions {
-        let routed = router.route(query).await?;
-        unreadable += usize::from(!routed.warnings.is_empty());
-        let plan = routed.plan;
+        let analysis = router.route(query).await?;
+        unreadable += usize::from(!analysis.warnings.is_empty());
+        let plan = analysis.plan;
         let got = [name_of(&plan.complexity), name_of(&plan.query_type)];
         for (at, (acceptable, got)) in labels.iter().zip(&got).enumerate() {
             matrices[at].add(acceptable, got);
@@ -93,7 +93,7 @@ async fn measure(
                 wrong.push(format!("{field}\t{expected}\t{got}\t{query}\n"));
             }
         }
-        if let (Some(probability), [only, ..]) = (routed.small_talk, &labels[0][..]) {
+        if let (Some(probability), [only, ..]) = (analysis.small_talk, &labels[0][..]) {
             judged.push((probability, only == Complexity::Chitchat.as_str()));
         }
         bar.inc(1);

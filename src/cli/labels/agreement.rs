@@ -173,8 +173,8 @@ fn routes_today(
     interruptible(async |cancel| {
         let mut decided = Vec::new();
         for route in judged {
-            let routed = unless_cancelled(&cancel, router.route(route.query)).await??;
-            decided.push(Some(routed.plan.complexity));
+            let analysis = unless_cancelled(&cancel, router.route(route.query)).await??;
+            decided.push(Some(analysis.plan.complexity));
         }
         Ok(decided)
     })
