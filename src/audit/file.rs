@@ -27,8 +27,8 @@ const ROTATE_AT_BYTES: u64 = 64 << 20;
 /// What is kept is at least so many parts, so that not all goes at once.
 const FEWEST_PARTS: u64 = 4;
 /// What an event may begin with, of this version and of those before.
-const FIRST_FIELDS: &str = "action after args because built_in by call calls_saved citations code \
-    completion_tokens complexity edit_of event schema";
+const FIRST_FIELDS: &str = "action after args because built_in by cached_tokens call calls_saved \
+    citations code completion_tokens complexity edit_of event schema";
 
 /// Opens the log to read and to append, for its owner alone; makes it where there is none.
 pub(super) fn open_log(path: &Path) -> io::Result<File> {

@@ -143,9 +143,9 @@ async fn answer(
     }
     let answer = run.answer(end).await;
     engine.end().await;
-    answer?;
-    // That nothing is in the base is said already.
-    if knowledge.status().documents == 0 {
+    let answer = answer?;
+    // That nothing is in the base is said already; small talk needs nothing of it.
+    if answer.outcome == Outcome::NotFound && knowledge.status().documents == 0 {
         return Err(CommandFailure::reported());
     }
     Ok(())

@@ -177,23 +177,35 @@ pub(super) async fn update(
     update_showing(knowledge, part, ProgressForm::Bar, cancel).await
 }
 
-/// The words and the meaning of all files as they are now. What another process holds is searched as
-/// it is.
+/// The words and the meaning of all files as they are now; `false` where another process holds them, so that what is
+/// there is searched as it is.
 pub(super) async fn update_all(
     knowledge: &Arc<KnowledgeBase>,
     cancel: &CancellationToken,
-) -> Result<(), CommandFailure> {
+) -> Result<bool, CommandFailure> {
     for step in [UpdateStep::Lexical, UpdateStep::Dense] {
         match update(knowledge.clone(), step, cancel).await? {
             Ok(_) => {}
             Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
                 print_notice(&error.notice());
-                return Ok(());
+                return Ok(false);
             }
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// The same, and an error where another process holds the index.
+pub(super) async fn update_wholly(
+    knowledge: &Arc<KnowledgeBase>,
+    cancel: &CancellationToken,
+) -> Result<(), CommandFailure> {
+    if update_all(knowledge, cancel).await? {
+        return Ok(());
+    }
+    let why = "nothing is measured over an index that is not up to date: try again when it is";
+    Err(CommandFailure::failed(why))
 }
 
 async fn update_showing(

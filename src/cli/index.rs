@@ -161,6 +161,13 @@ fn watch(
         let (watched, output) = (watch.clone(), Mutex::new(output));
         let mut upkeep = tokio::task::spawn_blocking(move || {
             let tell = |upkeep: Upkeep| {
+                // Work does not wait for who reads the lines; the next step makes up for a missed one.
+                if let Upkeep::Step(Progress { phase, .. }) = &upkeep {
+                    if let Ok(mut output) = output.try_lock() {
+                        output.start_of(*phase).get_or_insert_with(Instant::now);
+                    }
+                    return;
+                }
                 let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Err(error) = output.print(upkeep, &knowledge) {
                     // The reader is gone: there is nothing to stay for.

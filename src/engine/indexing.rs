@@ -151,9 +151,16 @@ impl Indexing {
         let shown = shown.clone();
         let stopped = format!("{} is not added: it was stopped", one_line(&path, 200));
         let reading = blocking(move |stop| {
+            // Once it is stopped, what was shown then stays the newest.
             let report = |step| {
-                let state = IndexState::new(Arc::clone(&before), Activity::Indexing(Some(step)));
-                shown.send_replace(Some(state));
+                shown.send_if_modified(|newest| {
+                    let goes_on = !stop.load(Ordering::Relaxed);
+                    if goes_on {
+                        let activity = Activity::Indexing(Some(step));
+                        *newest = Some(IndexState::new(Arc::clone(&before), activity));
+                    }
+                    goes_on
+                });
             };
             adding.open(&before, &path, &report, stop)
         });

@@ -54,7 +54,8 @@ impl Samples {
     pub(super) fn are_current(&self, base: &KnowledgeBase) -> Result<bool, KbError> {
         let may_be_more =
             self.questions.len() < MOST && self.was_pending && base.status().pending == 0;
-        if self.questions.is_empty() || may_be_more {
+        // While passages are found by their words only, no more would come of it.
+        if may_be_more || self.questions.is_empty() && !self.was_pending {
             return Ok(false);
         }
         for (source, hash) in &self.documents {

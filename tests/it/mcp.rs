@@ -153,7 +153,7 @@ fn a_client_searches_reads_and_lists_and_nothing_is_outside_the_base() {
     assert_eq!(read["structuredContent"]["total_lines"], 5);
 
     let first = client.call("list_documents", &json!({"limit": 1, "prefix": null}));
-    said(&first).must_hold("next_cursor=\"gate.md\"");
+    said(&first).must_hold("next_cursor=\"kb:///gate.md\"");
     let first = &first["structuredContent"];
     assert_eq!(first["documents"][0]["source"], "gate.md");
     let next = json!({"cursor": first["next_cursor"]});

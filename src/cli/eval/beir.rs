@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::records::{progress_bar, read_lines, record};
-use crate::cli::catch_up::update_all;
+use crate::cli::catch_up::update_wholly;
 use crate::cli::interruption::{blocking_work, interruptible};
 use crate::cli::output::{CommandFailure, print_notice, print_notices, print_result};
 use crate::cli::search::Tool;
@@ -84,7 +84,7 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
     });
     let (tool, record) = (beir.tool, record.transpose()?);
     let figures = interruptible(async |cancel| {
-        update_all(&knowledge, &cancel).await?;
+        update_wholly(&knowledge, &cancel).await?;
         let asking = move |stop: &AtomicBool| measure(&collection, &knowledge, tool, record, stop);
         blocking_work(&cancel, "searching", asking).await?
     })?;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::records::{listed, progress_bar, read, record};
-use crate::cli::catch_up::update_all;
+use crate::cli::catch_up::update_wholly;
 use crate::cli::interruption::{interruptible, unless_cancelled};
 use crate::cli::output::{CommandFailure, or_nothing, print_notice, print_result, table};
 use crate::config::Settings;
@@ -163,7 +163,7 @@ async fn measure(
     cancel: &CancellationToken,
 ) -> Result<DocsReport, CommandFailure> {
     let engine = Engine::open(settings).await?;
-    update_all(&engine.knowledge(), cancel).await?;
+    update_wholly(&engine.knowledge(), cancel).await?;
     let mut report = DocsReport {
         engine: engine.identity().model,
         ..DocsReport::default()

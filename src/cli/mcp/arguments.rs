@@ -15,8 +15,8 @@ use crate::cli::ask::{LONGEST_QUESTION, RouteOption};
 use crate::cli::search::Tool;
 use crate::text::one_line;
 
-/// The most that a line of a document can be.
-const MOST_LINES: usize = 1_000_000_000;
+/// The most that a line of a document can be; clients say the largest number for its end.
+const MOST_LINES: usize = u32::MAX as usize;
 
 /// What `search` takes.
 #[derive(Debug, JsonSchema)]
@@ -89,6 +89,10 @@ impl SearchRequest {
 impl ReadRequest {
     pub(super) fn parse(given: JsonObject) -> Result<Self, String> {
         let mut given = Arguments(given);
+        // Who counts from 0 means the first line.
+        if given.0.get("start_line").and_then(Value::as_u64) == Some(0) {
+            given.0.remove("start_line");
+        }
         let path = given.text("path")?;
         let request = Self {
             path: path.ok_or("path is missing: name a document")?,

@@ -49,8 +49,9 @@ pub(super) fn page(
     limit: usize,
     stop: &AtomicBool,
 ) -> Result<(Vec<Arc<Document>>, Option<String>), String> {
+    let cursor = cursor.map(|at| source_of(at).unwrap_or_else(|| at.to_owned()));
     let mut found = base
-        .documents_beginning(prefix, cursor, limit + 1, stop)
+        .documents_beginning(prefix, cursor.as_deref(), limit + 1, stop)
         .map_err(|error| one_line(&error.to_string(), 400))?;
     let has_more = found.len() > limit;
     found.truncate(limit);

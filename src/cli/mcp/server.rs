@@ -22,7 +22,7 @@ use super::arguments::{
     AskRequest, ListRequest, ReadRequest, SearchRequest, schema_of_reply, schema_of_request,
 };
 use super::base::SharedEngine;
-use super::documents::{PAGE, TEMPLATE, lines, page, read_named, resource, resources};
+use super::documents::{PAGE, TEMPLATE, address_of, lines, page, read_named, resource, resources};
 use super::progress::ProgressReporter;
 use super::replies::{
     AskReply, DocumentReply, ListReply, PassageReply, ReadReply, SearchReply, SourceLines,
@@ -258,8 +258,12 @@ impl Server {
         let names = reply.documents.iter();
         let names = names.map(|one| format!("{} — {}", one.source, one.title));
         let names: Vec<String> = names.collect();
-        let cursor = reply.next_cursor.iter();
-        let cursor: Vec<_> = cursor.map(|next| ("next_cursor", next.as_str())).collect();
+        // As an address, which no escaping changes.
+        let cursor = reply.next_cursor.as_deref().map(address_of);
+        let cursor: Vec<_> = cursor
+            .iter()
+            .map(|next| ("next_cursor", next.as_str()))
+            .collect();
         let more = if cursor.is_empty() {
             ""
         } else {
@@ -383,7 +387,7 @@ fn shown_passages(hits: &[Hit]) -> String {
 }
 
 /// A passage, or its beginning.
-fn bounded(text: &str) -> Cow<'_, str> {
+pub(super) fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= MOST_BYTES_OF_ONE {
         return text.into();
     }
@@ -420,9 +424,10 @@ async fn answer(request: RunRequest, call: &Call) -> Result<CallToolResult, Stri
         .map(|it| format!("\nWarning: {it}"))
         .collect();
     let reply = AskReply::new(record, warnings);
-    let answer = format!("{}\n\n{}", reply.answer(), narrator.sources());
+    let (sources, warned) = (narrator.sources(), lines.concat());
+    let answer = format!("{}\n\n{sources}{warned}", reply.answer());
     let mut text = TagFence::new().block(DATA, "assistant", &answer);
-    text.push_str(&format!("\n— {}{}", narrator.cost(&end), lines.concat()));
+    text.push_str(&format!("\n— {}", narrator.cost(&end)));
     Ok(result(text, &reply))
 }
 
