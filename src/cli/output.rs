@@ -290,7 +290,7 @@ mod columns_tests {
             assert_eq!(drawn.lines().count(), 3);
         }
         let narrow = within(Some(30));
-        assert!(narrow.starts_with("id   time   question\n"), "{narrow}");
+        assert!(narrow.starts_with("id    time  question\n"), "{narrow}");
         assert!(within(Some(24)).starts_with("id   question\n"));
     }
 
@@ -298,7 +298,7 @@ mod columns_tests {
     fn a_table_in_a_pipe_is_cut_nowhere() {
         let drawn = within(None);
         let lines: Vec<&str> = drawn.lines().collect();
-        assert_eq!(lines[0], "id   time   calls  question");
+        assert_eq!(lines[0], "id    time  calls  question");
         assert!(lines[1].starts_with("a1   12:00      4  how many"));
         assert!(lines[1].ends_with("tried first?") && lines[2].ends_with("存在哪里?"));
     }

@@ -3,16 +3,29 @@
 //! Texts come from documents and models; they are clean of what a terminal obeys. What stands in the
 //! text of a result is fenced besides, since most clients hand it to a model.
 
+use std::borrow::Cow;
+
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
 use super::documents::{LONGEST_NAME, address_of};
-use super::server::bounded;
 use crate::domain::{Complexity, Confidence, LineRange, Outcome, Place, Score};
 use crate::kb::{Document, Hit};
 use crate::protocol::{EvidenceRecord, RunRecord, Step, Timestamp};
 use crate::report::wording;
 use crate::text::{one_line, sanitize};
+
+/// One passage takes no more of a result, in bytes.
+const MOST_BYTES_OF_ONE: usize = 4_000;
+
+/// A passage, or its beginning.
+pub(super) fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= MOST_BYTES_OF_ONE {
+        return text.into();
+    }
+    let shown = &text[..text.floor_char_boundary(MOST_BYTES_OF_ONE)];
+    format!("{shown}\n[cut here: the tool read gives these lines]").into()
+}
 
 /// Lines of a document.
 #[derive(Debug, Serialize, JsonSchema)]
