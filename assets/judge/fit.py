@@ -31,7 +31,7 @@ MOST_QUOTED_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.
 KEEP_FROM = 0.3  # as in src/domain/grade.rs
 KEPT = 0.077  # of the passages that do not answer, those from KEEP_FROM on
 ELSEWHERE = 0.2  # how often a base holds nothing on a question, for each time that it does
-POOL = ("nearness", "held", "cosine")
+POOL = ("nearness", "matching", "held", "cosine")
 IN_VAIN = 0.2  # of the questions that people ask of a base
 REFUSED = 0.7  # of those, the share that is refused
 GRADED_BY = ("passage_terms_to_best", "nearness_to_best")
@@ -191,6 +191,7 @@ def passages(b, s):
 def fit_answers(x, right, weight):
     """Bias and weights of a logistic model of being right."""
     mean, spread = x.mean(0), x.std(0)
+    spread[spread < 1e-9] = 1.0
     z = (x - mean) / spread
 
     def objective(b):

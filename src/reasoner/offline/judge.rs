@@ -4,6 +4,7 @@
 //! highest chance, the grade of a passage follows from that of its best block and from the passages beside it, and
 //! how sure an answer is follows from the chance of the block it quotes.
 
+mod matching;
 mod meaning;
 mod signals;
 mod terms;
@@ -106,15 +107,16 @@ impl MeasuredPool {
     ) -> Result<Self, EmbedError> {
         let query = Query::read(question, pool);
         let promising = promising(&query, pool, most);
-        let (nearness, languages) = meaning::nearness(&query, pool, &promising, embedder)?;
-        let rows = signals::rows(&query, pool, &nearness);
-        let nearest = nearness.into_iter().flatten().reduce(f64::max);
-        let nearness = nearest.unwrap_or_default();
+        let meaning = meaning::compare(&query, pool, &promising, embedder)?;
+        let rows = signals::rows(&query, pool, &meaning);
+        let greatest = |values: &[Vec<f64>]| values.iter().flatten().copied().reduce(f64::max);
+        let nearness = greatest(&meaning.nearness).unwrap_or_default();
         let cosines = pool.found.iter().map(|found| found.cosine);
         // Where no search measured one, the blocks tell as much.
         let cosine = cosines.filter(|cosine| *cosine > 0.0).reduce(f64::max);
         let measure = PoolMeasure {
             nearness,
+            matching: greatest(&meaning.matching).unwrap_or_default(),
             held: query.held,
             cosine: cosine.unwrap_or(nearness),
         };
@@ -123,7 +125,7 @@ impl MeasuredPool {
             promising,
             rows,
             measure,
-            languages,
+            languages: meaning.languages,
         })
     }
 }
@@ -200,7 +202,7 @@ pub struct Signals {
 }
 
 /// The signals of each block of each item, and by its name what is measured of all of them together.
-pub type MeasuredSignals = (Vec<Vec<Signals>>, [(&'static str, f64); 3]);
+pub type MeasuredSignals = (Vec<Vec<Signals>>, [(&'static str, f64); 4]);
 
 /// The signals of each block of each item, for one question. Blocks while it embeds.
 pub fn measure_signals(
@@ -225,9 +227,15 @@ pub fn measure_signals(
         });
     let PoolMeasure {
         nearness,
+        matching,
         held,
         cosine,
     } = measured.measure;
-    let pool = [("nearness", nearness), ("held", held), ("cosine", cosine)];
+    let pool = [
+        ("nearness", nearness),
+        ("matching", matching),
+        ("held", held),
+        ("cosine", cosine),
+    ];
     Ok((all.collect(), pool))
 }

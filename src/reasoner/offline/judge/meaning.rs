@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use wide::f32x8;
 
 use super::super::passage::{Block, Passage};
+use super::matching;
 use super::terms::{BlockTerms, Pool, Query};
 use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::domain::{Language, Languages};
@@ -45,14 +46,23 @@ const HEADINGS: usize = 2;
 /// How much the best sentence of a block counts where the blocks to be embedded are chosen.
 const SENTENCE_SHARE: f64 = 0.3;
 
-/// How near each block of each passage is to the question, -1 to 1, and the languages of the embedding that compared
-/// them. A block that is not looked at is as far as the farthest of the others.
-pub(super) fn nearness(
+/// What the embedding tells of the blocks of a pool.
+pub(super) struct Meaning {
+    /// How near each block of each passage is to the question, -1 to 1.
+    pub(super) nearness: Vec<Vec<f64>>,
+    /// The log-odds that each block answers, by the network for English; 0 in other languages.
+    pub(super) matching: Vec<Vec<f64>>,
+    /// The languages of the embedding that compared them.
+    pub(super) languages: Languages,
+}
+
+/// Compares the blocks with the question. A block that is not looked at is as far as the farthest of the others.
+pub(super) fn compare(
     query: &Query,
     pool: &Pool,
     promising: &[bool],
     embedder: &dyn Embedder,
-) -> Result<(Vec<Vec<f64>>, Languages), EmbedError> {
+) -> Result<Meaning, EmbedError> {
     let mut chosen = nearest_in_words(query, pool, promising);
     let block_at = |(passage, block): &(usize, usize)| &pool.passages[*passage].blocks[*block];
     let texts = chosen.iter().map(block_at).map(text_below_headings);
@@ -77,17 +87,28 @@ pub(super) fn nearness(
         .and_then(<[TokenVectors]>::split_first)
         .ok_or_else(|| EmbedError("it made no vector of the question".into()))?;
     let weights = token_weights(question, blocks);
-    let known = blocks
-        .iter()
-        .map(|block| late_interaction(question, &weights, block));
-    let known: Vec<f64> = known.collect();
-    let farthest = known.iter().copied().reduce(f64::min).unwrap_or_default();
-    let far = |passage: &Passage| vec![farthest; passage.blocks.len()];
-    let mut of_blocks: Vec<Vec<f64>> = pool.passages.iter().map(far).collect();
-    for ((passage, block), near) in chosen.into_iter().zip(known) {
-        of_blocks[passage][block] = near;
+    let near = |block| late_interaction(question, &weights, block);
+    let nearness: Vec<f64> = blocks.iter().map(near).collect();
+    let matching = match languages {
+        Languages::English => matching::log_odds_in_english(question, blocks)?,
+        Languages::All => vec![0.0; blocks.len()],
+    };
+    Ok(Meaning {
+        nearness: spread(&nearness, &chosen, pool),
+        matching: spread(&matching, &chosen, pool),
+        languages,
+    })
+}
+
+/// The values of the chosen blocks in their places; every other block has the least of them.
+fn spread(values: &[f64], chosen: &[(usize, usize)], pool: &Pool) -> Vec<Vec<f64>> {
+    let least = values.iter().copied().reduce(f64::min).unwrap_or_default();
+    let all = |passage: &Passage| vec![least; passage.blocks.len()];
+    let mut of_blocks: Vec<Vec<f64>> = pool.passages.iter().map(all).collect();
+    for ((passage, block), value) in chosen.iter().zip(values) {
+        of_blocks[*passage][*block] = *value;
     }
-    Ok((of_blocks, languages))
+    of_blocks
 }
 
 /// A block as it is compared: its innermost headings, and what it says.

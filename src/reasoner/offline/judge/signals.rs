@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::super::passage::{Block, BlockKind};
+use super::meaning::Meaning;
 use super::terms::{BlockTerms, PassageTerms, Pool, Query, SearchMeasure};
 use crate::domain::{Language, Languages, QuestionKind};
 
@@ -19,6 +20,8 @@ struct Candidate<'a> {
     passage_terms: &'a PassageTerms,
     /// How near it is to the question in meaning.
     nearness: f64,
+    /// The log-odds that its tokens answer.
+    matching: f64,
     /// The words of the block before it in its section.
     block_before: Option<&'a BlockTerms>,
     search: SearchDistance,
@@ -40,7 +43,7 @@ struct Signal {
     also_to_best: bool,
 }
 
-const SIGNALS: [Signal; 11] = [
+const SIGNALS: [Signal; 12] = [
     // The share that the whole passage holds with its headings and the names and path of its document.
     Signal::also_to_best("passage_terms", |query, it| {
         query.stems.share(&[&it.passage_terms.all])
@@ -56,6 +59,7 @@ const SIGNALS: [Signal; 11] = [
         common as f64 / query.grams.len().max(1) as f64
     }),
     Signal::also_to_best("nearness", |_, it| it.nearness),
+    Signal::also_to_best("matching", |_, it| it.matching),
     Signal::plain("search_score_to_best", |_, it| it.search.score),
     Signal::plain("search_cosine_to_best", |_, it| it.search.cosine),
     Signal::plain("block_before", |query, it| {
@@ -103,7 +107,7 @@ pub fn signal_names() -> Vec<String> {
 }
 
 /// A row of signals for each block of each passage.
-pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
+pub(super) fn rows(query: &Query, pool: &Pool, meaning: &Meaning) -> Vec<Vec<Vec<f64>>> {
     let best = |of: fn(&SearchMeasure) -> f64| pool.found.iter().map(of).fold(0.0, f64::max);
     let (best_score, best_cosine) = (best(|it| it.score), best(|it| it.cosine));
     let mut rows: Vec<Vec<Vec<f64>>> = Vec::with_capacity(pool.passages.len());
@@ -117,7 +121,8 @@ pub(super) fn rows(query: &Query, pool: &Pool, nearness: &[Vec<f64>]) -> Vec<Vec
                 terms: &terms.blocks[block],
                 block_before: before.map(|before| &terms.blocks[before]),
                 passage_terms: terms,
-                nearness: nearness[at][block],
+                nearness: meaning.nearness[at][block],
+                matching: meaning.matching[at][block],
                 search: SearchDistance {
                     score: pool.found[at].score - best_score,
                     cosine: pool.found[at].cosine - best_cosine,
@@ -257,6 +262,8 @@ pub(super) struct AnswerModel {
     /// The weights of what is measured of all passages.
     nearness: f64,
     #[serde(default)]
+    matching: f64,
+    #[serde(default)]
     held: f64,
     #[serde(default)]
     cosine: f64,
@@ -267,6 +274,8 @@ pub(super) struct AnswerModel {
 pub(super) struct PoolMeasure {
     /// How near the nearest block is in meaning.
     pub(super) nearness: f64,
+    /// The log-odds of the block that matches it best.
+    pub(super) matching: f64,
     /// The share of the question's words that any passage holds.
     pub(super) held: f64,
     /// The cosine of the passage nearest in meaning.
@@ -275,8 +284,10 @@ pub(super) struct PoolMeasure {
 
 impl AnswerModel {
     pub(super) fn chance(&self, best: f64, pool: PoolMeasure) -> f64 {
-        let of_pool =
-            self.nearness * pool.nearness + self.held * pool.held + self.cosine * pool.cosine;
+        let of_pool = self.nearness * pool.nearness
+            + self.matching * pool.matching
+            + self.held * pool.held
+            + self.cosine * pool.cosine;
         logistic(self.bias + self.odds * log_odds(best) + of_pool)
     }
 }
