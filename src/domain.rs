@@ -65,7 +65,9 @@ pub use approval_rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use confidence::{Confidence, ConfidenceLevel};
 pub use day::Day;
 pub use decided_by::DecidedBy;
-pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
+pub use evidence::{
+    Evidence, EvidenceId, ItemsBeyond, Measured, Topic, add_evidence, is_same_passage,
+};
 pub use file_format::{FILE_FORMATS, FileContent, FileFormat, FileKind};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;

@@ -19,7 +19,7 @@ mod trouble;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub use blocks::{Fence, Fences, begins_item, front_matter, headings, plain_heading};
+pub use blocks::{Fence, Fences, begins_item, count_items, front_matter, headings, plain_heading};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use excerpt::excerpt_around;
 pub use fence::{TagFence, begins_own_tag, clean as clean_for_fence, own_tag};

@@ -45,6 +45,17 @@ pub struct Topic {
     pub aliases: Vec<String>,
     /// The headings above the passage, outermost first.
     pub headings: Vec<String>,
+    /// What of the lists and tables at its ends stands beyond it.
+    pub beyond: ItemsBeyond,
+}
+
+/// How many items of a list, or rows of a table, a passage leaves out that holds others of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ItemsBeyond {
+    /// Those before its first line.
+    pub above: usize,
+    /// Those behind its last line.
+    pub below: usize,
 }
 
 /// A passage that a tool found (R14).
@@ -176,10 +187,23 @@ fn merge(known: Evidence, other: &Evidence) -> Evidence {
         (known.score, known.measured)
     };
     // The headings above the merged passage are those above its first line.
-    let topic = if other.lines.start < known.lines.start {
-        other.topic.clone()
+    let first = if other.lines.start < known.lines.start {
+        &other.topic
     } else {
-        known.topic
+        &known.topic
+    };
+    let last = if other.lines.end > known.lines.end {
+        &other.topic
+    } else {
+        &known.topic
+    };
+    let beyond = ItemsBeyond {
+        above: first.beyond.above,
+        below: last.beyond.below,
+    };
+    let topic = Topic {
+        beyond,
+        ..first.clone()
     };
     let place = match (&known.place, &other.place) {
         (Some(a), Some(b)) => a.hull(b),
@@ -315,6 +339,23 @@ mod tests {
         let lines: Vec<_> = bridged.text.lines().collect();
         assert_eq!(lines.len(), 12);
         assert_eq!((lines[0], lines[11]), ("line 1", "line 12"));
+    }
+
+    #[test]
+    fn r14_what_stands_beyond_a_merged_passage_is_told_by_its_ends() {
+        let item = |start, end, above, below| Evidence {
+            topic: Topic {
+                beyond: ItemsBeyond { above, below },
+                ..Topic::default()
+            },
+            ..found("a.md", start, end)
+        };
+        let mut context = Vec::new();
+        let passages = vec![item(5, 9, 4, 11), item(1, 6, 0, 14), item(8, 12, 7, 8)];
+        add_evidence(&mut context, passages, &mut 0);
+        assert_eq!(context.len(), 1);
+        let beyond = ItemsBeyond { above: 0, below: 8 };
+        assert_eq!(context[0].topic.beyond, beyond);
     }
 
     #[test]

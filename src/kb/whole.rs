@@ -8,7 +8,7 @@ use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::extract;
 use super::extract::{Extraction, Extractor, SkipReason, TextRecognition};
-use super::index::{EmbeddedStore, Limits};
+use super::index::{EmbeddedStore, Limits, Passage};
 use super::opened::Opened;
 use super::source::{Roots, Sources, TextCache};
 use crate::agent::ports::ToolError;
@@ -81,6 +81,8 @@ impl KnowledgeBase {
 
 /// The most empty lines between two passages; no document has more.
 const MOST_BETWEEN: usize = 1_000_000;
+/// Passages of a beginning: about as much as a hundred thousand letters, which most documents do not have.
+const PASSAGES_OF_BEGINNING: usize = 100;
 
 impl KnowledgeBase {
     /// The text of a document whose file is not on this machine, put together from its passages in the
@@ -100,23 +102,46 @@ impl KnowledgeBase {
             return Ok(None);
         };
         let passages = reader.openings(&[source], document.chunks, limits())?;
-        let mut lines: Vec<&str> = Vec::new();
-        for passage in &passages {
-            let first = passage.lines.start.saturating_sub(1);
-            if first > lines.len() + MOST_BETWEEN {
-                continue;
-            }
-            lines.resize(lines.len().max(first), "");
-            for (at, line) in (first..).zip(passage.text.lines()) {
-                if at < lines.len() {
-                    lines[at] = line;
-                } else {
-                    lines.push(line);
-                }
+        Ok(Some(put_together(source, &passages)))
+    }
+
+    /// The beginnings of such documents, each with its name, by one call. None where the index is not shared.
+    pub(crate) fn stored_beginnings(
+        &self,
+        sources: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Vec<(String, Extraction)>, KbError> {
+        if self.shared_store().is_none() || sources.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reader, limits) = (self.reader(), Limits::of_a_call(stop));
+        let passages = reader.openings(sources, PASSAGES_OF_BEGINNING, limits)?;
+        let documents = passages.chunk_by(|a, b| a.source == b.source);
+        let documents = documents.filter_map(|passages| {
+            let source = &passages.first()?.source;
+            Some((source.clone(), put_together(source, passages)))
+        });
+        Ok(documents.collect())
+    }
+}
+
+fn put_together(source: &str, passages: &[Passage]) -> Extraction {
+    let mut lines: Vec<&str> = Vec::new();
+    for passage in passages {
+        let first = passage.lines.start.saturating_sub(1);
+        if first > lines.len() + MOST_BETWEEN {
+            continue;
+        }
+        lines.resize(lines.len().max(first), "");
+        for (at, line) in (first..).zip(passage.text.lines()) {
+            if at < lines.len() {
+                lines[at] = line;
+            } else {
+                lines.push(line);
             }
         }
-        Ok(Some(Extraction::of_text(source, lines.join("\n"))))
     }
+    Extraction::of_text(source, lines.join("\n"))
 }
 
 fn read(

@@ -103,6 +103,25 @@ pub fn begins_item(line: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
+/// How many items of lists and rows of tables begin in these lines; the names of columns are no row, and code has none.
+pub fn count_items<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    let mut fences = Fences::default();
+    let mut items = 0_usize;
+    for line in lines.map(str::trim_start) {
+        let is_row = line.starts_with('|');
+        if fences.hold(line) {
+            continue;
+        }
+        if is_row && line.contains('-') && !line.contains(char::is_alphanumeric) {
+            // The rule below the names, which were counted.
+            items = items.saturating_sub(1);
+        } else if is_row || begins_item(line) {
+            items += 1;
+        }
+    }
+    items
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +132,19 @@ mod tests {
         let text = "a\n````md\n```\nb\n~~~~\n````\nc\n~~~\nd ```\n~~~\n``` a `\ne";
         let held: Vec<&str> = text.lines().filter(|line| !fences.hold(line)).collect();
         assert_eq!(held, ["a", "c", "``` a `", "e"]);
+    }
+
+    #[test]
+    fn items_and_rows_are_counted_where_they_begin() {
+        for (text, count) in [
+            ("All:\n\n- a\n  goes on\n  1. b\n\n* c\n", 3),
+            ("| a | b |\n|---|:-:|\n| c | d |\n| - | e |\n", 2),
+            ("| c | d |\n", 1),
+            ("- a\n\n  ```\n  - b\n  ```\n\n2) c\n", 2),
+            ("So it is - or not.\n**Bold**\n---\n", 0),
+        ] {
+            assert_eq!(count_items(text.lines()), count, "{text}");
+        }
     }
 
     #[test]

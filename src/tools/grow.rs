@@ -31,7 +31,7 @@ pub(super) fn with_topics(
     let outlines = documents.outlines();
     for item in &mut found {
         if let Some(outline) = outlines.get(item.source.as_str()) {
-            item.topic = outline.topic(item.lines.start);
+            item.topic = outline.topic(item.lines);
         }
     }
     found
@@ -55,7 +55,7 @@ pub(super) fn grown(
     let mut grown: Vec<Evidence> = Vec::with_capacity(found.len());
     for FoundPassage { mut item, core } in found {
         if let Some(outline) = outlines.get(item.source.as_str()) {
-            item.topic = outline.topic(item.lines.start);
+            item.topic = outline.topic(item.lines);
             if outline.text(item.lines).as_ref() == Some(&item.text) {
                 let lines = outline.grown(item.lines, core);
                 if is_wanted(outline, lines) {
@@ -92,10 +92,10 @@ fn show(item: &mut Evidence, lines: LineRange, outline: &Outline<'_>, documents:
         item.place = document.place(lines);
     }
     (item.lines, item.text) = (lines, text);
-    item.topic = outline.topic(lines.start);
+    item.topic = outline.topic(lines);
 }
 
-/// The documents of some passages, as far as they can be read.
+/// The documents of some passages, as far as they can be read: from their files, else from a shared index.
 struct Documents(HashMap<String, Extraction>);
 
 impl Documents {
@@ -104,17 +104,29 @@ impl Documents {
         found: impl Iterator<Item = &'e Evidence>,
         stop: &AtomicBool,
     ) -> Self {
-        let mut documents = HashMap::new();
+        let mut documents: HashMap<String, Extraction> = HashMap::new();
+        let mut elsewhere = Vec::new();
         for item in found {
-            if !stop.load(Ordering::Relaxed)
-                && !documents.contains_key(&item.source)
-                && let Ok(file) = base.resolve(&item.source)
-                && let Ok(document) = base.read_unless(&file, stop)
-                && document.text.len() <= LARGEST_TEXT
+            let source = item.source.as_str();
+            if stop.load(Ordering::Relaxed)
+                || documents.contains_key(source)
+                || elsewhere.contains(&source)
             {
-                documents.insert(item.source.clone(), document);
+                continue;
+            }
+            if let Ok(file) = base.resolve(source)
+                && let Ok(document) = base.read_unless(&file, stop)
+            {
+                if document.text.len() <= LARGEST_TEXT {
+                    documents.insert(item.source.clone(), document);
+                }
+            } else if item.place.is_none() {
+                // A store keeps the text and no places of it.
+                elsewhere.push(source);
             }
         }
+        let stored = base.stored_beginnings(&elsewhere, stop);
+        documents.extend(stored.unwrap_or_default());
         Self(documents)
     }
 

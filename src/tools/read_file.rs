@@ -96,7 +96,7 @@ fn excerpt(
         start: first,
         end: bounded(&lines, first, last),
     };
-    let topic = Outline::new(&source, document).topic(shown.start);
+    let topic = Outline::new(&source, document).topic(shown);
     Ok(vec![Evidence {
         id: EvidenceId(String::new()),
         source,

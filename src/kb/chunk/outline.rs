@@ -6,9 +6,9 @@
 
 use super::blocks::Block;
 use super::{blocks, boundaries, title, visit_blocks};
-use crate::domain::{LineRange, Topic};
+use crate::domain::{ItemsBeyond, LineRange, Topic};
 use crate::kb::extract::{Extraction, TextLayout, names_only};
-use crate::text::begins_item;
+use crate::text::{begins_item, count_items};
 
 /// The largest section that is shown whole, in bytes.
 const WHOLE_SECTION: usize = 2500;
@@ -99,10 +99,9 @@ impl<'d> Outline<'d> {
         Some(within.join("\n"))
     }
 
-    /// What a passage that begins on this line, from 1, is about: the headings above that line.
-    pub fn topic(&self, line: usize) -> Topic {
-        let at = self.units.partition_point(|unit| unit.end + 1 < line);
-        let headings = self.units.get(at).map_or(&[] as &[String], |unit| {
+    /// What a passage of these lines, from 1, is about: the headings above it, and what goes on beyond it.
+    pub fn topic(&self, lines: LineRange) -> Topic {
+        let headings = self.unit_at(lines.start).map_or(&[] as &[String], |unit| {
             let own = usize::from(unit.kind == UnitKind::Heading);
             &unit.path[..unit.path.len() - own.min(unit.path.len())]
         });
@@ -110,6 +109,30 @@ impl<'d> Outline<'d> {
             title: self.title.clone(),
             aliases: self.aliases.clone(),
             headings: headings.to_vec(),
+            beyond: self.beyond(lines),
+        }
+    }
+
+    /// The first unit that does not end before this line, from 1.
+    fn unit_at(&self, line: usize) -> Option<&Unit> {
+        let at = self.units.partition_point(|unit| unit.end + 1 < line);
+        self.units.get(at)
+    }
+
+    /// What of the list or table in which these lines begin stands above them, and of that in which they end below.
+    fn beyond(&self, lines: LineRange) -> ItemsBeyond {
+        let is_listing = |unit: &&Unit| matches!(unit.kind, UnitKind::List | UnitKind::Table);
+        let listing_at = |line| {
+            let unit = self.unit_at(line).filter(is_listing);
+            unit.filter(|unit| unit.start < line)
+        };
+        let items = |from: usize, to: usize| {
+            let within = self.lines.get(from..to).unwrap_or_default();
+            count_items(within.iter().copied())
+        };
+        ItemsBeyond {
+            above: listing_at(lines.start).map_or(0, |unit| items(unit.start, lines.start - 1)),
+            below: listing_at(lines.end).map_or(0, |unit| items(lines.end, unit.end + 1)),
         }
     }
 
@@ -246,17 +269,34 @@ impl<'d> Outline<'d> {
             let is_led = matches!(next.kind, UnitKind::List | UnitKind::Table | UnitKind::Code);
             let says_so = self.lines[unit.end].trim_end().ends_with([':', '：']);
             (unit.section == next.section && unit.kind == UnitKind::Prose && is_led && says_so)
-                .then_some((unit.start, next.end))
+                .then_some((unit.start, next))
         };
         let before = first
             .checked_sub(1)
             .and_then(leads)
             .filter(|_| start == self.units[first].start);
         let after = leads(last).filter(|_| end == self.units[last].end);
-        (
-            before.map_or(start, |(start, _)| start),
-            after.map_or(end, |(_, end)| end),
-        )
+        let start = before.map_or(start, |(start, _)| start);
+        let end = after.map_or(end, |(_, led)| self.end_of_led(led, start).max(end));
+        (start, end)
+    }
+
+    /// Where a passage ends that begins at `start` and leads to this unit: of a long list or table it holds the first items
+    /// or rows.
+    fn end_of_led(&self, led: &Unit, start: usize) -> usize {
+        let fits = |end: &usize| {
+            end + 1 - start <= LARGEST.lines && self.bytes(start, *end) <= LARGEST.bytes
+        };
+        if led.kind == UnitKind::Code || fits(&led.end) {
+            return led.end;
+        }
+        let is_row = led.kind == UnitKind::Table;
+        let ends = (led.start..led.end).filter(|end| is_row || begins_item(self.lines[end + 1]));
+        let last = ends.take_while(fits).last().unwrap_or(start);
+        // Of blank lines between items none ends a passage.
+        (start..=last)
+            .rfind(|line| !self.lines[*line].trim().is_empty())
+            .unwrap_or(start)
     }
 
     /// These lines with the whole units of the same section that `own` shows around them.
@@ -354,7 +394,10 @@ mod tests {
             (14, &["Use", "Setup", "Linux"]),
             (99, &[]),
         ] {
-            let topic = outline.topic(line);
+            let topic = outline.topic(LineRange {
+                start: line,
+                end: line,
+            });
             assert_eq!(topic.headings, headings, "{line}");
             assert_eq!(
                 (topic.title.as_str(), &topic.aliases[..]),
@@ -427,6 +470,46 @@ mod tests {
         let items = "- item\n  goes on\n\n".repeat(100);
         assert_eq!(grown(&items, (32, 32), (32, 32)), (31, 32));
         assert_eq!(grown(&items, (31, 34), (32, 34)), (31, 35));
+    }
+
+    #[test]
+    fn a_lead_brings_the_first_items_of_what_is_long() {
+        let list = format!(
+            "# T\n\nParts:\n\n{}\nb\n",
+            "- item\n  goes on\n\n".repeat(100)
+        );
+        assert_eq!(grown(&list, (1, 3), (1, 3)), (1, 57));
+        let rows = "| c | d |\n".repeat(100);
+        let table = format!("# T\n\nParts:\n\n| a | b |\n|---|---|\n{rows}");
+        assert_eq!(grown(&table, (3, 3), (3, 3)), (3, 62));
+        let wide = format!("Parts:\n\n- {}\n- b\n", "item ".repeat(1000));
+        assert_eq!(grown(&wide, (1, 1), (1, 1)), (1, 1));
+    }
+
+    #[test]
+    fn a_passage_knows_what_of_a_list_or_table_stands_beyond_it() {
+        let list = format!(
+            "# T\n\nParts:\n\n{}\nb\n",
+            "- item\n  goes on\n\n".repeat(100)
+        );
+        let rows = "| c | d |\n".repeat(100);
+        let table = format!("| a | b |\n|---|---|\n{rows}\nb\n");
+        let code = format!("```\n{}```\n", "- a\n".repeat(300));
+        for (text, (start, end), expected) in [
+            (&list, (35, 36), (10, 89)),
+            (&list, (3, 303), (0, 0)),
+            (&list, (3, 6), (0, 99)),
+            (&list, (302, 306), (99, 0)),
+            (&table, (1, 12), (0, 90)),
+            (&table, (13, 22), (10, 80)),
+            (&code, (10, 20), (0, 0)),
+            (&list, (400, 410), (0, 0)),
+        ] {
+            let document = Extraction::of_text("a.md", text.clone());
+            let outline = Outline::new("a.md", &document);
+            let beyond = outline.topic(LineRange { start, end }).beyond;
+            assert_eq!((beyond.above, beyond.below), expected, "{start}-{end}");
+        }
     }
 
     #[test]
