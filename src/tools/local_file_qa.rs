@@ -125,7 +125,8 @@ pub(super) fn run(
 }
 
 /// What says such a field of itself, in the order of the files. Where the query names a value that some of
-/// them hold in another field, only those: of "open bugs" what is of type bug.
+/// them hold in another field, only those: of "open bugs" what is of type bug. One more than [`MOST_LISTED`] says that
+/// there are more.
 fn that_say(
     base: &KnowledgeBase,
     query: &str,
@@ -145,7 +146,7 @@ fn that_say(
     if found.iter().any(is_meant) {
         found.retain(is_meant);
     }
-    found.truncate(MOST_LISTED);
+    found.truncate(MOST_LISTED + 1);
     Ok(with_topics(
         base,
         found.into_iter().map(evidence_from).collect(),

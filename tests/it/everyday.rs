@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, json_lines, text};
+use crate::workplace::{Demo, Workplace, assert_tells_of_long_list, json_lines, long_list, text};
 
 fn editor(place: &Workplace, script: &str) -> String {
     let path = place.file("edit.sh", format!("#!/bin/sh\n{script}\n"));
@@ -57,6 +57,20 @@ fn an_editor_that_fails_leaves_the_question_as_it_was() {
         panic!("{files:?}");
     };
     assert_eq!(fs::read_to_string(file.path()).unwrap(), "changed\n");
+}
+
+#[test]
+fn r23_of_a_list_that_is_longer_than_a_passage_an_answer_tells_how_much_it_leaves_out() {
+    let place = Workplace::holding([("kb/parts.md", &long_list())]);
+    place.index();
+    for question in [
+        "read parts.md:10-20",
+        "What does parts.md say?",
+        "Which parts does the workshop have?",
+    ] {
+        let asked = place.run_well(&["ask", "--json", "--kb", "kb", question]);
+        assert_tells_of_long_list(&asked);
+    }
 }
 
 #[test]

@@ -192,6 +192,30 @@ pub fn refusing_url() -> String {
     format!("http://{}/v1", free_address())
 }
 
+/// Items of the list of [`long_list`].
+const LONG_LIST: usize = 500;
+
+/// A document with a list that is longer than a passage.
+pub fn long_list() -> String {
+    let item = |n: usize| format!("- part number {n} of the workshop\n");
+    let list: String = (1..=LONG_LIST).map(item).collect();
+    format!("# Parts\n\nThe workshop has these parts:\n\n{list}")
+}
+
+/// Asserts that what `ask --json` quotes first of [`long_list`] says how many of its items are left out.
+#[track_caller]
+pub fn assert_tells_of_long_list(asked: &Output) {
+    let events = json_lines(&asked.stdout);
+    let finished = events.iter().find(|it| it["event"] == "answer_finished");
+    let answer = finished.unwrap()["text"].as_str().unwrap();
+    let (quoted, _) = answer.split_once(" more [").expect(answer);
+    let (quoted, left_out) = quoted.rsplit_once("… ").expect(answer);
+    let shown = quoted.lines().filter(|line| line.starts_with("- "));
+    let left_out: usize = left_out.parse().expect(answer);
+    assert!(left_out < LONG_LIST, "{answer}");
+    assert_eq!(shown.count() + left_out, LONG_LIST, "{answer}");
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

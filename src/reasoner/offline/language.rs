@@ -361,6 +361,8 @@ pub struct Frames {
     pub about: String,
     pub missing: String,
     pub more_lines: String,
+    pub more_items: String,
+    pub and_more: String,
     pub untranslated: String,
     pub search_instead: String,
     pub one_document: String,
@@ -601,6 +603,7 @@ mod table_tests {
                 &frames.never_said,
                 &frames.about,
                 &frames.more_lines,
+                &frames.more_items,
                 &frames.documents,
                 &frames.first_documents,
             ] {

@@ -10,8 +10,8 @@ mod rst;
 
 use std::ops::Range;
 
-use crate::domain::{Evidence, FileFormat, FileKind, LineRange, PlaceUnit};
-use crate::text::stem;
+use crate::domain::{Evidence, FileFormat, FileKind, ItemsBeyond, LineRange, PlaceUnit};
+use crate::text::{count_items, stem};
 pub use blocks::{Block, BlockKind, line_ranges, markdown_blocks};
 use markup::Markup;
 
@@ -31,6 +31,8 @@ pub struct Passage {
     pub blocks: Vec<Block>,
     /// What in the text is not shown.
     pub markup: Markup,
+    /// What of the lists and tables at its ends it does not hold.
+    pub beyond: ItemsBeyond,
 }
 
 impl Passage {
@@ -62,6 +64,7 @@ impl Passage {
             title: title.to_owned(),
             aliases: item.topic.aliases.clone(),
             start: item.lines.start,
+            beyond: item.topic.beyond,
             blocks,
             markup,
             text,
@@ -78,6 +81,59 @@ impl Passage {
         LineRange {
             start: self.start + lines.start,
             end: self.start + lines.end - 1,
+        }
+    }
+
+    /// Some of its lines with the rest of the blocks that they are a part of. The lists of a section are one, with captions
+    /// and code between them, until a sentence announces another.
+    pub fn whole_lists(&self, lines: &Range<usize>) -> Range<usize> {
+        let blocks = self.blocks.as_slice();
+        let holds = |block: &Block| block.lines.start < lines.end && lines.start < block.lines.end;
+        let first = blocks.iter().position(holds);
+        let (Some(first), Some(last)) = (first, blocks.iter().rposition(holds)) else {
+            return lines.clone();
+        };
+        let start = lines.start.min(blocks[first].lines.start);
+        let end = lines.end.max(blocks[last].lines.end);
+        let is_list = |block: &&Block| block.kind == BlockKind::List;
+        if !blocks[first..=last].iter().any(|block| is_list(&block)) {
+            return start..end;
+        }
+        let is_part = |block: &&Block| {
+            block.headings == blocks[first].headings
+                && matches!(block.kind, BlockKind::List | BlockKind::Code)
+        };
+        let begins_another = |block: &&Block| is_list(block) && block.is_announced();
+        let above = || blocks[..=first].iter().rev().take_while(is_part);
+        let top = above().find(begins_another);
+        let top = top.or_else(|| above().filter(is_list).last());
+        let goes_on = |block: &&Block| block.lines.start < end || !begins_another(block);
+        let below = blocks[last..].iter().take_while(is_part);
+        let bottom = below.take_while(goes_on).filter(is_list).last();
+        start.min(top.map_or(start, |block| block.lines.start))
+            ..end.max(bottom.map_or(end, |block| block.lines.end))
+    }
+
+    /// How many items of lists and rows of tables begin in some of its lines.
+    pub fn items_in(&self, lines: &Range<usize>) -> usize {
+        let is_text = |block: &&Block| !matches!(block.kind, BlockKind::Code | BlockKind::Fields);
+        let items = self.blocks.iter().filter(is_text).map(|block| {
+            let from = lines.start.max(block.lines.start);
+            let to = lines.end.min(block.lines.end);
+            count_items(self.text.lines().take(to).skip(from))
+        });
+        items.sum()
+    }
+
+    /// What stands beyond it of the list or table that some of its lines reach into.
+    pub fn beyond_lines(&self, lines: &Range<usize>) -> ItemsBeyond {
+        let begins = |block: &Block| lines.start <= block.lines.start;
+        let ends = |block: &Block| block.lines.end <= lines.end;
+        let is_first = self.blocks.first().is_some_and(begins);
+        let is_last = self.blocks.last().is_some_and(ends);
+        ItemsBeyond {
+            above: usize::from(is_first) * self.beyond.above,
+            below: usize::from(is_last) * self.beyond.below,
         }
     }
 

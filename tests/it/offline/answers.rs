@@ -122,7 +122,7 @@ async fn r23_a_cut_block_says_how_much_is_left_out() {
     .await;
     assert!(text.contains("| key | value |\n|---|---|\n"), "{text}");
     text.must_hold("**key20**");
-    text.must_hold("more lines [1]");
+    text.must_hold("… 18 more [1]");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{SCHEMA, Store, found, kb, notes, succeeds};
 use crate::support::Said;
-use crate::workplace::{Workplace, text};
+use crate::workplace::{Workplace, assert_tells_of_long_list, long_list, text};
 
 #[test]
 #[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
@@ -46,6 +46,19 @@ fn what_one_machine_indexes_others_search_and_read_without_the_files() {
     let report: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(report["unchanged"], Value::from(2));
     assert_eq!(report["embedded"], Value::from(0));
+}
+
+#[test]
+#[cfg_attr(not(feature = "store-server-tests"), ignore = "needs PostgreSQL")]
+fn r23_without_the_files_an_answer_tells_how_much_of_a_list_it_leaves_out() {
+    let place = Workplace::holding([("notes/parts.md", &long_list())]);
+    let store = Store::prepared(&place);
+    let notes = kb(&place, "notes");
+    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    let question = "Which parts does the workshop have?";
+    let asked = store.run(&Workplace::empty(), &["ask", "--json", question]);
+    succeeds(&asked);
+    assert_tells_of_long_list(&asked);
 }
 
 #[test]

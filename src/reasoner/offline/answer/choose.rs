@@ -115,7 +115,7 @@ pub fn of_both_sides(
 }
 
 /// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
-/// of that is short.
+/// of that is short. The one sentence that a section begins with comes before the others: it says in short what follows.
 pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
     let belongs = |at: usize| {
@@ -129,6 +129,15 @@ pub fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usi
     let fits =
         |first, last| height(passage, &passage.bytes_of(&lines_of(first, last))) <= most_lines;
     let (mut first, mut last) = (choice.block, choice.block);
+    if let Some(above) = first.checked_sub(1)
+        && belongs(above)
+        && (above == 0 || !belongs(above - 1))
+        && passage.blocks[above].kind == BlockKind::Paragraph
+        && passage.blocks[above].sentences.len() == 1
+        && fits(above, last)
+    {
+        first = above;
+    }
     while belongs(last + 1) && fits(first, last + 1) {
         last += 1;
     }
@@ -214,6 +223,33 @@ fn number(text: &str) -> Option<(&str, bool)> {
     let ends_number = matches!(&found["end"], "." | ")" | ":" | "：");
     let is_marked = found.name("name").is_some() || ends_number;
     Some((found.name("number")?.as_str(), is_marked))
+}
+
+#[cfg(test)]
+mod extent_tests {
+    use super::*;
+    use crate::domain::Evidence;
+
+    #[test]
+    fn r23_the_sentence_that_a_section_begins_with_is_quoted_along() {
+        let lines = |count: usize| "It goes on\n".repeat(count) + "so.\n";
+        let text = format!("# Resume\n\nYes, it resumes.\n\n{}\n{}", lines(6), lines(3));
+        let other = format!(
+            "# Resume\n\nIt is so. It really is.\n\n{}\n{}",
+            lines(6),
+            lines(3)
+        );
+        for (text, block, expected) in [(&text, 1, 2..11), (&text, 2, 4..16), (&other, 1, 4..16)] {
+            let passage = Passage::read(&Evidence::without_file(1, text));
+            let choice = Choice {
+                passage: 0,
+                block,
+                sentence: None,
+                chance: 1.0,
+            };
+            assert_eq!(extent(choice, 12, &passage), expected, "{text}");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -63,13 +63,22 @@ fn documents(question: &Question, items: &[Evidence], passages: &[Passage]) -> O
 /// The fields, rows and tasks with the value that is asked for, a line each.
 fn in_state(question: &Question, items: &[Evidence], passages: &[Passage]) -> Option<String> {
     let values = state_values(question);
-    listed(passages, |at, passage| {
+    let is_of_files = |at: &usize| items[*at].tool == ToolName::LocalFileQa;
+    let found: Vec<usize> = (0..items.len()).filter(is_of_files).collect();
+    let (kept, others) = found.split_at(found.len().min(MOST_LISTED));
+    let listed = listed(passages, |at, passage| {
         let readable = passage.readable();
         let lines = passage.text.lines().zip(readable.lines());
-        let is_listed = items[at].tool == ToolName::LocalFileQa;
+        let is_listed = kept.contains(&at);
         let said = lines.filter(|(line, _)| is_listed && has_value(line, &values));
         let said = said.map(|(_, shown)| shown.trim_start_matches(['-', '*', '+', '#', ' ']));
         said.map(|said| one_line(said, LONGEST_LINE)).collect()
+    })?;
+    let and_more = &table(question.language).frames.and_more;
+    Some(if others.is_empty() {
+        listed
+    } else {
+        format!("{listed}\n\n{and_more}")
     })
 }
 
@@ -153,6 +162,29 @@ fn has_value(line: &str, values: &[String]) -> bool {
 mod tests {
     use super::*;
     use crate::reasoner::offline::question::read;
+
+    #[test]
+    fn r12_a_list_of_states_that_goes_on_says_so() {
+        let item = |n: usize| Evidence {
+            source: format!("t/{n}.md"),
+            tool: ToolName::LocalFileQa,
+            ..Evidence::without_file(n, "status: open\n")
+        };
+        let question = Question {
+            kind: QuestionKind::State,
+            ..read("Which tickets are open?", &[])
+        };
+        for (count, ends) in [
+            (MOST_LISTED, "[40]"),
+            (MOST_LISTED + 1, "[40]\n\n… and more"),
+        ] {
+            let items: Vec<Evidence> = (1..=count).map(item).collect();
+            let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+            let listed = listing(&question, &items, &passages).unwrap();
+            assert_eq!(listed.matches("open").count(), MOST_LISTED);
+            assert!(listed.ends_with(ends), "{listed}");
+        }
+    }
 
     #[test]
     fn r12_only_the_relation_that_is_asked_for_is_listed() {

@@ -1,5 +1,5 @@
 //! Lines of a passage as an answer shows them: without links, the best sentence in bold, and of a long block only a
-//! window around that sentence, with the number of lines that are left out.
+//! window around that sentence, with the number of items or lines that are left out.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -41,24 +41,35 @@ pub fn quote(
     } else {
         window(passage, &all, bold)
     };
+    let line = |byte: usize| passage.text[..byte].matches('\n').count();
+    let shown_lines = line(shown.start)..line(shown.end) + 1;
+    let whole_lines = passage.whole_lists(lines);
+    let whole = passage.bytes_of(&whole_lines);
+    let beyond = passage.beyond_lines(&whole_lines);
     let is_cut = |part| {
         let left_out = passage.markup.readable(&passage.text, &part);
         !left_out.trim().is_empty()
     };
-    let is_cut_above = is_cut(all.start..shown.start);
-    let is_cut_below = is_cut(shown.end..all.end);
+    let is_cut_above = beyond.above > 0 || is_cut(whole.start..shown.start);
+    let is_cut_below = beyond.below > 0 || is_cut(shown.end..whole.end);
     let mut text = marked_up(passage, &shown, bold, is_cut_above);
     if is_cut_above || is_cut_below {
-        let left_out = height(passage, &all).saturating_sub(height(passage, &shown));
-        let more = filled(&frames.more_lines, left_out.max(2));
-        text.push_str(&format!("\n\n{more} [{number}]"));
+        let items_above = passage.items_in(&(whole_lines.start..shown_lines.start));
+        let items_below = passage.items_in(&(shown_lines.end..whole_lines.end));
+        let left_out = match beyond.above + items_above + items_below + beyond.below {
+            0 => {
+                let lines = height(passage, &whole).saturating_sub(height(passage, &shown));
+                filled(&frames.more_lines, lines.max(2))
+            }
+            items => filled(&frames.more_items, items),
+        };
+        text.push_str(&format!("\n\n{left_out} [{number}]"));
     } else if let Some(end) = end_of_prose(&text) {
         text.insert_str(end, &format!(" [{number}]"));
     } else {
         text.push_str(&format!("\n\n[{number}]"));
     }
-    let line = |byte: usize| passage.text[..byte].matches('\n').count();
-    (text, line(shown.start)..line(shown.end) + 1)
+    (text, shown_lines)
 }
 
 /// Lines that a part of a passage takes on a screen.
@@ -156,7 +167,9 @@ fn marked_up(
     let above = match layout_at(shown.start + first_line.len()) {
         Some(layout) if !layout.is_opened_in(text, shown) => format!("{}\n", layout.opening),
         _ if !is_cut_above => String::new(),
-        _ if text[..shown.start].ends_with('\n') => "…\n\n".to_owned(),
+        _ if matches!(text[..shown.start].chars().next_back(), None | Some('\n')) => {
+            "…\n\n".to_owned()
+        }
         _ => "… ".to_owned(),
     };
     let quoted = passage.markup.quote_part(text, shown, bold);
@@ -209,7 +222,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Evidence, Language};
+    use crate::domain::{Evidence, ItemsBeyond, Language};
     use crate::reasoner::offline::language::table;
 
     fn quoted(source: &str, text: &str, bold: &str) -> String {
@@ -258,7 +271,7 @@ mod tests {
         let list = quoted("a.md", &lines("- "), "line 15");
         assert!(list.starts_with("…\n\n- line 9\n"), "{list}");
         assert!(list.contains("\n- **line 15**\n"), "{list}");
-        assert!(list.ends_with("- line 20\n\n… 8 more lines [1]"), "{list}");
+        assert!(list.ends_with("- line 20\n\n… 8 more [1]"), "{list}");
         let prose = lines("").lines().take(11).collect::<Vec<_>>().join("\n");
         let code = quoted("a.md", &format!("{prose}\n```sh\nb\n```\n"), "");
         assert!(code.ends_with("line 11\n\n… 3 more lines [1]"), "{code}");
@@ -267,6 +280,42 @@ mod tests {
             code.contains("line 11\n````\n\n… 10 more lines [1]"),
             "{code}"
         );
+    }
+
+    #[test]
+    fn r23_lists_of_one_section_and_what_goes_on_beyond_the_passage_are_counted() {
+        let certificates = "We hold these:\n\n**CE**\n- a\n- b\n\n**ISO 27001**\n- c\n- d\n\n\
+                            **ISO 9001**\n- e\n- f\n\nOthers:\n\n- g\n";
+        let steps = "1. Open it.\n\n```sh\na\n```\n\n2. Shut it.\n\nIt is shut.\n\n- so\n";
+        let (rows, items) = ("| a | b |\n|---|---|\n| c | d |\n", "- b\n- c\n");
+        for (text, lines, (above, below), begins, ends) in [
+            (certificates, 0..9, (0, 0), "We", "d\n\n… 2 more [1]"),
+            (
+                certificates,
+                10..13,
+                (0, 0),
+                "…\n\nISO",
+                "f\n\n… 4 more [1]",
+            ),
+            (certificates, 0..13, (0, 0), "We", "- f [1]"),
+            (certificates, 14..17, (9, 0), "Others:", "- g [1]"),
+            (certificates, 14..17, (9, 3), "Others:", "g\n\n… 3 more [1]"),
+            (steps, 0..1, (0, 0), "1. Open", "it.\n\n… 1 more [1]"),
+            (steps, 8..9, (5, 0), "It is", "shut. [1]"),
+            (steps, 10..11, (5, 0), "- so", "- so [1]"),
+            (rows, 0..3, (0, 7), "| a | b |", "|\n\n… 7 more [1]"),
+            (items, 0..2, (1, 2), "…\n\n- b", "c\n\n… 3 more [1]"),
+        ] {
+            let passage = Passage {
+                beyond: ItemsBeyond { above, below },
+                ..Passage::read(&Evidence::without_file(1, text))
+            };
+            let frames = &table(Language::EN).frames;
+            let (quoted, shown) = quote(&passage, &lines, None, 1, frames);
+            assert!(quoted.starts_with(begins), "{quoted}");
+            assert!(quoted.ends_with(ends), "{quoted}");
+            assert_eq!(shown, lines);
+        }
     }
 
     /// What is quoted of a text around its bold part, and how many lines that takes on a screen.

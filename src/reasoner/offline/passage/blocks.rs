@@ -4,7 +4,7 @@ use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::language::trimmed;
 use super::markup::{Markup, is_link};
-use crate::text::{front_matter, markup};
+use crate::text::{begins_item, front_matter, markup};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
@@ -44,6 +44,14 @@ impl Block {
     /// The innermost heading above; empty where there is none.
     pub fn heading(&self) -> &str {
         self.headings.last().map_or("", String::as_str)
+    }
+
+    /// Whether a sentence above its first item announces it.
+    pub fn is_announced(&self) -> bool {
+        let lead_in = self.text.lines().take_while(|line| !begins_item(line));
+        lead_in
+            .map(str::trim_end)
+            .any(|it| it.ends_with([':', '：']))
     }
 }
 
