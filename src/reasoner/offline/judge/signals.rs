@@ -352,8 +352,9 @@ mod tests {
             }
             assert!(model.grade(0.0, &[]).is_finite());
             let answer = &model.answer;
-            let pool = |nearness| PoolMeasure {
-                nearness,
+            let pool = |near| PoolMeasure {
+                nearness: near,
+                matching: near,
                 ..PoolMeasure::default()
             };
             assert!(answer.chance(0.2, pool(0.5)) < answer.chance(0.8, pool(0.5)));

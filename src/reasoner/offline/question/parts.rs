@@ -98,15 +98,38 @@ pub fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
     let lists = [
         (&table.side_joints, &table.side_joints),
         (&table.comparing, &table.between_sides),
-        (&table.comparatives, &table.between_choices),
     ];
+    let choices = (&table.comparatives, &table.between_choices);
     let has = |(said, _): &(&Phrases, _)| clause.find(said).is_some();
-    let (_, joints) = lists.into_iter().find(has)?;
+    let chooses = |it: &_| has(it) && !is_said_beside_a_question(clause, it.0);
+    let found = lists.into_iter().find(has);
+    let (_, joints) = found.or_else(|| Some(choices).filter(chooses))?;
     let mut places = (1..clause.tokens.len()).filter(|at| !clause.is_kept(*at));
     places.find_map(|at| {
         let length = joints.longest(clause.tokens, at)?;
         names_of_sides(clause.slice(..at), clause.slice(at + length..))
     })
+}
+
+/// Whether words that compare stand in a statement beside the question: "How high is it? I sit higher than most."
+fn is_said_beside_a_question(asked: Span<'_>, comparing: &Phrases) -> bool {
+    let pieces = asked
+        .tokens
+        .split(Token::is_mark)
+        .filter(|it| !it.is_empty());
+    let mut at = 0;
+    let mut clauses = pieces.map(|tokens| {
+        let from = at
+            + asked.tokens[at..]
+                .iter()
+                .take_while(|it| it.is_mark())
+                .count();
+        at = from + tokens.len();
+        asked.slice(from..at)
+    });
+    let compares = |clause: &Span<'_>| clause.find(comparing).is_some();
+    let (said, others): (Vec<_>, Vec<_>) = clauses.by_ref().partition(compares);
+    !said.iter().any(|it| is_question(*it)) && others.iter().any(|it| is_question(*it))
 }
 
 /// Both sides without what asks.
@@ -258,6 +281,10 @@ mod sides_tests {
             "Where is the difference stored?",
             "Who wrote Pride and Prejudice?",
             "Different ways to spell it in French",
+            "How high are the tables, I need to sit higher than most",
+            "How do I copy a text rather than moving it?",
+            "Wie lösche ich eine Zeile statt eines Wortes?",
+            "Comment copier un texte plutôt que le déplacer ?",
             "屏幕对比度和亮度在哪调",
             "会议和培训的时间是几点",
         ] {
